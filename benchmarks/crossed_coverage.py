@@ -76,15 +76,13 @@ def _tables(
 
 def _covered(tables: np.ndarray, truth: dict[str, float]) -> dict[str, float | str]:
     """The share of tables whose interval holds the truth, by what it is of."""
-    squares = crossed.of_table(tables)
-    parts = {**crossed.combinations(squares), "any run": crossed.total(squares)}
+    squares = crossed.MeanSquares.from_tables(tables)
     true = {**truth, "any run": sum(truth.values())}
     covered: dict[str, float | str] = dict.fromkeys((*EFFECTS, "any run"), "-")
-    for name, part in parts.items():
-        low, high = crossed.limits(part, CONFIDENCE)
+    for name, part in squares.components.items():
+        low, high = part.limits(CONFIDENCE)
         covered[name] = float(np.mean((low <= true[name]) & (true[name] <= high)))
-    split, seed, interaction = (square.value for square in squares[:3])
-    variance, df = crossed.mean_variance(split, seed, interaction, squares.shape)
+    variance, df = squares.of_mean
     half = np.sqrt(variance) * crossed.t_quantile(df, CONFIDENCE)
     return {**covered, "mean": float(np.mean(np.abs(tables.mean((1, 2, 3))) <= half))}
 

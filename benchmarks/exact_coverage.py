@@ -16,7 +16,7 @@ import common
 import numpy as np
 from scipy import optimize, special, stats
 
-from jaxeval.stats.items import proportions
+from jaxeval.stats.items import variances
 
 CONFIDENCE = 0.95
 ITEMS, SHARES = (10, 30, 100, 1000), (0.5, 0.9, 0.99)
@@ -65,8 +65,17 @@ def intervals(method: str, items: int) -> tuple[np.ndarray, np.ndarray]:
     if method == "mid-p":
         high = np.array([_mid_p(count, items) for count in range(items + 1)])
         return 1 - high[::-1], high
-    name = {"Beta(1, 1)": "beta", "Clopper-Pearson": "clopper_pearson"}.get(method, method.lower())
-    return proportions.limits(share, np.full(items + 1, n), CONFIDENCE, name)  # type: ignore[arg-type]
+    if method == "Wilson":
+        half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+        middle, more = share + z**2 / (2 * n), 1 + z**2 / n
+        return np.maximum((middle - half) / more, 0.0), np.minimum((middle + half) / more, 1.0)
+    if method == "Jeffreys":
+        return variances._jeffreys(share, np.full(items + 1, n), CONFIDENCE)
+    below, above = (1.0, 1.0) if method == "Beta(1, 1)" else (0.0, 1.0)
+    tail = (1 - CONFIDENCE) / 2
+    low = special.betaincinv(np.maximum(right + below, 1e-300), n - right + above, tail)
+    high = special.betaincinv(right + above, np.maximum(n - right + below, 1e-300), 1 - tail)
+    return low, high
 
 
 def _mid_p(count: int, items: int) -> float:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import common
 import numpy as np
+import simulated_selections
 
 from jaxeval import bandits, runs
 from jaxeval.bandits import Rule
@@ -77,7 +78,7 @@ def _trained(args: argparse.Namespace) -> Scores:
     scores = {}
     for model in args.models:
         words = [f"moss2019/{model}", *args.changes, "--splits", str(args.splits), "--seeds", "1"]
-        command = [sys.executable, "-m", "jaxeval.train", *words, "--out", str(args.out)]
+        command = [sys.executable, "-m", "jaxeval", "train", *words, "--out", str(args.out)]
         trained = subprocess.run([*command, "--json", "-"], check=True, stdout=subprocess.PIPE)
         experiment = json.loads(trained.stdout)["experiment"]
         scores[model] = [
@@ -102,7 +103,7 @@ def _points(
 
 
 def _point(rule: Rule, value: float, scores: Scores, repetitions: int) -> Point:
-    simulation = bandits.simulate(rule, scores, repetitions=repetitions)
+    simulation = simulated_selections.simulate(rule, scores, repetitions=repetitions)
     spent, right = simulation.mean_evaluations, simulation.share_correct
     return {
         "at": value,

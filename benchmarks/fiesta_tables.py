@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 import common
 import numpy as np
 import scipy
+import simulated_selections
+from simulated_selections import Simulation
 
 from jaxeval import bandits
-from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, Simulation, TopTwoThompson
+from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
 
 DELTAS = (0.05, 0.1, 0.2)
 BUDGETS = (48, 96, 144, 192, 228)
@@ -108,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _simulate(rule: Rule, scores: Mapping, repetitions: int) -> Simulation:
-    return bandits.simulate(rule, scores, repetitions=repetitions)
+    return simulated_selections.simulate(rule, scores, repetitions=repetitions)
 
 
 def _fixed_budget(scores: Mapping, args: argparse.Namespace) -> dict[str, list[float]]:

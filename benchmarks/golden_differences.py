@@ -2,12 +2,13 @@
 
 import difflib
 import fnmatch
+import itertools
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from golden_rules import ADDED, CHANGED, DROPPED_FIGURES, RENAMED
+from golden_rules import ADDED, CHANGED, DROPPED_COMMANDS, DROPPED_FIGURES, RENAMED
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d*\.?\d+(?:e[+-]?\d+)?")
 _PAPER = r"_(tex|md|xml)$"  # files with captions
@@ -20,12 +21,26 @@ _ID = re.compile(r"(?<![0-9a-zA-Z.])(?=[0-9]*[a-f])[0-9a-f]{16}(?![0-9a-zA-Z])")
 def _numbered_ids(tree: dict[str, Any]) -> Any:
     """A recording with ids by number, in the order in which they first stand in it.
 
-    Tables of runs, which are sorted by id, have none, and are sorted by their other columns.
+    Hashes of data stay. Tables of runs, which are sorted by id, have no ids, and are sorted by
+    their other columns.
     """
-    numbers: dict[str, str] = {}
+    numbers = {of: of for of in _hashes_of_data(tree)}
+    ids = itertools.count(1)
     files = {name: _without_ids(of) for name, of in tree.get("files", {}).items()}
     text = json.dumps({**tree, **({"files": files} if files else {})})
-    return json.loads(_ID.sub(lambda m: numbers.setdefault(m[0], f"id{len(numbers) + 1}"), text))
+    for found in _ID.findall(text):
+        if found not in numbers:
+            numbers[found] = f"id{next(ids)}"
+    return json.loads(_ID.sub(lambda found: numbers[found[0]], text))
+
+
+def _hashes_of_data(tree: Any, inside: bool = False) -> Iterator[str]:
+    if isinstance(tree, str) and inside:
+        yield tree
+    for key, of in tree.items() if isinstance(tree, dict) else ():
+        yield from _hashes_of_data(of, key == "data_hash")
+    for of in tree if isinstance(tree, list) else ():
+        yield from _hashes_of_data(of, inside)
 
 
 def _without_ids(table: Any) -> Any:
@@ -51,8 +66,8 @@ def flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def renamed(leaves: dict[str, Any], command: str) -> dict[str, Any]:
     """Leaves of a recording by the paths that they have now; those dropped on purpose left out."""
-    rules = [(*rule[:2], rule[3] if len(rule) > 3 else "*") for rule in RENAMED]
-    rules += [(f"figures.{of}", None, "*") for of, _ in DROPPED_FIGURES]
+    rules = [(f"figures.{of}", None, "*") for of, _ in DROPPED_FIGURES]
+    rules += [(*rule[:2], rule[3] if len(rule) > 3 else "*") for rule in RENAMED]
     mine = [
         (re.compile(re.escape(old).replace(r"\*\*", "(.+)").replace(r"\*", "([^.]+)")), new)
         for old, new, commands in rules
@@ -72,6 +87,10 @@ def renamed(leaves: dict[str, Any], command: str) -> dict[str, Any]:
         if path is not None:
             after[path] = leaf
     return after
+
+
+def _is_dropped(command: str) -> bool:
+    return any(fnmatch.fnmatch(command, of) for of, _ in DROPPED_COMMANDS)
 
 
 def is_added(path: str, command: str) -> bool:
@@ -151,7 +170,8 @@ def _numbers(recorded: dict[str, dict]) -> tuple[int, int]:
     for name, of in recorded.items():
         leaves = dict(flat({kind: of[kind] for kind in ("json", "figures", "files") if of[kind]}))
         count += sum(isinstance(leaf, int | float) for leaf in leaves.values())
-        compared += sum(isinstance(leaf, int | float) for leaf in renamed(leaves, name).values())
+        kept = {} if _is_dropped(name) else renamed(leaves, name)
+        compared += sum(isinstance(leaf, int | float) for leaf in kept.values())
     return count, compared
 
 
@@ -187,6 +207,7 @@ def check(before: dict, after: Iterator[tuple[str, dict]], text: bool, whole: bo
                 print(*(f"    {kind}: {of}" for of in said[:most]), sep="\n")
                 if len(said) > most:
                     print(f"    ... and {len(said) - most} more (--all)")
+    left = {name for name in left if not _is_dropped(name)}
     for name in sorted(left):
         print(f"{name}: recorded, and no command any more")
     failed += len(left)

@@ -1,5 +1,6 @@
 """What the commands of golden_list.py read: made-up tables, logs, corpora; the same every time."""
 
+import argparse
 import csv
 import gzip
 import itertools
@@ -431,4 +432,6 @@ def _corpora(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where to write")
+    write(parser.parse_args().folder)

@@ -21,10 +21,9 @@ _TESTS = (
 _EFFECTS = (
     "probability_of_improvement a12 cliffs_delta difference_of_medians almost_stochastic_order"
 )
-_PLAN = (
-    "least_p detectable_difference planned_difference power required_seeds required_range "
-    "detectable_ratio"
-)
+_PLAN = "least_p detectable_difference planned_difference power required_seeds required_range"
+_TOO_MUCH = "compare has no rope, profiles and detectable ratio of standard deviations any more"
+_IN_JSON_ONLY = "no table or sentence had it"
 _RUNS = "compare: *"
 _MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
 _ITEMS = ("compare: log*", "compare: gate", "compare: items, one run")
@@ -96,6 +95,7 @@ _OF_PLANS: list[tuple[str, str, str]] = [
     *((f"intervals.cheapest_{end}", f"{end}.cheapest", "a plan") for end in ("low", "high")),
     ("runs_of_models", "runs", "shorter"),
 ]
+_RAGGED = "trained: seq2seq, ragged sweep"
 _NAMES = ("name", "differences.*.a", "differences.*.b")
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 _KEYS = "keys of words stand before those of a task's data"
@@ -116,7 +116,9 @@ RENAMED: list[tuple] = [
     ("figures.*dev_test.axes.0.texts", None, "no seeds in the figure", "trained: *"),
     ("figures.g/id1_*", "figures.g/*", "one experiment", "trained: bags, sweep"),
     ("figures.f/id1_*", "figures.f/*", "one experiment", "trained: tagging, softmax, map"),
-    ("figures.page4.axes.0.texts", None, "no seeds in the figure", "trained: seq2seq*"),
+    ("figures.page2", None, "marginals show the settings of all runs", _RAGGED),
+    ("figures.page4.axes.0.texts", None, "no seeds in the figure", _RAGGED),
+    *((f"figures.page{k}", f"figures.page{k - 1}", "a figure less", _RAGGED) for k in (3, 4, 5)),
     *(
         (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
         for name in ("report", "report_slow")
@@ -132,6 +134,7 @@ RENAMED: list[tuple] = [
         for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
     ),
     ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("files.*.config.*.tuning.adaptive", None, "no adaptive seeds"),
     ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
@@ -187,6 +190,7 @@ RENAMED: list[tuple] = [
         (f"json.*.{old}", f"json.*.{new}" if new else None, why, commands)
         for commands in ("tune: *", "trained: bags, tuned*")
         for old, new, why in (
+            ("search.adaptive", None, "no adaptive seeds"),
             ("best.mean", None, "the mean of its scores"),
             ("retrained.optimism", None, "that of the setting that is taken is enough"),
             ("retrained.optimism_of_taken.value", "retrained.optimism", "one optimism"),
@@ -199,8 +203,13 @@ RENAMED: list[tuple] = [
             ("evaluations.*.failure", "evaluations.*.result.failure", "as in Python"),
             ("evaluations.*.stopped.0", "evaluations.*.result.stopped.epochs", "as in Python"),
             ("evaluations.*.stopped.1", "evaluations.*.result.stopped.of", "as in Python"),
-            ("best.stopped.0", "best.stopped.epochs", "as in Python"),
-            ("best.stopped.1", "best.stopped.of", "as in Python"),
+            ("best.stopped.0", "best.result.stopped.epochs", "as in Python"),
+            ("best.stopped.1", "best.result.stopped.of", "as in Python"),
+            ("best.stopped", "best.result.stopped", "an evaluation"),
+            ("best.scores.*", "best.result.scores.*", "an evaluation"),
+            ("best.numbers.0", "best.number", "an evaluation"),
+            ("best.failures", None, "an evaluation"),
+            ("best.running", None, "an evaluation"),
         )
     ),
     *(
@@ -288,13 +297,13 @@ RENAMED: list[tuple] = [
     ("json.*.across_datasets.nemenyi.pairs", None, "p_values by pair", _RUNS),
     (
         "json.*.across_datasets.friedman.without_ties",
-        "json.*.across.ranking.without_ties.0",
+        None,
         "",
         _RUNS,
     ),
     (
         "json.*.across_datasets.iman_davenport.without_ties",
-        "json.*.across.ranking.without_ties.1",
+        None,
         "",
         _RUNS,
     ),
@@ -328,15 +337,27 @@ _SINGLE = "of a single data set there is no mean over several"
 _COSTS = "plans count answers: costs of items, samples and runs are gone"
 RENAMED[:0] = [
     (f"{_ACROSS}.optimality_gap", None, "gamma is 1 of fractions; --gamma is gone", _RUNS),
+    (f"{_ACROSS}.performance_profile", None, _TOO_MUCH, _RUNS),
+    (f"{_PAIRS}.detectable_ratio", None, _TOO_MUCH, _RUNS),
+    (f"{_PAIRS}.rope", None, _TOO_MUCH, _RUNS),
+    ("json.*.warnings", None, "fewer warnings", _RUNS),
+    ("json.*.models.*.summarize.median_interval", None, _IN_JSON_ONLY, _RUNS),
     *(
-        (f"{_ACROSS}.performance_profile.{old}", f"{_OF_ALL}.profiles.{new}", "one place", _RUNS)
-        for old, new in (
-            ("thresholds", "thresholds"),
-            *(
-                (f"models.*.{end}", f"shares.*.{k}")
-                for k, end in enumerate(("share", "low", "high"))
-            ),
+        (f"json.**.{name}", None, _IN_JSON_ONLY, commands)
+        for commands in ("trained: *", "tune: *")
+        for name in (
+            *("median_interval", "pairs.*.cliffs_delta", "pairs.*.difference_of_medians"),
+            *("models.*.expected_validation_performance", "models.*.variance_components"),
+            *("pairs.*.rope", "pairs.*.detectable_ratio"),
         )
+    ),
+    *(
+        (f"json.*.models.*.{name}", None, _IN_JSON_ONLY, _RUNS)
+        for name in ("spearman", "expected_validation_performance", "variance_components")
+    ),
+    *(
+        (f"{_PAIRS}.{name}", None, _IN_JSON_ONLY, _RUNS)
+        for name in ("difference_of_medians", "cliffs_delta")
     ),
     (f"{_ACROSS}.average_probability_of_improvement.*.a", None, "the key", _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.b", None, "the key", _RUNS),
@@ -380,9 +401,19 @@ RENAMED[:0] = [
     ("exit.1", None, "only --difference --sd", "plan: given"),
     ("json.all", None, "only --difference --sd", "plan: given"),
 ]
+_LANGUAGE = "trained: language, *"
+_LIFE, _COMPARISONS = "trained: bags, whole life", ("compared", "dev")
 # (path now, reason, commands): another value on purpose; here `*` is any text
 CHANGED: list[tuple[str, str, str]] = [
     ("json.of_runs.*.mean_interval.*", "a mean F1 lies from 0 to 1", "trained: tagging, splits"),
+    *(
+        (f"files.members_csv.config.*.model.dropout.{site}", "0 where none is given", _LANGUAGE)
+        for site in ("inter_layer", "output", "projected", "update")
+    ),
+    *(
+        (f"json.{file}.single.pairs.0.seeds.*", "text, as in comparisons of tables", _LIFE)
+        for file in _COMPARISONS
+    ),
     ("json.*.across.against", "an empty list where there is no control", _RUNS),
     ("exit.3", "a column that is not there is refused", "compare: refused"),
     ("json.items.plan.*.answers", "new ones: those of 2 items are there", "plan: given"),
@@ -462,7 +493,7 @@ ADDED: list[tuple] = [
     ("json.*.location", "an object", "trained: *"),
     ("figures.page*", "a page only with --save", "trained: bags, whole life"),
     ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
-    ("figures.page4.axes.0.texts", "no seeds in the figure", "trained: seq2seq*"),
+    ("figures.page3.axes.0.texts", "no seeds in the figure", _RAGGED),
     ("files.language_txt*", _KEYS, "about: configs"),
     ("figures.*dev_test.axes.0.texts", "no seeds in the figure", "trained: *"),
     ("json.list.*", "the summaries of report", "trained: *"),
@@ -487,7 +518,7 @@ ADDED: list[tuple] = [
             *("metric", "higher_is_better", "value", "interval", "primary", "p_value"),
             *("p_adjusted", "shown", "against", "unit", "equivalent", "wider", "difference"),
             *("means", "over", "by_margin", "as_sample", "tests", "adjusted", "effects", "plan"),
-            *("rope", "data_set", "n", "pairs"),
+            *("data_set", "n", "pairs"),
         )
     ),
     ("json.*.overall.*", "one pair of runs and of items", _RUNS),
@@ -526,9 +557,22 @@ ADDED: list[tuple] = [
         )
     ),
     ("files.*", "tables of documents", _RUNS),
+    ("json.*.warnings*", "fewer warnings", _RUNS),
+]
+# (name, reason): commands that were recorded and are none any more
+DROPPED_COMMANDS: list[tuple[str, str]] = [
+    ("select: table, simulated", "no simulation of a rule by many replays"),
+    ("tune: command, adaptive seeds*", "no adaptive seeds"),
+    ("tune: command, optuna:tpe", "no search by Optuna"),
 ]
 # (path below "figures.", reason)
-DROPPED_FIGURES: list[tuple[str, str]] = []
+DROPPED_FIGURES: list[tuple[str, str]] = [
+    ("*/profiles", _TOO_MUCH),
+    ("*/ecdf", "violins show the distributions"),
+    ("*near_best", "marginals show the settings"),
+    ("*best_systems", "the best runs are in the JSON"),
+    ("*parallel_coordinates", "slices show the settings"),
+]
 
 
 def _of_trained(rules: list[tuple]) -> list[tuple]:
@@ -541,12 +585,21 @@ def _of_trained(rules: list[tuple]) -> list[tuple]:
         )
         for rule in rules
         if rule[-1] == _RUNS and rule[0].startswith("json.*.")
-        for file in ("ablation", "compared")
+        for file in ("ablation", "compared", "dev")
     ]
 
 
+RENAMED[:0] = [
+    ("files.t_tex", None, "tables of documents", _LIFE),
+    *((f"json.{file}.items_and_runs.overall", None, _SINGLE, _LIFE) for file in _COMPARISONS),
+    *(
+        (f"json.{file}.items_and_runs.{then}", now and f"json.{file}.items.{now}", why, _LIFE)
+        for file in _COMPARISONS
+        for then, now, why in _OF_ITEMS
+    ),
+]
 RENAMED += _of_trained(RENAMED)
-ADDED += _of_trained(ADDED)
+ADDED += [("files.t_tex", "tables of documents", _LIFE), *_of_trained(ADDED)]
 
 
 def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
@@ -569,7 +622,8 @@ def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
         (f"{by}.*.points", None),
         (f"{by}.*.*", f"{metrics}.{by}_*_*.value"),
         *((key, None) for key in ("skipped_ks", "convention", "signature")),
-        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n", "rope")),
+        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n")),
+        ("rope", None),
     ]
     reason = "a metric and its interval stand together, by path; --ks, --convention are gone"
     return [(f"json.{files}.{old}{path}", now, reason, commands) for path, now in moved]
@@ -591,14 +645,22 @@ _OTHER_KS = [
     for k in (5, 10)
 ]
 _LIMITS = [
-    (f"figures.{figure}.limits", "the space knows the range of factor", f"sensitivity: {of}*")
+    (
+        f"figures.{folder}/marginals.axes.{axes}.x.limits",
+        "the space knows the range of factor",
+        f"sensitivity: {of}*",
+    )
     for of, folder, axes in (("one", "default", 4), ("two", "f", 4), ("made", "one", 2))
-    for figure in (f"{folder}/marginals.axes.{axes}.x", f"{folder}/near_best.axes.{axes}.y")
 ]
 _NO_CONVENTION = "the paper's convention is that of a function"
 _LABELS = "labels of a file's name are part1, part2 .."
 _NOISE = [  # a study is an object in `parts`; dev and test of repeats lie there as they were
     ("json.one.score.plan", None, "--split-cost is gone", "noise: of a table"),
+    *(
+        (f"json.*.*.plan.{of}", None, "a plan counts runs", commands)
+        for of in ("split_cost", "designs.*.cost")
+        for commands in ("noise: of a table", "trained: *")
+    ),
     *(
         (f"json.{file}.{part}.{of}", f"json.{file}.parts.{part}.{now}", "parts", commands)
         for file, commands in (
@@ -692,3 +754,25 @@ DROPPED_FIGURES += [
         for name in ("ranks", "profile", "marginals", "near_best")
     ),
 ]
+_NO_ROPE = "runs within .01 of the best are near it"
+RENAMED[:0] = [
+    ("json.*.sweeps.*.rope", None, _NO_ROPE, "sensitivity: *"),
+    *(
+        (f"json.architecture.{of}.*.{metrics}.{name}_equivalent", None, _NO_ROPE, "sensitivity: *")
+        for of, metrics in (("groups", "means"), ("contrasts", "means"))
+        for name in ("best", "expected")
+    ),
+    *(
+        (f"json.architecture.sweeps.*.{name}_equivalent", None, _NO_ROPE, "sensitivity: *")
+        for name in ("best", "expected")
+    ),
+    ("json.*.difference.share_zero", None, "both shares have intervals", "sensitivity: *"),
+    *(
+        ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", of)
+        for of in (_RUNS, _LIFE)
+    ),
+    ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
+    ("json.*.data_sets.*.lacking", None, "left_out counts the items", _RUNS),
+    ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
+]
+ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]

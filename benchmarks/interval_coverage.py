@@ -66,10 +66,8 @@ def _table(title: str, rows: Sequence[dict]) -> list[dict]:
 def _p_values(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Of Brunner-Munzel's test for rows of scores without ties: [R, n], [R, m]."""
     n, m = first.shape[1], second.shape[1]
-    places = np.arange(n + m)
-    ties = ranks.Ties(places, places + 1)
     labels = np.argsort(np.concatenate([first, second], axis=1), axis=1) < n
-    return ranks.p_values(ranks.studentized(labels, ties), n, m, ties, 0)[0]
+    return ranks.p_values(ranks.studentized(labels), n, m)[0]
 
 
 def _levels(count: int) -> list[dict]:
@@ -119,9 +117,11 @@ def _means(count: int) -> list[dict]:
         for name, (draw, mean) in POPULATIONS.items():
             scores = draw(generator, (count, n))
             intervals_by_kind = {
-                "t (used)": [describe.t_interval(row, 0.95) for row in scores],
+                "t (used)": [describe.summarize(row).mean_interval for row in scores],
                 "BCa bootstrap": [
-                    describe.bca_interval([row], np.mean, 0.95, 999, 0)
+                    reference.bootstrap(
+                        (row,), np.mean, n_resamples=999, rng=np.random.default_rng(0)
+                    ).confidence_interval
                     for row in scores[: count // 10]
                 ],
             }

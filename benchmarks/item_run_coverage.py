@@ -21,8 +21,8 @@ from common_intervals import Limits
 from scipy import special
 
 from jaxeval.stats import crossed
-from jaxeval.stats.items import cells, differences, estimates, proportions
-from jaxeval.stats.items.cells import Groups, Parts
+from jaxeval.stats.items import estimates, variances
+from jaxeval.stats.items.variances import Groups, Parts
 
 ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
 LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
@@ -122,14 +122,11 @@ def _of_mean(
     share, of_item = answers.mean((1, 2)), answers.mean(-1)
     ours = _binary(answers, _alone(items))
     normal = common_intervals.normal(share, of_item.var(-1, ddof=1) / items)
-    every = np.full(count, float(items * runs))
     return {
         "items: ours": _held(ours["items"], draw.items),
         "CLT": _held(normal, draw.items),
         "bootstrap": _held(common_intervals.bootstrap(generator, of_item, runs), draw.items),
-        "Beta of all answers": _held(
-            proportions.limits(share, every, CONFIDENCE, "beta"), draw.items
-        ),
+        "Beta of all answers": _held(_beta(share, float(items * runs)), draw.items),
         "runs: ours": _held(ours["runs"], draw.runs),
         "t of run means": _held(common_intervals.t_of_runs(answers), draw.runs),
         "both: ours": _held(ours["both"], right),
@@ -175,9 +172,9 @@ def _of_clusters(
     draw = _draw(generator, OF_ITEM * items, runs, right)
     share, of_item = draw.answers.mean((1, 2)), draw.answers.mean(-1)
     ours = _binary(draw.answers, groups)
-    part = cells.items_part(of_item, groups)
+    part = variances.items_part(of_item, groups)
     sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
-    equal = cells.Part(
+    equal = variances.Part(
         np.sum(sums**2, -1) / sizes.sum() ** 2 * clusters / (clusters - 1), clusters - 1
     )
     return {
@@ -194,7 +191,14 @@ def _of_clusters(
     }
 
 
-def _t_limits(middle: np.ndarray, part: cells.Part, confidence: float) -> Limits:
+def _beta(share: np.ndarray, n: float) -> Limits:
+    """Limits of the posterior of n answers under a uniform prior."""
+    ends = np.array([[(1 - CONFIDENCE) / 2], [(1 + CONFIDENCE) / 2]])
+    low, high = special.betaincinv(share * n + 1, (1 - share) * n + 1, ends)
+    return low, high
+
+
+def _t_limits(middle: np.ndarray, part: variances.Part, confidence: float) -> Limits:
     half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
     return middle - half, middle + half
 
@@ -207,14 +211,14 @@ def _alone(items: int) -> Groups:
 def _binary(answers: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
     """Our limits of the mean; None over runs where there is one."""
     items, runs = answers.shape[1:]
-    sizes = estimates.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
+    counts = items, len(groups.sizes), items * runs
     parts = _parts([answers], answers.mean(-1), groups)
     limits: dict[str, Limits | None] = {}
     for name, over in (("items", ("items",)), ("runs", ("runs",)), ("both", BOTH)):
         limits[name] = None
         if runs > 1 or name == "items":
             share = answers.mean((1, 2))
-            limits[name] = estimates.binary_limits(share, parts, sizes, over, CONFIDENCE)
+            limits[name] = variances.jeffreys_limits([share], [parts], [counts], over, CONFIDENCE)
     return limits
 
 
@@ -224,13 +228,13 @@ def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits |
         return None
     gaps = a.mean(-1) - b.mean(-1)
     parts = _parts([a, b], gaps, _alone(a.shape[1]))
-    middle, more = differences.with_two_items(gaps, parts)
-    return _t_limits(middle, cells.total(more, over), CONFIDENCE)
+    middle, more = variances.add_two_items(gaps, parts)
+    return _t_limits(middle, variances.total(more, over), CONFIDENCE)
 
 
 def _parts(tables: list[np.ndarray], means: np.ndarray, groups: Groups) -> Parts:
-    runs = tuple(cells.run_part(of, groups) for of in tables if of.shape[-1] > 1)
-    return Parts(cells.items_part(means, groups), runs)
+    runs = [variances.run_parts(of, groups) for of in tables if of.shape[-1] > 1]
+    return Parts(variances.items_part(means, groups), *zip(*runs, strict=True))
 
 
 def _held(limits: Limits | None, truth: np.ndarray | float) -> np.ndarray:

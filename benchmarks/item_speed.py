@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from jaxeval.runs.scores import Scores, of_arrays
-from jaxeval.stats import permutation
+from jaxeval.runs.scores import Scores, from_arrays
+from jaxeval.stats import single_models
 from jaxeval.stats.items import cells, study
 
 ITEMS, MODELS, PERMUTED = 1_319, 40, 14_000
@@ -28,12 +28,12 @@ def main() -> None:
     seconds = {}
     for runs in (1, 3):
         scores = {f"model {k}": answers[:, :runs, k].astype(float) for k in range(MODELS)}
-        data = of_arrays({m: cells.array(of) for m, of in scores.items()}, "task", "accuracy")
+        data = from_arrays({m: cells.array(of) for m, of in scores.items()}, "task", "accuracy")
         whole = Scores("answers", tuple(scores), (data,))
         seconds[f"all pairs, {runs} runs"] = _seconds(lambda whole=whole: study.study(whole))
     gaps = generator.normal(size=PERMUTED)
     seconds["permutations"] = _seconds(
-        lambda: permutation.sign_flips(gaps, permutations=1_000_000)
+        lambda: single_models.sign_flips(gaps, permutations=1_000_000)
     )
     print(
         json.dumps(

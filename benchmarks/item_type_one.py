@@ -27,8 +27,8 @@ from jaxeval.runs import counts as counted
 from jaxeval.runs import items as predictions
 from jaxeval.runs import store
 from jaxeval.runs.counts import Score
-from jaxeval.stats import hypotheses, permutation
-from jaxeval.stats.items import differences
+from jaxeval.stats import hypotheses, single_models
+from jaxeval.stats.items import estimates
 
 LEVEL = 0.05
 SHUFFLES = 399
@@ -108,7 +108,7 @@ def _trained(folder: Path) -> Models:
             assert how is not None, metric
             columns = [kept[0].names.index(column) for column in how.columns]
             counts = np.stack([run.counts[:, columns] for run in kept], axis=2)
-            of_runs = [counted.of_items(counts[..., k], how.score) for k in range(len(kept))]
+            of_runs = [counted.delta_values(counts[..., k], how.score) for k in range(len(kept))]
             models[name] = Answers(np.stack(of_runs, axis=1), counts, how.score)
             scores = models[name].values.mean(0)
             print(
@@ -139,7 +139,7 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         if a.shape[1] > 1:
             pairs["all runs"] = (of_a.counts.sum(2), of_b.counts.sum(2))
         for which, counts in pairs.items():
-            test = permutation.approximate_randomization(
+            test = single_models.approximate_randomization(
                 *counts, score=of_a.score, iterations=SHUFFLES
             )
             p_values[f"randomisation, {which}"] = test.p_value
@@ -149,11 +149,11 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         else 1.0
     )
     p_values["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
-    p_values["ours, items"] = differences.difference(a, b, over=["items"]).p_value or 0.0
+    p_values["ours, items"] = estimates.estimate(a, b, over=["items"]).p_value or 0.0
     if a.shape[1] > 1:
         p_values["Welch over runs"] = hypotheses.welch_t(a.mean(0), b.mean(0)).p_value
-        p_values["ours, runs"] = differences.difference(a, b, over=["runs"]).p_value or 0.0
-        p_values["ours, items and runs"] = differences.difference(a, b).p_value or 0.0
+        p_values["ours, runs"] = estimates.estimate(a, b, over=["runs"]).p_value or 0.0
+        p_values["ours, items and runs"] = estimates.estimate(a, b).p_value or 0.0
     return p_values
 
 

@@ -1,7 +1,7 @@
 """The primary tests of `compare`, design by design: tables of results/tests_and_intervals.md.
 
 How often a family of comparisons has a false verdict at level .05, by the test and correction
-that `run_plans.by_ranks` and `pairs.correction` choose, for normal, skewed, lognormal scores,
+that `power.by_ranks` and `pairs.correction` choose, for normal, skewed, lognormal scores,
 sds 3:1 and partial nulls; and how many pairs 3 sd apart are found, beside the ranks in one family
 with tests of spread that came before, and beside autorank (Herbold 2020), where it is installed
 and --autorank says how many experiments it gets. One JSON line follows; a minute on one idle core,
@@ -26,7 +26,7 @@ import scipy
 import verdict_levels
 from scipy import stats as reference
 
-from jaxeval.stats import multiple, ranks, run_plans
+from jaxeval.stats import multiple, power, ranks
 from jaxeval.stats.pairs import RunScores
 
 NORMAL, SKEWED, LOGNORMAL = "normal", "skewed (exponential)", "lognormal"
@@ -68,7 +68,7 @@ class Design(NamedTuple):
         """The primary test that `compare` takes."""
         x = np.zeros(self.n)
         one = RunScores("A", "B", "", x, x, (x, x) if self.pairs else None, self.pairs)
-        if run_plans.by_ranks([one] * (self.sets * math.comb(self.models, 2))):
+        if power.by_ranks([one] * (self.sets * math.comb(self.models, 2))):
             return "Wilcoxon" if self.pairs else "Brunner-Munzel"
         return "t on pairs" if self.pairs else "Welch"
 
@@ -172,8 +172,7 @@ def _p_of(test: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     if test == "Brunner-Munzel":
         return verdict_levels.brunner_munzel(first, second)
     if test == "Wilcoxon":
-        sums = np.minimum(*ranks.signed(first - second))
-        return ranks.exact_signed_p(sums, 2 * np.arange(1, first.shape[1] + 1))
+        return ranks.signed_ranks(first - second)[2]
     if test == "t on pairs":
         return np.asarray(reference.ttest_rel(first, second, axis=1).pvalue)
     return np.asarray(reference.ttest_ind(first, second, axis=1, equal_var=False).pvalue)

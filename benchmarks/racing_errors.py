@@ -14,6 +14,7 @@ import time
 
 import common
 import numpy as np
+import simulated_selections
 from scipy import special
 
 from jaxeval import bandits
@@ -78,7 +79,7 @@ def _raced(rule: bandits.Rule, tables: list[np.ndarray], args: argparse.Namespac
 
     seeds = range(len(tables))
     most = [args.items // args.block] * args.models
-    answers = bandits.trials(rule, names, [*map(evaluator, seeds)], seeds, most)
+    answers = simulated_selections.trials(rule, names, [*map(evaluator, seeds)], seeds, most)
     sure = np.array([answer.reason == CONFIDENT for answer in answers])
     wrong = np.array([answer.best != names[0] for answer in answers])
     spent = np.mean([answer.evaluations for answer in answers]) * args.block

@@ -16,7 +16,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.runs.scores import Scores, of_arrays
+from jaxeval.runs.scores import Scores, from_arrays
 from jaxeval.stats.items import study
 
 _RUN = 0.1
@@ -69,7 +69,7 @@ def _held(
         drawn = drawn + generator.normal(size=(len(truth), count, runs))
         scores = drawn if normal else (drawn > 0).astype(float)
         arrays = {str(k): each[..., np.newaxis] for k, each in enumerate(scores)}
-        whole = Scores("drawn", tuple(arrays), (of_arrays(arrays, "t", "score"),))
+        whole = Scores("drawn", tuple(arrays), (from_arrays(arrays, "t", "score"),))
         places = {int(row.model): row for row in study.study(whole).boards[0].rows}
         held += all(p.low <= first[k] and last[k] <= p.high for k, p in places.items())
         widths += [p.high - p.low + 1 for p in places.values()]

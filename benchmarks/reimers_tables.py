@@ -10,7 +10,7 @@ The recipe: only Setting = SingleTask; Backend in lower case; a configuration is
 what a run measures, its id, the label column and the option with the columns tied to it; the first
 repeat stands for a configuration (the mean for optimisers); sds have ddof 0. With the verb:
 
-    python -m jaxeval.compare options --table hyperparameter_results.csv.gz \\
+    jaxeval compare options --table hyperparameter_results.csv.gz \\
         --option miniBatchSize --score Test_F1 --group Dataset --where Setting=SingleTask \\
         --fold-case Backend --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --ddof 0
 
@@ -28,7 +28,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.runs import imported
+from jaxeval.runs import columns
 from jaxeval.stats import configurations
 from jaxeval.stats.configurations import Option, OptionComparison
 
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, required=True, help="hyperparameter_results.csv.gz")
     args = parser.parse_args()
     begin = time.perf_counter()
-    table = _single_task(imported.read(args.table))
+    table = _single_task(columns.read(args.table))
     check = Checked()
     _batches(table, check)
     _optimisers(table, check)
@@ -99,9 +99,9 @@ def main() -> None:
     )
 
 
-def _single_task(read: imported.Columns) -> Table:
+def _single_task(read: columns.Columns) -> Table:
     keep = [k for k, setting in enumerate(read["Setting"]) if setting == "SingleTask"]
-    values = dict(imported.pick(read, keep).values)
+    values = dict(read.select(keep).values)
     values["Backend"] = [name.lower() for name in values["Backend"]]
     values["Dataset"] = [SETS.get(name, name) for name in values["Dataset"]]
     return values

@@ -116,7 +116,7 @@ def _in_process(args: argparse.Namespace, runs: Path) -> Sequence[str]:
 
 
 def _by_command(args: argparse.Namespace, runs: Path) -> Sequence[str]:
-    train = [sys.executable, "-m", "jaxeval.train", "{model}", *_changes(args)]
+    train = [sys.executable, "-m", "jaxeval", "train", "{model}", *_changes(args)]
     train += ["--splits", "{split},", "--seeds", "{seed},", "--json", "-"]
     train += ["--out", f"{runs}/{{model}}/{{seed}}"]
     command = ["command", shlex.join(train), *args.models, "--json-field", "test.median"]
@@ -129,7 +129,7 @@ def _search(words: Sequence[str], folder: Path, cache: Path) -> Timed:
     begin, spent = time.perf_counter(), _cpu_seconds()
     with progress.open("w") as file:
         subprocess.run(
-            [sys.executable, "-m", "jaxeval.select", *words, "--json", str(answer)],
+            [sys.executable, "-m", "jaxeval", "select", *words, "--json", str(answer)],
             env={**os.environ, "JAX_COMPILATION_CACHE_DIR": str(cache)},
             cwd=ROOT,
             check=True,

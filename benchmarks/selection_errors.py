@@ -17,6 +17,7 @@ from typing import Any
 import common
 import numpy as np
 import scipy
+import simulated_selections
 
 from jaxeval import bandits
 from jaxeval.bandits.rules import CONFIDENT
@@ -80,7 +81,7 @@ def _shares(
     names = [f"model {k}" for k in range(args.models)]
     seeds = range(args.seed, args.seed + args.repetitions)
     evaluators = [_evaluator(names, gap, most, seed) for seed in seeds]
-    answers = bandits.trials(rule, names, evaluators, seeds, [most] * len(names))
+    answers = simulated_selections.trials(rule, names, evaluators, seeds, [most] * len(names))
     sure = [answer for answer in answers if answer.reason == CONFIDENT]
     wrong = [answer for answer in sure if gap == 0 or answer.best != names[0]]
     spent = float(np.mean([answer.evaluations for answer in answers]))

@@ -10,7 +10,7 @@ import sentiment_pytorch
 import torch
 
 from jaxeval import studies
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Batch
 
 _GATES = (0, 3, 2, 1)  # where jaxeval keeps torch's input, forget, candidate and output gates
@@ -113,7 +113,7 @@ def ours(
 ) -> tuple[float, Named]:
     """The loss and its gradient, as `named` has it, without dropout."""
     corpus = prepared.data.corpus
-    values = markers.active(prepared.config)
+    values = fields.active(prepared.config)
     hparams = {
         name: jnp.float32(0 if name.startswith("dropout") else value)
         for name, value in values.items()

@@ -103,7 +103,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     compiled = _compilations()
     from jaxeval import observe, studies
     from jaxeval.space import space
-    from jaxeval.studies import cohorts, padding, proposers
+    from jaxeval.studies import cohorts, padding, sweeps
 
     begin = time.perf_counter()
     path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
@@ -111,7 +111,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     changes.append(f"data.path={json.dumps(args.data)}")
     of = space.read(CONFIGS / f"space_{args.architecture}_small.toml")
     session = studies.Session()
-    trials = proposers.draws(path, changes, of, 1, args.runs)
+    trials = sweeps.draws(path, changes, of, 1, args.runs)
     entries = cohorts.entries(trials, session.loader)
     prepared = session.loader.prepare(studies.read(path, changes))
     entries, estimates, operations = _planned(args, entries, prepared)

@@ -16,8 +16,8 @@ import numpy as np
 from jaxeval.errors import ConfigError
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import candidates, encoding, gp
-from jaxeval.tuning import history as histories
+from jaxeval.tuning import candidates, gp
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History
 
 _DRAWS = 128
@@ -34,31 +34,31 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     """
     torch = _torch()
     first = len(history.evaluations)
-    scored = [setting for setting in histories.settings(history) if setting.scores]
-    early = count if len(scored) < 2 else gp._initial(history, count)
+    scored = [e for e in history.evaluations if e.scores]
+    early = count if len(scored) < 2 else min(count, max(0, gp._INITIAL - first))
     proposed = candidates.sobol(space, history, early, seed)
     for values in proposed:
-        history = history.proposed(values, ())
+        history = history.propose(values, ())
     if len(proposed) == count or early == count:
         return proposed
     sign = 1.0 if history.higher_is_better else -1.0
     means = np.array([sign * statistics.fmean(setting.scores) for setting in scored])
-    places = encoding.places(space, [setting.values for setting in scored])
-    features = torch.tensor(encoding.features(space, places))
+    places = encoder(space).places([setting.values for setting in scored])
+    features = torch.tensor(encoder(space).features(places))
     with _seeded([seed]):
         model = _fitted(features, torch.tensor(means)[:, None])
-    settings = histories.settings(history)
-    taken = encoding.places(space, [setting.values for setting in settings])
-    running = taken[[bool(s.running and not s.scores) for s in settings]]
+    settings = history.evaluations
+    taken = encoder(space).places([setting.values for setting in settings])
+    running = taken[[e.result is None for e in settings]]
     near = places[np.argsort(-means, kind="stable")[:_NEAR]]
     for number in range(first + len(proposed), first + count):
-        pending = encoding.features(space, running)
+        pending = encoder(space).features(running)
         value = _acquisition(space, model, features, pending, [seed, number])
         row = candidates.maximise(space, value, near, taken, [seed, number])
         if row is None:
             break
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
-        proposed += encoding.settings(space, row[None])
+        proposed += encoder(space).settings(row[None])
     return proposed
 
 
@@ -119,7 +119,7 @@ def _acquisition(
     def value(rows: np.ndarray) -> np.ndarray:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            points = torch.tensor(encoding.features(space, rows))[:, None]
+            points = torch.tensor(encoder(space).features(rows))[:, None]
             values: np.ndarray = acquisition(points).numpy()
         return values
 

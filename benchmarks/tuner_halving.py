@@ -22,9 +22,9 @@ import numpy as np
 from tuner_problems import hartmann
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import encoding
+from jaxeval.tuning import Search
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import Halving, History, Result, Stopped
-from jaxeval.tuning.search import Search
 
 EPOCHS, LANES, START, NOISE = 27, 9, 3.5, 0.03
 SPACE = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(6)})
@@ -92,7 +92,7 @@ def search(
         free = LANES - len(history.pending)
         history, proposed = how.ask(history, free)
         for evaluation in proposed:
-            place = encoding.places(SPACE, [evaluation.values])[0]
+            place = encoder(SPACE).places([evaluation.values])[0]
             curves[evaluation.number] = Curve(place, direction, random)
         running = [evaluation.number for evaluation in history.pending]
         for n in running:
@@ -101,7 +101,7 @@ def search(
         spent += len(running)
         if spent >= worth[len(regrets)] * EPOCHS:
             best = how.best(history)
-            place = encoding.places(SPACE, [best.values])[0] if best else np.full(6, 0.5)
+            place = encoder(SPACE).places([best.values])[0] if best else np.full(6, 0.5)
             regrets.append(hartmann(place))
             settings.append(len(history.evaluations))
     return regrets, settings
@@ -116,9 +116,9 @@ def judged(halving: Halving | None, history: History, curves: dict[int, Curve]) 
             for n, curve in curves.items()
             if curve.epoch in halving.rungs(EPOCHS)[len(history.evaluations[n].rungs) :][:1]
         }
-        history = halving.judged(history, reached, ended)
+        history = halving.judge(history, reached, ended)
     for n in ended:
-        history = history.told(n, Result((curves[n].best,)))
+        history = history.tell(n, Result((curves[n].best,)))
     return history
 
 

@@ -30,11 +30,11 @@ import numpy as np
 import tuner_optuna
 import tuner_problems
 import tuner_quality
+from threadpoolctl import threadpool_limits
 from tuner_problems import Problem, Values
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import candidates, gp
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import Method, Search, candidates, gp
 from jaxeval.tuning.history import History, Result
 
 BBOB = ((3, 5), (6, 10), (12, 5), (17, 10), (22, 10), (23, 2))  # function, dimensions
@@ -47,7 +47,7 @@ ENGINES: Mapping[str, Callable] = {
     "random": candidates.random,
 }
 # to take by
-METHODS: Mapping[str, searches.Method] = {"gp": "gp", "tpe": "random", "random": "random"}
+METHODS: Mapping[str, Method] = {"gp": "gp", "tpe": "random", "random": "random"}
 CONDITIONAL = ("optimiser", "pipeline")  # two and three levels deep
 MODES, TRIALS, SHARED = (1, 8), (50, 100), 8
 CRITERIA = ("evaluated", "taken")
@@ -181,18 +181,18 @@ def run(problem: Problem, engine: str, seed: int, parallel: int) -> list[float]:
         while len(history.pending) < parallel:
             shared = len(history.evaluations) < SHARED
             propose = candidates.sobol if shared else ENGINES[engine]
-            with searches.one_thread():
+            with threadpool_limits(1, "blas"):
                 (values,) = propose(problem.space, history, 1, seed)
-            history = history.proposed(values, (0,))
+            history = history.propose(values, (0,))
         waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = history.told(chosen.number, result)
+        history = history.tell(chosen.number, result)
         best = min(best, problem.regret(chosen.values))
         if ended in TRIALS:
-            with searches.one_thread():
-                taken = searches.Search(problem.space, METHODS[engine]).best(history)
+            with threadpool_limits(1, "blas"):
+                taken = Search(problem.space, METHODS[engine]).best(history)
             assert taken is not None
             told += [best, problem.regret(dict(taken.values))]
     return told

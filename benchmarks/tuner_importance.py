@@ -29,10 +29,9 @@ from scipy import special
 
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, insight
-from jaxeval.tuning import history as histories
+from jaxeval.tuning import Search, gp, insight
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History, Result
-from jaxeval.tuning.search import Search
 
 Function = Callable[[np.ndarray], np.ndarray]
 EXPONENT = 13
@@ -120,7 +119,7 @@ def coverage(
     function, space = FUNCTIONS[name]
     names = [parameter.name for parameter in space.parameters]
     sample = np.random.default_rng(0).random((4096, len(names)))
-    spread = float(function(encoding.from_quantiles(space, sample)).std())
+    spread = float(function(encoder(space).from_quantiles(sample)).std())
     measured: dict[str, list[float]] = collections.defaultdict(list)
     seconds = 0.0
     for repetition in range(repetitions):
@@ -167,9 +166,9 @@ def _searched(search: Search, function: Function, noise: float, evaluations: int
         count = min(8, evaluations - len(history.evaluations))
         history, proposed = search.ask(history, count)
         for evaluation in proposed:
-            row = encoding.places(search.space, [evaluation.values])
+            row = encoder(search.space).places([evaluation.values])
             score = float(function(row)[0] + noise * random.normal())
-            history = history.told(evaluation.number, Result((score,)))
+            history = history.tell(evaluation.number, Result((score,)))
     return history
 
 
@@ -180,7 +179,7 @@ def true_indices(
 
     That is the mean, over the noise of a score, of the score as the warp of what was told has it.
     """
-    settings = histories.settings(history)
+    settings = history.evaluations
     scores = np.array([-setting.scores[0] for setting in settings])
     targets = gp.fit(space, history).targets
     assert targets is not None
@@ -193,7 +192,7 @@ def true_indices(
     normal = noise * special.ndtri((np.arange(16) + 0.5) / 16)
 
     def mean_warped(quantiles: np.ndarray) -> np.ndarray:
-        places = encoding.from_quantiles(space, quantiles)
+        places = encoder(space).from_quantiles(quantiles)
         values: np.ndarray = -function(places)[:, None] + normal
         return np.interp(values, known, warped).mean(axis=1, keepdims=True)
 

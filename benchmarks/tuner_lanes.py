@@ -76,8 +76,9 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     from jaxeval.space import space as spaces
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
+    from jaxeval.tuning import Search
     from jaxeval.tuning.history import Halving, History
-    from jaxeval.tuning.search import Search, State
+    from jaxeval.tuning.running import State
 
     begin = time.perf_counter()
     if args.how == "apart":

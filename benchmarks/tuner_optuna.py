@@ -21,9 +21,9 @@ from jaxeval.space.distributions import (
     Value,
 )
 from jaxeval.space.space import Space
-from jaxeval.tuning import candidates, encoding
-from jaxeval.tuning import history as histories
-from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning import candidates
+from jaxeval.tuning.encoding import encoder
+from jaxeval.tuning.history import Evaluation, History, identity
 
 if TYPE_CHECKING:
     import optuna
@@ -51,7 +51,7 @@ def propose(
         study.add_trial(_frozen(space, evaluation))
     proposed = []
     for number in range(len(history.evaluations), len(history.evaluations) + count):
-        known = {histories.identity(e.values) for e in history.evaluations}
+        known = {identity(e.values) for e in history.evaluations}
         values = _new(study, space, known, [seed, number], sampler)
         if values is None:
             drawn = candidates.random(space, history, 1, seed)
@@ -59,7 +59,7 @@ def propose(
                 break
             (values,) = drawn
         proposed.append(values)
-        history = history.proposed(values, ())
+        history = history.propose(values, ())
     return proposed
 
 
@@ -88,7 +88,7 @@ def _new(
         study.sampler = _sampler([*stream, attempt], sampler)
         trial = study.ask()
         values = _suggested(space, trial)
-        if histories.identity(values) not in known:
+        if identity(values) not in known:
             return values
         study.tell(trial, state=optuna.trial.TrialState.FAIL)
     return None
@@ -129,7 +129,7 @@ def _frozen(space: Space, evaluation: Evaluation) -> "optuna.trial.FrozenTrial":
 def _suggested(space: Space, trial: "optuna.Trial") -> dict[str, Value]:
     """What a trial suggests, hyperparameter by hyperparameter, conditions included."""
     values: dict[str, Value] = {}
-    for parameter in encoding.parents_first(space):
+    for parameter in encoder(space).parents_first:
         name = parameter.name
         if all(other in values and values[other] in of for other, of in parameter.when):
             values[name] = _suggested_one(trial, name, parameter.distribution)

@@ -39,7 +39,8 @@ from tuner_problems import Problem
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import candidates, encoding, gp
+from jaxeval.tuning import candidates, gp
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History, Result
 
 RESAMPLES = 2000
@@ -88,12 +89,12 @@ def run(problem: Problem, engine: str, seed: int) -> np.ndarray:
             shared = len(history.evaluations) < SHARED
             propose = ENGINES["sobol" if shared else engine]
             (values,) = propose(problem.space, history, 1, seed)
-            history = history.proposed(values, (0,))
+            history = history.propose(values, (0,))
         waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = history.told(chosen.number, result)
+        history = history.tell(chosen.number, result)
         regrets.append(problem.regret(chosen.values))
     return np.minimum.accumulate(regrets)[EVERY - 1 :: EVERY]
 
@@ -105,8 +106,8 @@ def random_regret(problem: Problem, repeats: int = 101) -> float:
     best = []
     for _ in range(repeats):
         quantiles = random.random((TRIALS, len(problem.space.parameters)))
-        rows = encoding.from_quantiles(problem.space, quantiles)
-        best.append(min(map(problem.regret, encoding.settings(problem.space, rows))))
+        rows = encoder(problem.space).from_quantiles(quantiles)
+        best.append(min(map(problem.regret, encoder(problem.space).settings(rows))))
     return float(np.median(best))
 
 

@@ -105,7 +105,7 @@ def search(task: Task, args: argparse.Namespace, line: dict[str, object]) -> dic
     out = work / str(line["method"]).replace(":", "_")
     result = out.with_suffix(".json")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = [sys.executable, "-m", "jaxeval.tune", task.config, *(task.short if short else ())]
+    words = [sys.executable, "-m", "jaxeval", "tune", task.config, *(task.short if short else ())]
     words += [
         "--data",
         str(data),

@@ -19,8 +19,7 @@ from smac.runhistory import StatusType, TrialInfo, TrialValue
 from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
 from jaxeval.space.space import Parameter, Space
 from jaxeval.tuning import candidates
-from jaxeval.tuning import history as histories
-from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning.history import Evaluation, History, identity
 
 _ATTEMPTS = 20  # to propose a setting that is new
 _searches: dict[tuple[int, int], "_Search"] = {}  # by the identity of the space, and seed
@@ -37,7 +36,7 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     for _ in range(count):
         values = search.ask(history) or candidates.random(space, history, 1, seed)[0]
         proposed.append(values)
-        history = history.proposed(values, ())
+        history = history.propose(values, ())
     return proposed
 
 
@@ -66,10 +65,10 @@ class _Search:
             if evaluation.result is not None and number not in self.told:
                 self.told.add(number)
                 self._tell(evaluation, -1.0 if history.higher_is_better else 1.0)
-        known = {histories.identity(e.values) for e in history.evaluations}
+        known = {identity(e.values) for e in history.evaluations}
         for _ in range(_ATTEMPTS):
             values = self._values(self.facade.ask().config)
-            if histories.identity(values) not in known:
+            if identity(values) not in known:
                 return values
         return None
 

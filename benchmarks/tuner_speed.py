@@ -18,7 +18,8 @@ import numpy as np
 import scipy
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import Search
+from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History, Result
 
 SIZES = ((100, 8), (1500, 60))
@@ -70,19 +71,19 @@ def _history(ended: int, running: int) -> History:
     random, history = np.random.default_rng(0), History((), higher_is_better=False)
     for run in range(ended + running):
         values = spaces.draw(SPACE, 0, run)
-        history = history.proposed(values, (0,))
+        history = history.propose(values, (0,))
         if run < ended:
             numbers = [
                 float(v) for name, v in values.items() if name not in ("learning_rate", "l2")
             ]
             score = 60 + 10 * (np.log10(float(values["learning_rate"])) + 2.5) ** 2
             score += 20 * sum((v - 0.4) ** 2 for v in numbers) + random.normal()
-            history = history.told(run, Result((float(score),)))
+            history = history.tell(run, Result((float(score),)))
     return history
 
 
 def _search(seed: int) -> searches.Search:
-    return searches.Search(SPACE, seed=seed)
+    return Search(SPACE, seed=seed)
 
 
 def _timed(history: History, seed: int) -> tuple[float, float]:

@@ -12,8 +12,8 @@ import json
 import os
 from pathlib import Path
 
-from jaxeval.vectors import analogies, scored, similarity
-from jaxeval.vectors.scored import Resampling
+from jaxeval import vectors
+from jaxeval.vectors import analogies, similarity
 
 _RHOS = {  # file -> correlation, pairs covered, pairs
     "EN-WS-353-ALL.txt": (0.6719, 141, 353),
@@ -36,10 +36,9 @@ def main() -> None:
     home = os.environ.get("JAXEVAL_DATA")
     parser.add_argument("--data", type=Path, default=home, required=home is None)
     data = Path(parser.parse_args().data)
-    read = scored.read(data / "glove" / "glove.6B.100d.head.txt")
+    read = vectors.read(data / "glove" / "glove.6B.100d.head.txt")
     sets = [similarity.read(data / "wordsim" / name) for name in _RHOS]
-    once = Resampling(resamples=1)
-    for result in similarity.evaluate(sets, {"v": read}, resampling=once):
+    for result in similarity.evaluate(sets, {"v": read}, resamples=1):
         score = result.scores["v"]
         _print(
             result.name, (_rounded(score.skip), score.covered, result.total), _RHOS[result.name]
@@ -47,7 +46,9 @@ def main() -> None:
     questions = analogies.read(data / "analogies" / "questions-words.txt")
     for method in analogies.METHODS:
         answered = analogies.answer(questions, read, method)
-        accuracies = analogies.evaluate(questions, method, {"v": answered}, once).scores["v"]
+        accuracies = analogies.evaluate(questions, method, {"v": answered}, resamples=1).scores[
+            "v"
+        ]
         _print(method, accuracies.overall, (_RIGHT[method], _COVERED, _ASKED))
         if method == "3CosAdd":
             for name, expected in {**_PARTS, **_SECTIONS}.items():

@@ -38,8 +38,9 @@ def lap(last=[None]):
 _OURS = {
     "read": "from jaxeval.data import vectors\nlap()\nread = vectors.read(path)\nlap()\n",
     "analogies": """\
-from jaxeval.vectors import analogies, scored
-read, asked = scored.read(path), analogies.read(questions)
+from jaxeval import vectors
+from jaxeval.vectors import analogies
+read, asked = vectors.read(path), analogies.read(questions)
 for method in analogies.METHODS:
     lap(); analogies.answer(asked, read, method); lap(); lap.__defaults__[0][0] = None
 """,

@@ -67,11 +67,8 @@ def table(title: str, rows: Iterator[dict]) -> list[dict]:
 def brunner_munzel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """P-values [R] of rows of scores without ties: [R, n], [R, m]."""
     n, m = first.shape[1], second.shape[1]
-    places = np.arange(n + m)
     labels = np.argsort(np.concatenate([first, second], axis=1), axis=1) < n
-    return ranks.p_values(
-        ranks.studentized_untied(labels), n, m, ranks.Ties(places, places + 1), 0
-    )[0]
+    return ranks.p_values(ranks.studentized(labels), n, m)[0]
 
 
 def _shares(p_values: np.ndarray) -> dict[str, float]:
@@ -127,12 +124,10 @@ def _of_spread(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]
     away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (a, b))
     yield "Brown-Forsythe", reference.f_oneway(*away, axis=1).pvalue
     n, both = a.shape[1], (a + b, a - b)
-    r = ranks.correlations(*both)
+    r = np.array([np.corrcoef(x, y)[0, 1] for x, y in zip(*both, strict=True)])
     t = np.abs(r) * np.sqrt((n - 2) / (1 - r**2))
     yield "Pitman-Morgan, Pearson", 2 * reference.t.sf(t, n - 2)
-    rho = ranks.correlations(*(reference.rankdata(v, axis=1) for v in both))
-    places = np.arange(1.0, n + 1)
-    yield "by ranks (used)", ranks.correlation_p(rho, places, places)
+    yield "by ranks (used)", ranks.spearman(*both)[1]
 
 
 def _looks(count: int) -> Iterator[dict]:
@@ -213,9 +208,7 @@ def _drawn(
 
 
 def _rejected(gaps: np.ndarray) -> float:
-    sums = ranks.signed(gaps)
-    p_values = ranks.exact_signed_p(np.minimum(*sums), 2 * np.arange(1, gaps.shape[1] + 1))
-    return float(np.mean(p_values <= 0.05))
+    return float(np.mean(ranks.signed_ranks(gaps)[2] <= 0.05))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""`python -m jaxeval.ablation`: a config and its variants, trained with the same seeds."""
+"""`jaxeval ablation`: a config and its variants, trained with the same seeds."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 
@@ -21,18 +21,14 @@ _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
 
 
 @reading.settings
-class Variant:
-    """A config with some keys changed."""
-
+class _Variant:
     name: Annotated[str, pydantic.Field(min_length=1)]
     changes: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
 
 
 @reading.settings
-class Variants:
-    """What a file of variants holds."""
-
-    variant: Annotated[tuple[Variant, ...], pydantic.Field(min_length=1)]
+class _Variants:
+    variant: Annotated[tuple[_Variant, ...], pydantic.Field(min_length=1)]
 
 
 @parameters.verb
@@ -53,40 +49,34 @@ def ablation(
     continues what was interrupted.
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
       variants: TOML, a table [[variant]] for each, with name = "untied" and changes =
         ["model.tied=false"].
-      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
-      again: train also those that have ended without the saved model that is asked for.
-      quiet: without progress.
 
     Examples:
-      python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
+      jaxeval ablation melis2018/enwik8_lstm_small \\
           --variants melis2018/ablations/small --data FILE --seeds 8
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the variants, the data.
     """
-    named = read_variants(str(variants))
+    named = _read_variants(str(variants))
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import files, observe, studies
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
-    words, place = parameters.changed_keys(changes), None if data is None else str(data)
-    configs = {}
-    for name, changed in (("", ()), *((of.name, of.changes) for of in named)):
-        # what is wrong without a variant's changes was said of the config alone
+    configs: dict[str, Any] = {}
+    for name, changed in {"": (), **named}.items():
+        # the config alone is checked first: what is then wrong is a variant's
         origin = f"{variants}: variant {name!r}" if name else ""
-        whole = studies.read(config, [*words, *changed], place, origin)
+        whole = studies.read(config, [*changes, *changed], data, origin)
         title = f"{whole.name}, {name}" if name else whole.name
         configs[title] = dataclasses.replace(whole, name=title)
     session = studies.Session()
-    trials = proposers.variants(configs, parameters.numbers(seeds))
+    numbers = parameters.numbers(seeds)
+    trials = [
+        trial
+        for name, whole in configs.items()
+        for trial in prepared.seeds_by_splits(whole, numbers, model=name)
+    ]
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
     first: dict[str, str] = {}
     for entry in entries:
@@ -96,27 +86,24 @@ def ablation(
     programs = cohorts.by_program(entries)
     rows = observe.train_cohorts(programs, Path(out), again=again, session=session, quiet=quiet)
     by_key = {(row.experiment, row.seed): row for row in rows}
-    ended = [(of.trial.labels["model"], by_key[of.record.id, of.trial.seed]) for of in entries]
-    records = [
-        {"model": model, "score": row.test, **{k: getattr(row, k) for k in _RECORDED}}
-        for model, row in ended
-    ]
+    records = []
+    for entry in entries:
+        row = by_key[entry.record.id, entry.trial.seed]
+        recorded = {key: getattr(row, key) for key in _RECORDED}
+        records.append({"model": entry.trial.labels["model"], "score": row.test, **recorded})
     table = Path(out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
     return compare(table, *configs)
 
 
-def read_variants(file: str) -> Sequence[Variant]:
-    """The variants of a file, each under a name of its own in one line."""
-    variants = reading.read(Variants, file).variant
+def _read_variants(file: str) -> Mapping[str, Sequence[str]]:
+    """The changes of each variant of a file by its name."""
+    variants = reading.read(_Variants, file).variant
     names = [variant.name for variant in variants]
     for name in names:
         if name.splitlines() != [name] or names.count(name) > 1:
             raise ConfigError(f"{file}: expected names of a line, each another, got {name!r}")
-    return variants
+    return {variant.name: variant.changes for variant in variants}
 
 
 COMMANDS: parsers.Commands = {"": ablation}
-
-if __name__ == "__main__":
-    parsers.start("ablation", COMMANDS)

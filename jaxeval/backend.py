@@ -1,34 +1,37 @@
-"""Prepares JAX before it is imported: version, settings, host devices, compilation cache.
+"""Prepares JAX before it is imported; cores and memory, as containers limit them.
 
-Imports no jax itself; a verb calls `prepare()` first and imports its rooms after.
+Imports no jax: a verb calls `prepare()` first and imports its rooms after.
 """
 
+import importlib
 import importlib.metadata
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from jaxeval import machine
 from jaxeval.errors import RunError
 
-REFUSED = {
-    "0.10.": "deadlocks when orthogonal matrices are drawn for several members on few cores",
-    "0.11.0": "deadlocks when orthogonal matrices are drawn for several members on few cores",
+_GROUPS, _MOUNTED = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+_DEADLOCKS = "deadlocks when orthogonal matrices are drawn for several members on few cores"
+_REFUSED = {  # versions of jax
+    "0.10.": _DEADLOCKS,
+    "0.11.0": _DEADLOCKS,
     "0.11.1": "makes loops on the CPU take time quadratic in their length",
 }
 _OFF, _ON = ("false", "0", "no", "n", "f", "off"), ("true", "1", "yes", "y", "t", "on")
-SETTINGS = {  # of JAX: the values that are accepted, and why no other
+_SETTINGS = {  # of JAX: the values that are accepted, and why no other
     "jax_enable_x64": (_OFF, "parameters and losses are float32"),
     "jax_numpy_dtype_promotion": (("standard",), "integers and floats are multiplied"),
     "jax_threefry_partitionable": (_ON, "the same seed draws other numbers otherwise"),
     "jax_random_seed_offset": (("0",), "the same seed draws other numbers otherwise"),
 }
-XLA_FLAGS = {"xla_cpu_multi_thread_eigen": "false", "xla_cpu_prefer_vector_width": "512"}
+_XLA_FLAGS = {"xla_cpu_multi_thread_eigen": "false", "xla_cpu_prefer_vector_width": "512"}
 
 
 def check_version(version: str) -> None:
     """Raises RunError for the jax versions that cannot be used, saying why."""
-    for refused, reason in REFUSED.items():
+    for refused, reason in _REFUSED.items():
         if version == refused or (refused.endswith(".") and version.startswith(refused)):
             raise RunError(
                 f"jax {version} {reason}; install another: "
@@ -37,12 +40,12 @@ def check_version(version: str) -> None:
 
 
 def check_settings() -> None:
-    """Raises RunError for settings of JAX that it cannot train with, or not to the same scores.
+    """Raises RunError for settings of JAX that change scores, or that it cannot train with.
 
     They are read where JAX reads them: once it is imported, the environment counts no more.
     """
     jax = sys.modules.get("jax")
-    for name, (accepted, reason) in SETTINGS.items():
+    for name, (accepted, reason) in _SETTINGS.items():
         known = getattr(jax.config, name, None) if jax else os.environ.get(name.upper())
         if known is not None and str(known).lower() not in accepted:
             where = f"{name.upper()}, or jax.config.{name}"
@@ -50,17 +53,17 @@ def check_settings() -> None:
 
 
 def prepare() -> None:
-    """One host device a core, one thread a device, wide vectors, a compilation cache on disk.
+    """Sets one host device a core, one thread a device, wide vectors, and a compilation cache.
 
     A matrix product split over threads would make the devices fight for cores, and could change
-    its last bits. XLA's own kernels use half of AVX-512 unless told otherwise: 5 % of a tagger's
-    time. Settings the user made in the environment are kept, or refused (`SETTINGS`).
+    its last bits. XLA's own kernels use half of AVX-512 by default: 5 % of a tagger's time.
+    Settings of the user in the environment stay, or are refused (`_SETTINGS`).
     """
     check_version(importlib.metadata.version("jax"))
     check_settings()
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(machine.cores()))
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(cores()))
     flags = os.environ.get("XLA_FLAGS", "")
-    missing = [f"--{name}={value}" for name, value in XLA_FLAGS.items() if name not in flags]
+    missing = [f"--{name}={value}" for name, value in _XLA_FLAGS.items() if name not in flags]
     os.environ["XLA_FLAGS"] = " ".join([flags, *missing]).strip()
     # A program loaded from the cache makes XLA complain, in kilobytes, that the machine lacks the
     # "features" prefer-no-gather and prefer-no-scatter, which are hints to the compiler.
@@ -70,8 +73,46 @@ def prepare() -> None:
 
 
 def describe() -> str:
-    """The devices in use, such as "cpu x 2" or "NVIDIA H200 x 8"; imports jax."""
-    import jax
-
-    devices = jax.devices()
+    """Returns the devices in use, such as "cpu x 2" or "NVIDIA H200 x 8"."""
+    devices = importlib.import_module("jax").devices()
     return f"{devices[0].device_kind} x {len(devices)}"
+
+
+def cores() -> int:
+    """Returns the number of cores that the process may keep busy, at least one."""
+    known = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    limits = _limits("cpu.max")  # microseconds of a core's time, and in how many
+    shares = [quota / period for quota, period, *_ in limits if quota > 0 and period > 0]
+    return max(1, int(min([count, *shares])))
+
+
+def memory() -> float:
+    """Returns the bytes of memory that the process may have."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return float(min([there, *(limit for limit, *_ in _limits("memory.max") if limit > 0)]))
+
+
+def _limits(name: str) -> Iterator[list[int]]:
+    """Yields the numbers of a limit, two or more, in each control group; 0: no limit.
+
+    The groups (version 2) are that of the process and those above it; a container may see its own
+    as the root. What cannot be read is no limit.
+    """
+    for line in _text(_GROUPS).splitlines():
+        group = _MOUNTED / line.rpartition(":")[2].lstrip("/")
+        for folder in [group, *group.parents]:
+            if folder.is_relative_to(_MOUNTED):
+                words = _text(folder / name).split()
+                yield [*map(_number, words), 0, 0]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else 0

@@ -1,4 +1,4 @@
-"""What all verbs share: errors as one line, exit codes, signals."""
+"""What all verbs share on a command line: errors as one line, exit codes, signals."""
 
 import argparse
 import contextlib
@@ -8,8 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
@@ -17,25 +16,24 @@ from jaxeval.errors import JaxevalError, printable
 
 _LONGEST_ERROR = 300  # characters
 _SIGNALLED = 128  # exit status, less the number of the signal
-_MODULE = "python -m jaxeval."  # and the verb
 # of an output: without a reader, on a full disk, beyond a limit or quota
 _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
-    """Runs a verb, whose exit code is 0, or 2 after an error of the user (one line on stderr).
+    """Runs a verb and exits with its code, or with 2 after an error of the user.
 
-    130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, which unwind as Ctrl-C does; a SIGHUP
-    that is ignored, as by nohup, stays so. 141 (of SIGPIPE) where the reader of the output has
-    gone: a gate's verdict may not have been read.
+    An error is one line on stderr. Other codes: 130 after Ctrl-C, 143 after SIGTERM, 129 after
+    SIGHUP (which stays ignored under nohup), and 141 (of SIGPIPE) where the reader of the output
+    has gone, since a gate's verdict may not have been read.
     """
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _terminate)
-    # closed, as by >&-: not to be the next file that is opened
+    # streams that are closed, as by >&-, must not become the next file that is opened
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    for stream in (sys.stdout, sys.stderr):  # a terminal of few letters gets escapes, no traceback
+    for stream in (sys.stdout, sys.stderr):  # an ASCII terminal gets escapes, not a traceback
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -48,15 +46,18 @@ def run(main: Callable[[], int | None]) -> NoReturn:
 
 
 def _status(main: Callable[[], int | None]) -> int:
-    """The exit code of a verb, with all that it said written, or OSError."""
+    """The exit code of a verb after all output is written; OSError if it cannot be."""
     status = 2
     try:
         status = main() or 0
     except JaxevalError as error:
-        print(f"error: {_in_a_line(str(error))}", file=sys.stderr)
+        say(f"error: {_one_line(str(error))}")
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        say(f"error: {_one_line(str(error.filename))}: {error.strerror}")
     except MemoryError as error:
-        said = f"out of memory{f' ({error})' if str(error) else ''}"
-        print(f"error: {said}; expected smaller data or a larger machine", file=sys.stderr)
+        say(f"error: out of memory ({error}); expected smaller data or a larger machine")
     except (KeyboardInterrupt, SystemExit) as stop:
         code = stop.code if isinstance(stop, SystemExit) else _SIGNALLED + signal.SIGINT
         sys.stdout.flush()
@@ -68,9 +69,8 @@ def _status(main: Callable[[], int | None]) -> int:
     return status
 
 
-def _in_a_line(message: str) -> str:
-    """A message without control characters; of a long one its beginning and its end, which says
-    what to do."""
+def _one_line(message: str) -> str:
+    """A message without control characters; a long one loses its middle."""
     line = printable(" ".join(message.split("\n")))
     if len(line) <= _LONGEST_ERROR:
         return line
@@ -78,31 +78,39 @@ def _in_a_line(message: str) -> str:
 
 
 def _unwritten(error: OSError) -> int:
-    """The status where the output has no reader, or no room."""
+    """The exit code where the output has no reader, or no room."""
     if error.errno != errno.EPIPE:
-        named = error.filename or "the output"
         with contextlib.suppress(OSError):
-            print(f"error: {named}: cannot be written ({error.strerror})", file=sys.stderr)
+            say(f"error: {error.filename or 'the output'}: cannot be written ({error.strerror})")
     for stream in (sys.stdout, sys.stderr):  # what is left would fail again when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return _SIGNALLED + signal.SIGPIPE if error.errno == errno.EPIPE else 2
 
 
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(_SIGNALLED + number)
+
+
+def say(line: str, quiet: bool = False) -> None:
+    """Prints a line of progress on stderr."""
+    if not quiet:
+        print(line, file=sys.stderr, flush=True)
+
+
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
-    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in a state file."""
+    """Says how to go on after Ctrl-C or SIGTERM, where all results are in a state file."""
     try:
         yield
-    except (KeyboardInterrupt, SystemExit):  # as `run` has it
-        print("\nstopped; the same command continues from here", file=sys.stderr)
+    except (KeyboardInterrupt, SystemExit):
+        say("\nstopped; the same command continues from here")
         raise
 
 
 @contextlib.contextmanager
 def waiting(doing: str, seconds: float = 3.0) -> Iterator[None]:
-    """Says on stderr what takes its time, once it has taken so many seconds."""
-    options = {"file": sys.stderr, "flush": True}
-    timer = threading.Timer(seconds, print, (f"{doing} ...",), options)
+    """Says on stderr what is being done once it has taken so many seconds."""
+    timer = threading.Timer(seconds, say, (f"{doing} ...",))
     timer.daemon = True
     timer.start()
     try:
@@ -111,44 +119,18 @@ def waiting(doing: str, seconds: float = 3.0) -> Iterator[None]:
         timer.cancel()
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    """Handles SIGTERM and SIGHUP."""
-    raise SystemExit(_SIGNALLED + number)
-
-
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as all errors are said, without the usage before it."""
-
     def error(self, message: str) -> NoReturn:
-        line = _in_a_line(f"{message}; --help lists the arguments")
+        """Says what is wrong in one line, without the usage before it."""
+        line = _one_line(f"{message}; --help lists the arguments")
         self.exit(2, f"error: {line}\n")
 
 
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """The parser of a verb, "" of the command that takes one.
-
-    Texts stand as they are written; examples begin with `python -m jaxeval.VERB`, and name verbs
-    as they are called here.
-    """
-    prefix = called()
+    """Returns the parser of a verb, or of the command itself for ""; texts stay as written."""
     return _Parser(
-        f"{prefix}{verb}".strip(" ."),
-        description=description.replace(_MODULE, prefix),
-        epilog=epilog.replace(_MODULE, prefix),
+        f"jaxeval {verb}".strip(),
+        description=description,
+        epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-
-def words(given: Sequence[str] | None) -> list[str]:
-    """The words of a command: these, or those of the process."""
-    return list(sys.argv[1:] if given is None else given)
-
-
-def called() -> str:
-    """How the user calls verbs, up to the verb, as told by what runs in this process."""
-    program = Path(sys.argv[0])
-    if program.stem == "jaxeval":  # the console script
-        return "jaxeval "
-    if program == Path(__file__).with_name("__main__.py"):
-        return "python -m jaxeval "
-    return _MODULE

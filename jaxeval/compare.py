@@ -1,26 +1,22 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import parameters, parsers
+from jaxeval import cli, parameters, parsers
 from jaxeval.comparisons import Comparison, ItemComparison
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Layout, Mismatched, Missing
-from jaxeval.stats.rules import Method
+from jaxeval.stats.results import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.rules import Rules
-
-_SECONDS = 5.0  # until the first line of progress, and between two
+    from jaxeval.stats.results import Rules
 
 
 @parameters.verb
@@ -47,33 +43,19 @@ def compare(
       source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder or a database
         URL; in Python also records, a data frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
-      score: column of scores (score; test of a runs folder).
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
-      metric: only rows of this metric.
-      missing: what to do with a score that is missing, no number or infinite.
-      lower_is_better: lower scores are better (as the metric's name says, else higher).
-      unit: what one independent repetition is; scores within it are averaged (data set where each
-        has one score of a model, else split where there are several, else seed, else row).
-      alpha: level, after the correction.
+      unit: of replication, within which scores are averaged (dataset where each has one score of
+        a model, else split where there are several, else seed, else row).
       correction: over all tests looked at.
-      margin: smallest difference that matters, in the unit of the scores.
-      control: compare all others with this model only, not all pairs.
-      resamples: permutations, bootstraps.
-      seed: of the resamples.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
-      python -m jaxeval.compare scores.csv lstm transformer
-      python -m jaxeval.compare runs --save figures --save tables.tex
-      python -m jaxeval.compare scores.json A B --column split=number
-      python -m jaxeval.compare one_score_a_data_set.csv --control baseline
-
-    Raises:
-      ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
+      jaxeval compare scores.csv lstm transformer
+      jaxeval compare runs --save figures --save tables.tex
     """
-    from jaxeval import cli, sources
-    from jaxeval.stats.rules import Rules
+    from jaxeval import sources
+    from jaxeval.stats.results import Rules
 
     named = [*models]
     if control is not None and named and control not in named:
@@ -88,9 +70,11 @@ def compare(
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
-    """Without models of one run on one data set, where two others are left, or have items."""
-    alone = _single(scores)
-    left = [m for m in alone if not (items and items.data_sets) or _failed(scores, m)]
+    """Leaves out models of one run on one data set, if two others are left, or have items."""
+    from jaxeval.stats import samples
+
+    alone, failed = _single(scores), samples.failed_runs(scores)
+    left = [model for model in alone if not (items and items.data_sets) or model in failed]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
         return scores
     others = scores.only([model for model in scores.models if model not in left])
@@ -102,12 +86,6 @@ def _single(scores: "Scores") -> list[str]:
     return [model for model in scores.models if len(scores.scores_of(model)) == 1]
 
 
-def _failed(scores: "Scores", model: str) -> bool:
-    from jaxeval.stats import samples
-
-    return model in samples.failed_of(scores)
-
-
 def _compared(
     scores: "Scores",
     items: "Scores | None",
@@ -115,38 +93,32 @@ def _compared(
     unit: Unit | None = None,
     control: str | None = None,
 ) -> Comparison | ItemComparison:
-    """By the scores of runs; over items alone where a model has a single run."""
-    from jaxeval.runs import experiments
+    """Compares the scores of runs, or items alone where a model has a single run."""
+    from jaxeval.runs import records
     from jaxeval.stats import study
 
     alone = _single(scores)
     known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
     if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
         if unit or control or rules.correction != "holm":
-            raise ConfigError(
-                "unit, control, correction: of scores of runs, and a model has one; items are "
-                "compared"
-            )
+            raise ConfigError("unit, control, correction: expected two or more runs of each model")
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
-        control = experiments.model_of(scores.ids, scores.models, control) or control
-    shown = _progress()
-    found = study.study(scores, rules, unit, control=control, items=items, progress=shown)
-    return Comparison(found)
+        control = records.find_model(scores.ids, scores.models, control) or control
+    with cli.waiting("comparing"):
+        return Comparison(study.study(scores, rules, unit, control=control, items=items))
 
 
 def _over_items(
     scores: "Scores", items: "Scores", alone: Sequence[str], rules: "Rules"
 ) -> ItemComparison:
-    """What is known of the scores of runs is in its warnings.
-
-    Raises:
-      DataError: the one run of a model is what failed ones left of several.
-    """
+    """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
+    from jaxeval.stats import samples
     from jaxeval.stats.items.study import study
 
-    ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if _failed(scores, m)}
+    failed = samples.failed_runs(scores)
+    ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(
             f"{model}: 1 score, of runs of which others failed ({ended[model]}), which is no fair "
@@ -160,21 +132,6 @@ def _over_items(
         known.append(f"{only}: all models are compared over items alone")
     whole = dataclasses.replace(items, warnings=tuple(known), notes=())
     return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
-
-
-def _progress() -> Callable[[float], None]:
-    """Says on stderr what share is done, and what is left, every few seconds."""
-    from jaxeval.report.text import duration
-
-    begun = spoken = time.monotonic()
-
-    def show(share: float) -> None:
-        nonlocal spoken
-        if (now := time.monotonic()) - spoken >= _SECONDS and share > 0:
-            spoken, left = now, duration((now - begun) * (1 - share) / share)
-            print(f"comparing: {share:.0%} done, about {left} left", file=sys.stderr, flush=True)
-
-    return show
 
 
 @parameters.verb
@@ -195,19 +152,13 @@ def compare_items(
       file: a row an item of a run: columns model, seed or run, item (and dataset), and correct, or
         gold and predicted.
       models: two or more, all for none.
-      column: ROLE=NAME of columns with other names.
       metric: accuracy (the default) or macro_f1.
-      alpha: level, after the correction.
-      margin: smallest difference that matters, in the unit of the scores.
-      control: compare all others with this model only, not all pairs.
-      resamples: permutations, bootstraps.
-      seed: of the resamples.
 
     Examples:
-      python -m jaxeval.compare items predictions.csv --metric macro_f1
+      jaxeval compare items predictions.csv --metric macro_f1
     """
     from jaxeval.runs import items as predictions
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
     scores, items = predictions.read(file, models, metric, column)
     if not models and control is None:
@@ -242,28 +193,22 @@ def compare_logs(
       metric: of tasks with several.
       column: ROLE=KEY of predictions.
       cluster: items with the same value of this key in their data belong together.
-      missing: what to do with answers that have no score.
       mismatched: what to do with items that have one id and differ in content or prompt.
       lower_is_better: lower scores are better (as the logs or the metric's name say, else higher).
       over: what is generalised over (all that the logs can say).
-      alpha: level, after the correction.
-      margin: smallest difference that matters, in the unit of the scores.
-      resamples: permutations.
-      seed: of the permutations.
       gate: exit with 0 if the first model is better than the second (by more than the margin),
         with 1 if neither was shown, with 3 if it is worse.
 
     Examples:
-      python -m jaxeval.compare logs lm_eval_output --metric acc
-      python -m jaxeval.compare logs new=new.eval old=old.eval --gate --margin 0.01
+      jaxeval compare logs lm_eval_output --metric acc
+      jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
-    from jaxeval import cli
     from jaxeval.runs.logs import finding
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
-    factors = None if over is None else estimates.named(over, ConfigError)
+    factors = None if over is None else estimates.parse_over(over, ConfigError)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
     complete = gate and missing == "error"
     rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)
@@ -275,7 +220,8 @@ def compare_logs(
         raise ConfigError(
             f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
         )
-    return ItemComparison(study(scores, rules, _progress()), gate)
+    with cli.waiting("comparing"):
+        return ItemComparison(study(scores, rules), gate)
 
 
 COMMANDS: parsers.Commands = {
@@ -284,6 +230,3 @@ COMMANDS: parsers.Commands = {
     "logs": compare_logs,
     "options": compare_options,
 }
-
-if __name__ == "__main__":
-    parsers.start("compare", COMMANDS)

@@ -1,23 +1,22 @@
-"""What the verb `compare` returns."""
+"""Results of the verb `compare`."""
 
 import dataclasses
 from typing import TYPE_CHECKING
 
 from jaxeval.files import Json
-from jaxeval.report import plain
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result, Table, to_json, to_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jaxeval.report.document import Block, Document
-    from jaxeval.runs.checks import Unusable
+    from jaxeval.report.document import Block
     from jaxeval.runs.layout import Missing
+    from jaxeval.runs.rows import Unusable
     from jaxeval.stats.configurations import OptionComparison, SeedEffect
     from jaxeval.stats.items.study import ItemStudy
     from jaxeval.stats.study import RunStudy
 
-GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is that of bad input
+GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -26,106 +25,94 @@ class Comparison(Result):
 
     study: "RunStudy"
 
-    def document(self) -> "Document":
-        """Who is better, by how much, and what that rests on."""
-        from jaxeval.report.comparison import documents
+    def document(self) -> Document:
+        """Returns the better model, by how much, and the tests."""
+        from jaxeval.report import comparison
 
-        return documents.of_runs(self.study)
+        return comparison.runs_document(self.study)
 
     def to_dict(self) -> dict[str, Json]:
-        """The study, what is known of its scores, and the sentences that answer."""
+        """Returns the study, the source of its scores, and the answer."""
         from jaxeval.report.comparison import answers, words
 
-        of, items = self.study.scores, self.study.items
+        scores, items = self.study.scores, self.study.items
         known = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses")
         return {
-            **{name: plain.plain(getattr(of, name)) for name in (*known, "notes")},
+            **{name: to_json(getattr(scores, name)) for name in (*known, "notes")},
             "signature": words.signature(self.study),
-            "metric": of.metric or None,
-            "metric_unit": words.scale(self.study).unit,
-            **plain.record(self.study),
+            "metric": scores.metric or None,
+            "metric_unit": words.score_format(self.study).unit,
+            **to_json_object(self.study),
             "items": None if items is None else ItemComparison(items).to_dict(),
-            "answer": list(answers.of_runs(self.study)),
+            "answer": list(answers.about_runs(self.study)),
         }
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ItemComparison(Result):
-    """Models compared item by item.
-
-    Attributes:
-      gate: whether the exit code says what was shown of the first model against the second.
-    """
+    """Models compared item by item."""
 
     study: "ItemStudy"
-    gate: bool = False
+    gate: bool = False  # the exit code is the outcome
 
     @property
     def _gated(self) -> "ItemStudy":
-        """The study as a gate has it."""
         from jaxeval.stats.items import study
 
-        return study.decided(self.study) if self.study.strict else self.study
+        return study.withhold_incomplete(self.study) if self.study.strict else self.study
 
     @property
     def outcome(self) -> str | None:
-        """Of the first of two models: better, worse or not shown, as a gate has it."""
+        """The gate's outcome for the first of two models: better, worse or not shown."""
         from jaxeval.stats.items import study
 
         return study.decision(self._gated).outcome if len(self.study.models) == 2 else None
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """Of the gate; else 0."""
+        """The exit code of a gate, else 0."""
         return GATE[self.outcome or "better"] if self.gate else 0
 
-    def document(self) -> "Document":
-        """Who is better, on which tasks, and what that rests on."""
-        from jaxeval.report.comparison import answers, documents
+    def document(self) -> Document:
+        """Returns the best model, the tasks, and the tests."""
+        from jaxeval.report import comparison
+        from jaxeval.report.comparison import answers
 
-        said = f"gate: {answers.outcome(self.study)} (exit code {self.exit_code})"
-        return documents.of_items(self.study, said if self.gate else "")
+        line = f"gate: {answers.outcome(self.study)} (exit code {self.exit_code})"
+        return comparison.items_document(self.study, line if self.gate else "")
 
     def to_dict(self) -> dict[str, Json]:
-        """The study, and the sentences that answer."""
+        """Returns the study and the answer."""
         from jaxeval.report.comparison import answers, words
 
         return {
-            **plain.record(self.study),
+            **to_json_object(self.study),
             "signature": words.signature(self.study),
             "outcome": self.outcome,
             "outcome_text": answers.outcome(self._gated) if self.outcome else None,
-            "answer": list(answers.of_items(self.study)),
+            "answer": list(answers.about_items(self.study)),
         }
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class OptionsCompared(Result):
-    """The values of one option, compared within configurations that are otherwise equal.
-
-    Attributes:
-      key: columns that are equal within a configuration.
-      rows: of the table.
-      groups: a comparison each.
-      seed_effect: what the seed alone does; empty where no configuration was trained twice.
-    """
+    """The values of one option, compared within configurations that are otherwise equal."""
 
     option: str
     score: str
-    key: tuple[str, ...]
-    rows: int
+    key: tuple[str, ...]  # columns that are equal within a configuration
+    rows: int  # of the table
     higher_is_better: bool
     direction_assumed: bool
     missing: "Missing"
     unusable: "tuple[Unusable, ...]"
     groups: "tuple[OptionComparison, ...]"
-    seed_effect: "tuple[SeedEffect, ...]"
+    seed_effect: "tuple[SeedEffect, ...]"  # empty if no configuration was trained twice
 
-    def document(self) -> "Document":
-        """The values that win most often, and all others beside them."""
+    def document(self) -> Document:
+        """Returns the values that win most often, and all others beside them."""
         from jaxeval.report import text
         from jaxeval.report.comparison import words
-        from jaxeval.report.document import Document
 
         direction = words.direction(self.score, self.higher_is_better, self.direction_assumed)
         return Document(
@@ -142,13 +129,11 @@ class OptionsCompared(Result):
             shown = "is" if all(each <= 0.05 for each in p) else "is not shown to be"
             head = f"{_name(group)}: " if group.group else ""
             wins = f"wins in {best.wins:.1%} of {group.n} configurations"
-            said = f"and {shown} better than all others (sign test, corrected)"
-            yield f"{head}{self.option} {best.value} {wins}, {said}."
+            better = f"and {shown} better than all others (sign test, corrected)"
+            yield f"{head}{self.option} {best.value} {wins}, {better}."
 
     def _blocks(self) -> "Iterator[Block]":
-        """A row a value of the option and group, then the seed effect."""
         from jaxeval.report import text
-        from jaxeval.report.document import Table
 
         rows, tests = [], 0
         for group in self.groups:
@@ -176,7 +161,7 @@ class OptionsCompared(Result):
             f"{self.groups[0].repeats}; p-values corrected by Holm over {tests} tests"
         )
         if self.seed_effect:
-            yield "What the seed alone does: largest minus smallest score of a configuration."
+            yield "Effect of the seed: largest minus smallest score of a configuration."
             names = ("group", "configurations", "scores", "median", "95th percentile", "max")
             seeds = []
             for seed in self.seed_effect:

@@ -1,21 +1,18 @@
-"""`python -m jaxeval.configs`: the configs that come with jaxeval, and what a config may hold."""
+"""`jaxeval configs`: the configs that come with jaxeval, and the keys of a config."""
 
 import dataclasses
-import functools
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import parameters, parsers
 from jaxeval.config import toml
-from jaxeval.report.document import Block, Document, Heading, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Block, Document, Heading, Result, Table
 
 if TYPE_CHECKING:
-    from jaxeval.config.listing import Key
+    from jaxeval.config.fields import Key
 
 
-@dataclasses.dataclass(frozen=True)
-class Shipped:
+class Shipped(NamedTuple):
     """One shipped file."""
 
     name: str  # PAPER/NAME
@@ -31,11 +28,13 @@ class Configs(Result):
 
     def document(self) -> Document:
         """A table a paper."""
+        by_paper: dict[str, list[Shipped]] = {}
+        for entry in self.configs:
+            by_paper.setdefault(entry.name.partition("/")[0], []).append(entry)
         blocks: list[Block] = []
-        for paper in dict.fromkeys(entry.name.partition("/")[0] for entry in self.configs):
-            own = [each for each in self.configs if each.name.partition("/")[0] == paper]
-            rows = [(each.name, each.use, each.about) for each in own]
-            blocks += [Heading(paper), Table(("name", "for", "what it is"), rows, words=3)]
+        for paper, entries in by_paper.items():
+            table = Table(("name", "for", "what it is"), [*map(tuple, entries)], words=3)
+            blocks += [Heading(paper), table]
         answer = "Every verb takes these names where it takes a file."
         return Document((answer,), blocks, title="Configs")
 
@@ -55,7 +54,7 @@ class Keys(Result):
 
 
 @parameters.verb
-def configs(name: str | None = None) -> "Configs | str":
+def configs(name: str | None = None) -> Configs | str:
     """Lists the configs that come with jaxeval, paper by paper, or prints one of them.
 
     Every verb takes their names where it takes a file: CONFIG, --space FILE, --variants FILE.
@@ -64,19 +63,16 @@ def configs(name: str | None = None) -> "Configs | str":
       name: print this one; absent: list all.
 
     Examples:
-      python -m jaxeval.configs
-      python -m jaxeval.configs reimers2017/wnut17_ner > mine.toml
-      python -m jaxeval.train reimers2017/wnut17_ner --data DIR
-
-    Raises:
-      ConfigError: no such config; says which is near.
+      jaxeval configs
+      jaxeval configs reimers2017/wnut17_ner > mine.toml
+      jaxeval train reimers2017/wnut17_ner --data DIR
     """
     if name is None:
-        return Configs(tuple(map(_described, toml.shipped_names())))
+        return Configs(tuple(map(_shipped, toml.shipped_names())))
     return toml.read_text(name)
 
 
-def _described(name: str) -> Shipped:
+def _shipped(name: str) -> Shipped:
     """A file's first line is a comment that says what it is."""
     text = toml.read_text(name)
     tables = tomllib.loads(text)
@@ -90,21 +86,14 @@ def keys(task: str = "tagging") -> Keys:
 
     Args:
       task: such as tagging, language, seq2seq, pairs, sentiment.
-
-    Raises:
-      ConfigError: no such task.
     """
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval.config import listing
+    from jaxeval.config import fields
     from jaxeval.tasks import registry
 
-    return Keys(task, tuple(listing.keys(registry.kind(task).Config)))
+    return Keys(task, tuple(fields.describe(registry.kind(task).Config)))
 
 
 COMMANDS: parsers.Commands = {"": configs, "keys": keys}
-main = functools.partial(parsers.main, "configs", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("configs", COMMANDS)

@@ -21,12 +21,12 @@ Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
 
 
 class Metric(NamedTuple):
-    """What early stopping reads and what a member is ranked by."""
+    """The score that early stopping reads and that ranks members."""
 
     name: str
     higher_is_better: bool = True
     unit: Unit = "number"  # of the scores, by which they are printed
-    margin: float = 0.0  # of equivalence: two models that differ by less count as equal
+    margin: float = 0.0  # of equivalence: models that differ by less count as equal
 
     @property
     def worst(self) -> float:
@@ -34,12 +34,12 @@ class Metric(NamedTuple):
         return float("-inf") if self.higher_is_better else float("inf")
 
     def improves(self, score: float, best: float) -> bool:
-        """Whether `score` is strictly better than `best`."""
+        """True if `score` is strictly better than `best`."""
         return score > best if self.higher_is_better else score < best
 
 
 class Batch(NamedTuple):
-    """What a Task sees of a corpus in one step."""
+    """The rows of a corpus that a Task sees in one step."""
 
     rows: Tree  # leaves [B, ...]
     weight: Array  # [B] float32: 1 for a real row, 0 for padding
@@ -50,31 +50,31 @@ class Batch(NamedTuple):
 
 
 def weighted_rows(batch: Batch) -> Array:
-    """[] number of real rows."""
+    """Returns [] the number of real rows."""
     return batch.weight.sum()
 
 
 class Table(NamedTuple):
     """A parameter [R, D] of which the loss of a batch reads few rows.
 
-    Where the batch's `split` holds read [n] and place [R], both int32, the loss is given a table
-    [n, D] of the rows read, of which row r is number place[r].
+    If the batch's `split` holds read [n] and place [R], both int32, the loss gets only the rows
+    that are read, a table [n, D], in which row r is number place[r].
     """
 
     name: str  # its path among the parameters, such as "features/words"
-    # batch -> [n] int32, the rows that its loss reads and perhaps more, in any order
+    # batch -> [n] int32, the rows that its loss reads, perhaps with others, in any order
     rows: Callable[[Batch], Array]
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What is learned from what: pure functions written for one member.
+    """A learning problem: pure functions written for one member.
 
-    Laws (tests/conformance.py holds every task to them): the same key gives the same params; rows
-    of weight 0 change neither loss nor counts; counts of two halves add up to those of the whole,
-    as normalisers do, and the mean of their losses, weighted by these, is the loss of the whole;
-    `predict` ignores gold fields; the loss of an untrained model is near log(outcomes) a decision
-    and falls on fixed rows; traced hparams cause no compilation; perfect outputs score best.
+    Laws (tests/conformance.py checks them for every task): the same key gives the same params;
+    rows of weight 0 change neither loss nor counts; counts and normalisers of two halves add up to
+    those of the whole, whose loss is the mean of theirs weighted by the normalisers; `predict`
+    ignores gold fields; the loss of an untrained model is near log(outcomes) a decision and falls
+    on fixed rows; traced hparams cause no compilation; perfect outputs score best.
     """
 
     init: Callable[[Array, Batch, Hparams], Tree]  # (key, batch, hparams) -> params
@@ -84,12 +84,12 @@ class Task:
     count: Callable[[Tree, Batch], Mapping[str, Array]]  # additive float32 sums, scalars
     score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
     metric: Metric
-    # what the loss is a mean over (rows, words ...): [] float32, how many of them a batch has
+    # [] float32, the number of terms (rows, words ...) of which a batch's loss is the mean
     normaliser: Callable[[Batch], Array] = weighted_rows
-    # whether random draws go by `Batch.positions`: then all parts of a batch are given one key,
-    # and it makes no difference into which parts a batch is cut
+    # True if random draws depend on `Batch.positions`: then all parts of a batch get one key, and
+    # cutting a batch into other parts changes nothing
     keyed_by_position: bool = False
-    table: Table | None = None  # None: all parameters are read as a whole
+    table: Table | None = None  # None: every parameter is read as a whole
 
 
 class Corpus(NamedTuple):
@@ -100,9 +100,9 @@ class Corpus(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Which rows of each bucket are train, dev and test; as many per bucket in every split.
+    """The rows of each bucket that are train, dev and test.
 
-    Where a split has fewer, -1 stands behind them: no row.
+    Every split has as many a bucket; -1, for no row, fills up those that have fewer.
     """
 
     train: tuple[np.ndarray, ...]  # bucket b: int32 row numbers
@@ -113,13 +113,13 @@ class Split(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """Everything in which two members of one compiled program may differ."""
+    """A member: everything in which two members of one compiled program may differ."""
 
     seed: int
     split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
     hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
-    repeat: int = 0  # trainings of the same seed are told apart by it, and by nothing else
-    # fingerprint of its own word vectors, in programs whose members differ in them
+    repeat: int = 0  # number of this training of the seed; it changes nothing else
+    # fingerprint of its word vectors, in programs whose members differ in them
     vectors: str = ""
 
 

@@ -6,34 +6,30 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 
-# which a terminal obeys, XML forbids, or which turn the direction of writing; half characters
+# control characters, those that turn the direction of writing, and half characters
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_PYTHON: ContextVar[bool] = ContextVar("_PYTHON", default=False)  # a function was called
-_SHELL: ContextVar[bool] = ContextVar("_SHELL", default=False)
+_CALLER: ContextVar[str] = ContextVar("_CALLER", default="")  # "python" or "shell"
 
 
 def printable(name: str) -> str:
-    """A name in a line: control characters, also those that turn or end lines, are escaped."""
-    return _CONTROL.sub(_escaped, name)
+    """Returns a name with control characters and line ends escaped."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), name)
 
 
 def printable_lines(text: str) -> str:
-    """The same of lines: their ends and tabs stay."""
+    """Returns lines with control characters escaped; their ends and tabs stay."""
     return re.sub(r"[^\n\t]+", lambda part: printable(part[0]), text)
 
 
-def _escaped(character: re.Match[str]) -> str:
-    return character[0].encode("unicode_escape").decode("ascii")
-
-
 def argument(name: str, value: object = None) -> str:
-    """An argument in a message, as the caller has it: `--n-best 5`, or `n_best=5` of Python.
+    """Returns an argument for a message: `--n-best 5` in a shell, `n_best=5` in Python.
 
-    `value`: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
+    Args:
+      value: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
     """
-    if _PYTHON.get():
+    if _CALLER.get() == "python":
         return name if value is None else f"{name}={value!r}"
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, Mapping):
@@ -44,35 +40,32 @@ def argument(name: str, value: object = None) -> str:
 
 
 def changes() -> str:
-    """What a config's changes stand in, as who called has it."""
-    return "changes" if _PYTHON.get() else "command line"
+    """Returns where the changes of a config stand, for a message."""
+    return "changes" if _CALLER.get() == "python" else "command line"
 
 
 @contextlib.contextmanager
 def called_from_shell() -> Iterator[None]:
-    """Within, messages name arguments as flags: `--seeds 0`."""
-    token = _SHELL.set(True)
+    """Within, messages name arguments as flags."""
+    token = _CALLER.set("shell")
     try:
         yield
     finally:
-        _SHELL.reset(token)
+        _CALLER.reset(token)
 
 
 @contextlib.contextmanager
 def called_from_python() -> Iterator[None]:
     """Within, messages name arguments as a function has them, unless a shell called."""
-    token = _PYTHON.set(not _SHELL.get())
+    token = _CALLER.set(_CALLER.get() or "python")
     try:
         yield
     finally:
-        _PYTHON.reset(token)
+        _CALLER.reset(token)
 
 
 class JaxevalError(Exception):
-    """Parent of all errors whose message is meant for the user; a traceback is a bug.
-
-    Those of wrong input are ValueErrors too, for who calls from Python.
-    """
+    """Parent of all errors whose message is meant for the user; a traceback is a bug."""
 
 
 class DataError(JaxevalError, ValueError):
@@ -85,6 +78,14 @@ class DataError(JaxevalError, ValueError):
         super().__init__(location + message)
 
 
+class ConfigError(JaxevalError, ValueError):
+    """A configuration that cannot be used: names the key, the value and what is allowed."""
+
+
+class RunError(JaxevalError):
+    """A run that cannot go on (full disk, another process at work ...): says what to do next."""
+
+
 @contextlib.contextmanager
 def parsing(
     what: str,
@@ -94,11 +95,11 @@ def parsing(
     passing: tuple[type[Exception], ...] = (JaxevalError, OSError, MemoryError),
     then: str = "",
 ) -> Iterator[None]:
-    """Makes whatever a parser raises of damaged input one error for the user.
+    """Turns any exception of a parser of damaged input into one error for the user.
 
     Args:
-      what: was expected, or found: "not valid TOML".
-      passing: what is no matter of the parser's.
+      what: the message, such as "not valid TOML".
+      passing: exceptions that are not the parser's, and stay.
       then: what to do, behind the reason.
     """
     try:
@@ -109,15 +110,7 @@ def parsing(
         deep = "nested too deeply" if isinstance(wrong, RecursionError) else None
         text = deep or getattr(wrong, "strerror", None) or str(wrong)
         reason = printable(text.strip().partition("\n")[0])[:200] or type(wrong).__name__
-        said = f"{what} ({reason}){then}"
+        message = f"{what} ({reason}){then}"
         if error is DataError:
-            raise DataError(said, path, line) from None
-        raise error(f"{printable(str(path))}: {said}") from None
-
-
-class ConfigError(JaxevalError, ValueError):
-    """A configuration that cannot be used: names the key, the value and what is allowed."""
-
-
-class RunError(JaxevalError):
-    """A run that cannot go on (full disk, another process at work ...): says what to do next."""
+            raise DataError(message, path, line) from None
+        raise error(f"{printable(str(path))}: {message}") from None

@@ -1,6 +1,7 @@
-"""Files that are written whole or not at all, and files that stand for a lock."""
+"""Files that are written whole or not at all, lock files, and states of work that is resumed."""
 
 import contextlib
+import dataclasses
 import errno
 import fcntl
 import functools
@@ -15,21 +16,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from jaxeval.errors import RunError
+from jaxeval import errors
+from jaxeval.errors import ConfigError, RunError, argument
 
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+_Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
+RECORDED = "what has been trained is in the runs database, and is not trained again"
 
-_TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
-_SECONDS_LEFT = 10.0  # since a temporary file was last written
+_TEMPORARY = ".jaxeval."  # without the name, which may be as long as names may be
+_SECONDS_LEFT = 10.0  # age of a temporary file that nobody writes any more
 
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
-    """A stream ("w" text, "wb" bytes) whose contents become the file's when the block ends.
+    """Opens a stream ("w" text, "wb" bytes) whose contents replace the file when the block ends.
 
-    A block that fails leaves what was there. The folder is made where it is missing; of a symlink
-    the target is replaced. Devices, pipes, and what stdout or stderr goes to are written into.
+    If the block fails, the file stays as it was. A missing folder is made; the target of a symlink
+    is replaced. Devices, pipes, stdout and stderr are written into.
 
     Raises:
       RunError: no room, no permission.
@@ -38,8 +42,8 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     encoding = None if "b" in mode else "utf-8"
     try:
         target = resolved(path)
-        found = _found(target)
-        straight = None if found is None else _straight(target, found)
+        found = _stat(target)
+        straight = None if found is None else _open_in_place(target, found)
         if straight is not None:
             with os.fdopen(straight, mode, encoding=encoding) as stream:
                 yield stream
@@ -47,14 +51,14 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it alone
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
             os.fchmod(descriptor, 0o644 if found is None else stat.S_IMODE(found.st_mode))
             os.fsync(descriptor)  # else the name may be on disk before the contents
         os.replace(temporary, target)
-        with contextlib.suppress(OSError):  # file systems that cannot
+        with contextlib.suppress(OSError):  # some file systems cannot
             folder = os.open(target.parent, os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
@@ -62,49 +66,44 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
         if temporary is not None:
-            with contextlib.suppress(OSError):  # gone where all went well
+            with contextlib.suppress(OSError):  # gone if all went well
                 os.unlink(temporary)
 
 
 @functools.cache
 def _sweep(folder: Path) -> None:
-    """Deletes what killed processes left of files that they wrote, once a process and folder."""
+    """Deletes temporary files that killed processes left, once a process and folder."""
     with contextlib.suppress(OSError):
-        for entry in [*os.scandir(folder)]:
-            if entry.name.startswith(_TEMPORARY) and entry.is_file(follow_symlinks=False):
-                with contextlib.suppress(OSError), open(entry.path, "rb") as stream:
-                    if time.time() - entry.stat().st_mtime > _SECONDS_LEFT:
-                        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody writes it
-                        os.unlink(entry.path)
+        for path in folder.glob(f"{_TEMPORARY}*"):
+            with contextlib.suppress(OSError), path.open("rb") as stream:
+                if time.time() - path.stat().st_mtime > _SECONDS_LEFT:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody writes it
+                    path.unlink()
 
 
-def _straight(path: Path, found: os.stat_result) -> int | None:
-    """A descriptor of what cannot be replaced; None: a regular file.
-
-    Stdout and stderr would be written from their start if they were opened again.
-    """
+def _open_in_place(path: Path, found: os.stat_result) -> int | None:
+    """Returns a descriptor of a file that cannot be replaced; None for a regular file."""
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         with contextlib.suppress(OSError):  # closed
             if os.path.samestat(found, os.fstat(descriptor)):
-                stream.flush()  # what was printed before stands before
+                stream.flush()  # opened again, it would be written from its start
                 return os.dup(descriptor)
     return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY)
 
 
 def resolved(path: Path) -> Path:
-    """What a path leads to, through symlinks; a pipe has no other path than its own."""
+    """Returns the target of a path through symlinks; a pipe has no other path than its own."""
     target = Path(os.path.realpath(path))
     return target if target.exists() or not path.exists() else path
 
 
 def replaceable(path: Path) -> bool:
-    """Whether what is written takes the place of what was there; not in a device or a pipe."""
-    found = _found(resolved(path))
+    """True if writing replaces what is there; False for a device or a pipe."""
+    found = _stat(resolved(path))
     return found is None or stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
 
 
-def _found(path: Path) -> os.stat_result | None:
-    """What is there; None: nothing."""
+def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except FileNotFoundError:
@@ -112,25 +111,23 @@ def _found(path: Path) -> os.stat_result | None:
 
 
 def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
-    """Raises RunError where a file, or files in a folder, could not be written; makes nothing.
+    """Raises RunError if a file, or files in a folder, could not be written; makes nothing.
 
-    It is asked before work that takes long, as `replacing` would say so after it.
+    It is called before work that takes long; `replacing` would fail after it.
     """
     try:
         target = path if folder else resolved(path)
-        found = _found(target)
+        found = _stat(target)
         if found is not None and not folder and not stat.S_ISREG(found.st_mode):
             if stat.S_ISDIR(found.st_mode) or not os.access(target, os.W_OK):
                 number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
                 raise OSError(number, os.strerror(number))
             return
-        place, missing = (target, []) if folder else (target.parent, [target.name])
-        while _found(place) is None:
+        place = target if folder else target.parent
+        while _stat(place) is None:
             if place.is_symlink():  # no folder can be made there
                 raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
-            place, missing = place.parent, [place.name, *missing]
-        if any(len(os.fsencode(n)) > os.pathconf(place, "PC_NAME_MAX") for n in missing):
-            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+            place = place.parent
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
@@ -139,12 +136,12 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Holds a lock file for this process; the lock goes with the process, however it ends.
+    """Holds a lock file; the lock ends with the process, however it ends.
 
-    It is waited for for a second: a killed process may still be going.
+    Waits a second for the lock: a killed process may still be ending.
 
     Raises:
-      RunError: `busy` where another process holds it, or no permission.
+      RunError: no permission, or `busy` if another process holds it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,6 +186,76 @@ def write_out(target: str, text: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all; its folder is made where it is missing."""
+    """Writes a file whole or not at all; a missing folder is made."""
     with replacing(path, "w") as stream:
         stream.write(text)
+
+
+@dataclasses.dataclass(frozen=True)
+class StateFile:
+    """The state of some work, in a file that this process holds."""
+
+    path: Path
+    work: str  # for messages, such as "selection"
+    head: _Head
+
+    def read(self) -> Any:
+        """Reads the state; None if there is no file yet.
+
+        Raises ConfigError: the file is damaged, or is the state of other work.
+        """
+        if not self.path.exists():
+            return None
+        with self.parsing():
+            tree = json.loads(self.path.read_text(encoding="utf-8"))
+            known, body = {part: dict(tree[part]) for part in self.head}, tree["state"]
+        for part, mine in self.head.items():
+            for key in mine:
+                self._refuse_other(key, mine[key], known[part].get(key))
+        return body
+
+    def write(self, body: Json) -> None:
+        """Replaces the file."""
+        whole = json.dumps({**self.head, "state": body}, indent=1, allow_nan=False)
+        write_text(self.path, whole + "\n")
+
+    def _refuse_other(self, what: str, mine: Json, known: Json) -> None:
+        """Refuses another value, or a table in another order, as of a search space."""
+        if mine != known and what == "higher_is_better":
+            known, mine = ("lower", "higher") if mine else ("higher", "lower")
+            flag = argument("lower_is_better")
+            difference = f"scores of which {known} is better, not {mine} ({flag})"
+        elif mine != known:
+            difference = f"{what} {known}, not {mine}"
+        elif isinstance(mine, Mapping) and isinstance(known, Mapping) and [*mine] != [*known]:
+            difference = f"{what} in the order {', '.join(known)}, not {', '.join(mine)}"
+        else:
+            return
+        raise ConfigError(
+            f"{self.path} holds a {self.work} with {difference}; give another "
+            f"{argument('state')}, or delete this file"
+        )
+
+    def parsing(self) -> contextlib.AbstractContextManager[None]:
+        """Turns errors of reading the state into a ConfigError with a remedy."""
+        of_command = "command" in self.head.get("evaluator", {})
+        after = "the command then runs again" if of_command else RECORDED
+        return errors.parsing(
+            f"not the state of a {self.work}",
+            self.path,
+            error=ConfigError,
+            passing=(MemoryError,),
+            then=f"; give another {argument('state')}, "
+            f"or delete this one if it was damaged: {after}",
+        )
+
+
+@contextlib.contextmanager
+def open_state(path: Path, work: str, head: _Head) -> Iterator[StateFile]:
+    """Holds the state file of some work; raises RunError if another process works on it."""
+    if not path.name:
+        raise ConfigError(f"{argument('state')}: expected the name of a file")
+    plain = json.loads(json.dumps(head))  # tuples are lists in JSON
+    lock = path.with_name(f".{path.name}.lock")
+    with locked(lock, f"{path}: another process works on this {work}"):
+        yield StateFile(path, work, plain)

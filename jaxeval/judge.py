@@ -1,4 +1,4 @@
-"""`jaxeval vectors judge`: what do small models make of word vectors?"""
+"""`jaxeval vectors judge`: evaluates word vectors by training small models with them."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,18 +11,17 @@ from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval import runs
-    from jaxeval.report.judgement import JudgedVectors, JudgePlan
+    from jaxeval.report.plans import JudgePlan
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.studies.cohorts import Entry
 
 TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
 MODES = ("fixed", "tuned")
-_SET_BY = {
+_FIXED = {  # key -> what sets it
     "name": "the file and the mode",
     "data.vectors": "the files",
     "model.words.trained": "the modes",
 }
-
-
 _RECORDED = ("experiment", "seed", "status", "epochs", "best_epoch", "dev", "test", "wall_seconds")
 
 
@@ -39,41 +38,33 @@ def vectors_judge(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "JudgedVectors | JudgePlan":
-    """Judges files of word vectors by six tasks (Nayak, Angeli & Manning 2016).
+    """Evaluates word vectors in six tasks (Nayak, Angeli & Manning 2016).
 
-    Small models that read the vectors are trained with many seeds, vectors fixed and fine-tuned,
-    those of all files in one program: perceptrons over five words (pos, chunk, ner), LSTMs
-    (sentiment, questions), two LSTMs (nli); their configs are nayak2016/TASK_MODE. The same
-    command continues what was interrupted; further files train only what is new.
+    Trains small models on the vectors with many seeds, vectors fixed and fine-tuned: perceptrons
+    over five words (pos, chunk, ner), LSTMs (sentiment, questions), two LSTMs (nli). Their configs
+    are nayak2016/TASK_MODE. All files share one program. The same command continues an interrupted
+    run, and trains only what is new if files are added.
 
     Args:
-      files: of vectors; key=value changes all configs, TASK:key=value those of a task.
-      changes: key -> value, of all configs, or TASK:key -> value.
-      data: TASK=PATH, the corpus of a task; may be repeated. These tasks are judged.
+      files: files of vectors; key=value changes all configs, TASK:key=value those of a task.
+      changes: key=value changes all configs, TASK:key=value those of a task.
+      data: TASK=PATH, the corpus of a task; may be repeated.
       modes: vectors fixed, or fine-tuned.
-      baseline: one of the files, against which errors are reduced.
-      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
-      out: the runs folder.
-      store: URL of a database instead of the folder's.
-      dry_run: say what would be trained, and stop.
-      quiet: without progress; signals are left alone.
-
-    Raises:
-      ConfigError, DataError, RunError: of a file, a corpus, a change, the folder.
+      baseline: the file against which relative error reduction is computed.
 
     Examples:
-      python -m jaxeval.vectors judge glove.txt svd.txt --data pos=EWT --data sentiment=SST
-      python -m jaxeval.vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
-      python -m jaxeval.vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
+      jaxeval vectors judge glove.txt svd.txt --data pos=EWT --data sentiment=SST
+      jaxeval vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
+      jaxeval vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
     """
-    from jaxeval.vectors import scored
+    from jaxeval.vectors import short_names
 
-    named, corpora = scored.named(files, "vectors"), _corpora(data)
+    named, corpora = short_names(files, "vectors"), _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
-    own = changes_of(changes, corpora)
+    own = task_changes(changes, corpora)
     backend.prepare()
     from jaxeval import observe
-    from jaxeval.report.judgement import JudgePlan
+    from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
@@ -90,17 +81,17 @@ def vectors_judge(
 
 
 def _corpora(data: Mapping[str, str | Path] | None) -> dict[str, str]:
-    """Task -> where its corpus is, in the order of tasks."""
+    """The corpus of each task, in the order of tasks."""
     known = {task: str(path) for task, path in (data or {}).items()}
     if not known or {*known} - {*TASKS}:
-        expected = f"expected TASK=PATH with one of {', '.join(TASKS)}"
         found = f", got {', '.join(known)}" if known else ""
+        expected = f"expected TASK=PATH with one of {', '.join(TASKS)}"
         raise ConfigError(f"{argument('data')}: {expected}{found}")
     return {task: known[task] for task in TASKS if task in known}
 
 
 def _baseline(baseline: str, named: Mapping[str, str]) -> str:
-    """The name of a baseline that is given by name or path."""
+    """The short name of a baseline that is given by name or path."""
     for name, path in named.items():
         if baseline == name or Path(path).resolve() == Path(baseline).resolve():
             return name
@@ -108,21 +99,25 @@ def _baseline(baseline: str, named: Mapping[str, str]) -> str:
     raise ConfigError(f"{argument('baseline', baseline)}: {expected}")
 
 
-def changes_of(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
-    """Task -> the changes of its configs; ConfigError where one would make names untrue."""
+def task_changes(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns the changes of each task's configs.
+
+    Raises:
+      ConfigError: a change of a key that the verb sets.
+    """
     found: dict[str, list[str]] = {task: [] for task in tasks}
-    for change in parameters.changed_keys(changes):
+    for change in changes:
         task, _, own = change.partition(":")
         own = own if task in tasks else change
-        _refuse_set(own.partition("=")[0].strip())
+        _refuse_fixed(own.partition("=")[0].strip())
         for other in [task] if task in tasks else tasks:
             found[other].append(own)
     return found
 
 
-def _refuse_set(key: str) -> None:
-    if key in _SET_BY:
-        raise ConfigError(f"{key} cannot be changed: it is set by {_SET_BY[key]}")
+def _refuse_fixed(key: str) -> None:
+    if key in _FIXED:
+        raise ConfigError(f"{key} cannot be changed: it is set by {_FIXED[key]}")
 
 
 def plan(
@@ -132,19 +127,19 @@ def plan(
     seeds: Sequence[int],
     changes: Mapping[str, Sequence[str]],
 ) -> "list[list[Entry]]":
-    """Members of each task in each mode, with all data and vectors read; nothing is trained.
+    """Reads all data and vectors; returns the members of each task in each mode.
 
     Args:
-      named: files of vectors by name.
+      named: short name -> file of vectors.
       corpora: task -> path.
-      changes: task -> `key=value` each, of its configs.
+      changes: task -> `key=value` changes of its configs.
 
     Raises:
-      ConfigError, DataError: a file or corpus cannot be read, or a config not be trained.
+      ConfigError, DataError: an invalid file, corpus or config.
     """
     from jaxeval import studies
     from jaxeval.config import reading
-    from jaxeval.studies import cohorts, proposers, running
+    from jaxeval.studies import cohorts, prepared, running
 
     loader, groups = studies.Session().loader, []
     for (task, corpus), mode in itertools.product(corpora.items(), modes):
@@ -154,23 +149,22 @@ def plan(
             own = [f"{key}={reading.canonical(value)}" for key, value in fixed.items()]
             config: Any = studies.read(f"nayak2016/{task}_{mode}", [*changes[task], *own], corpus)
             if config.model.words.trained != (mode == "tuned"):  # by a change of the whole table
-                _refuse_set("model.words.trained")
-            trials += proposers.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
+                _refuse_fixed("model.words.trained")
+            trials += prepared.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
         groups.append(cohorts.entries(trials, loader))
         running.refuse_impossible(cohorts.by_program(groups[-1]))
     return groups
 
 
 def _programs(groups: "Sequence[Sequence[Entry]]") -> Iterator[dict[str, object]]:
-    """What each compiled program would train; files with equal vectors are one."""
+    """The members and bytes of each compiled program; files with equal vectors are one."""
     from jaxeval.studies import cohorts
 
     for group in groups:
         for cohort in cohorts.by_program(group):
             labels = [entry.trial.labels for entry in cohort.entries]
             yield {
-                "task": labels[0]["task"],
-                "mode": labels[0]["mode"],
+                **{key: labels[0][key] for key in ("task", "mode")},
                 "vectors": ", ".join(dict.fromkeys(label["vectors"] for label in labels)),
                 "members": len(cohort.members),
                 "word_tables_bytes": int(cohort.problem.corpus.shared["vectors"].nbytes),
@@ -184,11 +178,11 @@ def _judged(
     seeds: Sequence[int],
     baseline: str | None,
 ) -> "JudgedVectors":
-    """Scores by file, task and seed, compared mode by mode."""
+    """Compares the scores by file, task and seed in each mode."""
     import numpy as np
 
-    from jaxeval.report.judgement import JudgedVectors
-    from jaxeval.stats import judgement
+    from jaxeval.report.vectors import JudgedVectors
+    from jaxeval.stats import vectors as statistics
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}
     metrics, coverage, trainings = dict[str, str](), dict[tuple[str, str], Any](), []
@@ -205,5 +199,5 @@ def _judged(
     judged = []
     for mode, by_file in scores.items():
         arrays = {name: np.array([*of.values()]) for name, of in by_file.items()}
-        judged.append(judgement.judge(mode, [*metrics], seeds, arrays, baseline))
+        judged.append(statistics.judge(mode, [*metrics], seeds, arrays, baseline))
     return JudgedVectors(named, metrics, coverage, judged, trainings)

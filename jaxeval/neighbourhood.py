@@ -1,4 +1,4 @@
-"""`python -m jaxeval.neighbourhood`: random settings near a config's, as one population."""
+"""`jaxeval neighbourhood`: random settings near a config's, as one population."""
 
 import dataclasses
 import math
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import numpy as np
 
 from jaxeval import parameters, parsers
-from jaxeval.config import markers
-from jaxeval.config.markers import Range
+from jaxeval.config import fields
+from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Number, Quiet
 from jaxeval.report import plots, scores, text
-from jaxeval.report.document import Document, Figure, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Figure, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -26,7 +25,7 @@ _HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p 
 
 
 class Trend(NamedTuple):
-    """How the score goes with a hyperparameter: values drawn, Spearman's rho, p by Holm."""
+    """The trend of the score with a hyperparameter: values drawn, Spearman's rho, p by Holm."""
 
     name: str
     low: float
@@ -37,7 +36,7 @@ class Trend(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Neighbourhood(Result):
-    """What settings around one scored, in the metric's unit."""
+    """Scores of random settings near a config's, in the metric's unit."""
 
     metric: str
     part: str
@@ -58,28 +57,27 @@ class Neighbourhood(Result):
     ranges: Mapping[str, Range]  # that the values were drawn from
 
     def document(self) -> Document:
-        """The share near the best, the spread, a line a hyperparameter."""
+        """The share near the best, the spread, and a row a hyperparameter."""
         low, high = (100 * end for end in self.share_interval)
-        margin, unit = scores.difference(self.within, self.unit), self.unit
-        label = scores.label(f"{self.part} {self.metric}", unit)
+        margin = scores.difference(self.within, self.unit)
+        label = scores.label(f"{self.part} {self.metric}", self.unit)
         failed = f", {self.failed} without a score" if self.failed else ""
-        named = ("best", "median", "worst", "sd")
-        spread = ", ".join(f"{name} {scores.shown(getattr(self, name), unit)}" for name in named)
+        named = {name: getattr(self, name) for name in ("best", "median", "worst", "sd")}
+        spread = ", ".join(f"{name} {scores.shown(v, self.unit)}" for name, v in named.items())
         rows = []
         for name, first, last, rho, p in self.trends:
             span = self.ranges[name]
-            of_range = f"{span.low:g} to {span.high:g}{' (log)' if span.log else ''}"
-            drawn = (name, f"{first:.4g}", f"{last:.4g}", of_range)
+            whole = f"{span.low:g} to {span.high:g}{' (log)' if span.log else ''}"
+            drawn = name, f"{first:.4g}", f"{last:.4g}", whole
             rows.append((*drawn, f"{rho:+.2f}", text.p_cell(p)))
         answer = (
             f"{100 * self.share:.0f} % of the other settings, {self.near} of {self.settings - 1}, "
             f"come within {margin} of the best (95 % CI {low:.0f} to {high:.0f} %, of settings "
             "that score no better); each was trained once, so the seeds' spread is in it."
         )
-        said = f"{label} of {self.settings} settings{failed}: {spread}"
         return Document(
             [answer],
-            [said, Table(_HEAD, rows)],
+            [f"{label} of {self.settings} settings{failed}: {spread}", Table(_HEAD, rows)],
             figures=lambda: [self._figure(label, margin)],
             title="Neighbourhood of a setting",
             signature=text.versions(),
@@ -87,14 +85,14 @@ class Neighbourhood(Result):
 
     def _figure(self, label: str, margin: str) -> Figure:
         """A panel a hyperparameter: score against value; the band is near the best."""
-        names, factor = [*self.ranges], scores.factor(self.unit)
-        drawing, panels = plots.grid(len(names), _PANELS, (2.5, 2.4), share_y=True)
+        factor = scores.factor(self.unit)
+        drawing, panels = plots.grid(len(self.ranges), _PANELS, (2.5, 2.4), share_y=True)
         end = self.best + math.copysign(self.within, self.median - self.best)
         band = sorted(factor * bound for bound in (self.best, end))
-        scored = [(k, of) for k, of in enumerate(self.points, 1) if of["score"] is not None]
-        shown = [factor * float(of["score"] or 0) for _, of in scored]
-        for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
-            values = [float(of[name] or 0) for _, of in scored]
+        points = {k: p for k, p in enumerate(self.points, 1) if p["score"] is not None}
+        shown = [factor * float(point["score"] or 0) for point in points.values()]
+        for number, (name, panel) in enumerate(zip(self.ranges, panels, strict=True)):
+            values = [float(point[name] or 0) for point in points.values()]
             panel.scatter(values, shown, s=14, color=plots.colour(0), linewidths=0)
             panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
             panel.set_xlabel(plots.literal(name))
@@ -103,12 +101,12 @@ class Neighbourhood(Result):
             if number % _PANELS == 0:
                 panel.set_ylabel(plots.literal(label))
         rows = [
-            (k, *(f"{of[name]:.6g}" for name in names), f"{score:.4f}")
-            for (k, of), score in zip(scored, shown, strict=True)
+            (number, *(f"{point[name]:.6g}" for name in self.ranges), f"{score:.4f}")
+            for (number, point), score in zip(points.items(), shown, strict=True)
         ]
-        said = f"Each point is a setting, trained once. The band: within {margin} of the best."
-        columns = ("setting", *names, label)
-        return Figure("neighbourhood", "Random settings near one", said, drawing, columns, rows)
+        caption = f"Each point is a setting, trained once. The band: within {margin} of the best."
+        columns = ("setting", *self.ranges, label)
+        return Figure("neighbourhood", "Random settings near one", caption, drawing, columns, rows)
 
 
 @parameters.verb
@@ -129,31 +127,21 @@ def neighbourhood(
     """Trains random settings near that of a config, as one population and one compilation.
 
     Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
-    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Shows
-    the score against each of them, and the share of settings near the best.
-
-    Ranges (the authors did not publish theirs): learning rates .0001 to .1 and l2 1e-7 to .001,
-    both logarithmic; dropout rates 0 to .9. A value of 0 of l2 stays 0.
+    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Ranges
+    are ours: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic; dropout rates 0 to
+    .9. A value of 0 of l2 stays 0.
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
       settings: how many are drawn.
       width: of each interval, as a share of the range.
       within: what is near the best (the metric's equivalence margin).
       range: LOW:HIGH or LOW:HIGH:log of a hyperparameter.
       part: whose scores are compared.
       seed: of the settings drawn.
-      quiet: without progress.
 
     Examples:
-      python -m jaxeval.neighbourhood CONFIG --data DIR --settings 64 --save figures
-      python -m jaxeval.neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the ranges, the data.
+      jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures
+      jaxeval neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
     """
     if settings < _LEAST:
         raise ConfigError(f"{argument('settings', settings)}: expected at least {_LEAST}")
@@ -162,19 +150,16 @@ def neighbourhood(
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
-    place = None if data is None else str(data)
-    whole = studies.read(config, parameters.changed_keys(changes), place)
-    active = {name: h for name, h in markers.traced(whole).items() if h.active}
+    whole, session = studies.read(config, [*changes], data), studies.Session()
+    active = {name: h for name, h in fields.traced(whole).items() if h.active}
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
-    ranges = ranges_of(traced, range or {})
-    centre = {name: h.value for name, h in traced.items()}
-    drawn = draw(centre, ranges, width, settings, seed)
-    session = studies.Session()
-    entries = cohorts.entries(proposers.neighbourhood(whole, drawn), session.loader)
+    ranges = choose_ranges(traced, range or {})
+    drawn = draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
+    entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)
@@ -184,21 +169,21 @@ def neighbourhood(
     return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
 
-def ranges_of(
-    traced: Mapping[str, markers.Hyperparameter], asked: Mapping[str, str]
+def choose_ranges(
+    traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
-    """The range of each hyperparameter that is varied: LOW:HIGH[:log] as asked, or its default.
+    """Returns the range of each hyperparameter to vary: LOW:HIGH[:log] as asked, or its default.
 
     Raises:
       ConfigError: no such hyperparameter, no range, or values that it cannot have.
     """
     ranges = {
-        name: of.marker.range
-        for name, of in traced.items()
-        if of.marker.range is not None and not (of.marker.range.log and of.value == 0)
+        name: h.marker.range
+        for name, h in traced.items()
+        if h.marker.range is not None and not (h.marker.range.log and h.value == 0)
     }
-    for name, said in asked.items():
-        named, parts = argument("range", {name: said}), said.split(":")
+    for name, words in asked.items():
+        named, parts = argument("range", {name: words}), words.split(":")
         if name not in traced:
             raise ConfigError(f"{named}: expected one of {', '.join(traced)}")
         limits, log = traced[name].marker.limits, parts[2:] == ["log"]
@@ -217,22 +202,23 @@ def ranges_of(
 def draw(
     centre: Mapping[str, float], ranges: Mapping[str, Range], width: float, count: int, seed: int
 ) -> list[dict[str, float]]:
-    """Random settings around one; the k-th does not depend on how many there are.
+    """Draws settings around one; the k-th does not depend on how many there are.
 
-    Each hyperparameter is drawn evenly from an interval of `width` times its range around the
-    centre's value, cut off where the range ends; ConfigError where the value is outside.
+    Each hyperparameter is uniform on an interval of `width` times its range around the centre's
+    value, cut off where the range ends.
+
+    Raises:
+      ConfigError: a value of the centre is outside its range.
     """
     for name, span in ranges.items():
         if not span.low <= centre[name] <= span.high:
             outside = f"{centre[name]:g} is not between {span.low:g} and {span.high:g}"
             raise ConfigError(f"{name}: {outside}; give it another range")
     generator = np.random.default_rng(seed)
-
-    def drawn(middle: float) -> float:
-        return generator.uniform(max(0.0, middle - width / 2), min(1.0, middle + width / 2))
-
+    middles = {name: span.to_unit(centre[name]) for name, span in ranges.items()}
+    ends = {n: (max(0.0, m - width / 2), min(1.0, m + width / 2)) for n, m in middles.items()}
     return [
-        {name: of.from_unit(drawn(of.to_unit(centre[name]))) for name, of in ranges.items()}
+        {name: span.from_unit(generator.uniform(*ends[name])) for name, span in ranges.items()}
         for _ in range(count)
     ]
 
@@ -243,26 +229,25 @@ def describe(
     within: float,
     higher_is_better: bool,
 ) -> dict:
-    """The numbers of a `Neighbourhood`, by field; a setting that failed has the score None.
+    """Returns the numbers of a `Neighbourhood`, by field; a setting that failed scores None.
 
     The best is near itself: only the others are a sample, of settings that score no better.
     """
     from scipy import stats
 
-    kept = [k for k, score in enumerate(scores) if score is not None]
-    values = np.array([scores[k] for k in kept], float)
+    scored = [k for k, score in enumerate(scores) if score is not None]
+    values = np.array([scores[k] for k in scored], float)
     if len(values) < _LEAST:
         raise DataError(f"neighbourhood: expected at least {_LEAST} scores, found {len(values)}")
     ends = float(values.min()), float(values.max())
     worst, best = ends if higher_is_better else ends[::-1]
-    # .9 - .89 is above .01: differences that single precision does not tell are equal. Decimals
-    # do not say that, as those of a ROPE do: scores may have any unit
+    # .9 - .89 is above .01: differences that single precision does not tell apart are equal
     slack = np.finfo(np.float32).eps * np.maximum(np.abs(values), abs(best))
     near, others = int(np.sum(np.abs(values - best) <= within + slack)) - 1, len(scores) - 1
     interval = stats.binomtest(near, others).proportion_ci(method="wilson")
     return {
         "settings": len(scores),
-        "failed": len(scores) - len(kept),
+        "failed": len(scores) - len(scored),
         "best": best,
         "median": float(np.median(values)),
         "worst": worst,
@@ -271,27 +256,24 @@ def describe(
         "near": near,
         "share": near / others,
         "share_interval": (float(interval.low), float(interval.high)),
-        "trends": _trends([settings[k] for k in kept], values),
-        "points": [{"score": s, **of} for s, of in zip(scores, settings, strict=True)],
+        "trends": _trends([settings[k] for k in scored], values),
+        "points": [{"score": s, **each} for s, each in zip(scores, settings, strict=True)],
     }
 
 
 def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list[Trend]:
-    """Of each hyperparameter that was varied; none if all scores are equal."""
+    """The trend of each hyperparameter that was varied; none if all scores are equal."""
     from jaxeval.stats.multiple import adjust_p_values
     from jaxeval.stats.ranks import spearman
 
     columns = {name: np.array([setting[name] for setting in settings]) for name in settings[0]}
-    varied = {name: of for name, of in columns.items() if np.ptp(of) > 0 and np.ptp(values) > 0}
-    found = [spearman(column, values) for column in varied.values()]
-    adjusted = [*adjust_p_values([p for _, p in found])] if found else []
+    varied = {name: c for name, c in columns.items() if np.ptp(c) > 0 and np.ptp(values) > 0}
+    found = [spearman(column, values)[:2] for column in varied.values()]
+    adjusted = [*adjust_p_values([float(p) for _, p in found])] if found else []
     return [
-        Trend(name, float(column.min()), float(column.max()), rho, float(p))
+        Trend(name, float(column.min()), float(column.max()), float(rho), float(p))
         for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
     ]
 
 
 COMMANDS: parsers.Commands = {"": neighbourhood}
-
-if __name__ == "__main__":
-    parsers.start("neighbourhood", COMMANDS)

@@ -1,21 +1,19 @@
-"""What all verbs that train share: events on the terminal, and Ctrl-C and SIGTERM."""
+"""What all verbs that train share: progress on stderr, Ctrl-C and SIGTERM between two epochs."""
 
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from jaxeval import runs, studies
+from jaxeval import cli, runs, studies
 from jaxeval.report import render
+from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import progress
-from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.studies import cohorts, running, sweeps
-from jaxeval.studies.prepared import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
 _SIGNALS = {
@@ -26,7 +24,7 @@ Say = Callable[[str], None]  # prints a line beside a progress bar
 
 
 def train(
-    trials: Iterable[Trial],
+    trials: Iterable[studies.Trial],
     folder: Path,
     store_url: str | None = None,
     *,
@@ -34,38 +32,30 @@ def train(
     outputs: bool = False,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
-    """Trains trials into a runs folder, with progress on stderr; what is recorded of them.
+    """Trains trials into a runs folder and returns their rows.
 
     Args:
-      store_url: database instead of the folder's.
-      again, outputs: as of `studies.run_cohorts`.
+      store_url: of a database instead of the folder's.
+      again, outputs: as of `studies.run`.
       quiet: without progress; signals are left alone.
     """
     session = studies.Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    return train_cohorts(
-        planned, folder, store_url, again=again, outputs=outputs, session=session, quiet=quiet
-    )
+    more = {"again": again, "outputs": outputs, "quiet": quiet}
+    return train_cohorts(planned, folder, store_url, session=session, **more)
 
 
 def sweep(
-    drawn: sweeps.DrawnSweep,
-    store_url: str | None = None,
-    *,
-    most_programs: int | None = None,
-    again: bool = False,
-    quiet: bool = False,
+    drawn: sweeps.DrawnSweep, store_url: str | None, programs: int | None, **more: bool
 ) -> list[runs.MemberRow]:
-    """Plans a sweep with so many programs at most, writes the plan down, and trains it."""
+    """Plans a sweep in at most so many programs, saves the plan, and trains it as `train`."""
     with running.locked(drawn.folder, drawn.record.id):
-        estimates = drawn.estimates(most_programs)
-        if not quiet:
+        estimates = drawn.estimates(programs)
+        if not more["quiet"]:
             render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
         drawn.save(estimates)
-        planned, session = drawn.cohorts(estimates), drawn.session
-        return train_cohorts(
-            planned, drawn.folder, store_url, again=again, session=session, quiet=quiet
-        )
+        planned = drawn.cohorts(estimates)
+        return train_cohorts(planned, drawn.folder, store_url, session=drawn.session, **more)
 
 
 def train_cohorts(
@@ -78,41 +68,83 @@ def train_cohorts(
     session: studies.Session | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
-    """The same of trials that are in cohorts already."""
+    """Trains cohorts, as `train`."""
     running.refuse_impossible(planned, again, outputs)
+    every = [entry for cohort in planned for entry in cohort.entries]
     with runs.open_store(store_url or folder) as store:
-        trained = studies.run_cohorts(
+        trained = studies.run(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
-        every = [entry for cohort in planned for entry in cohort.entries]
-        said: set[str] = set()
+        announced: set[str] = set()
 
         def announce(started: running.Started) -> None:
             """Says which cohort comes next, and how many members each new experiment has."""
             if started.cohort.estimate is not None:
                 size = started.cohort.estimate.shape.describe()
-                _say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
-            for record in [record for record in started.cohort.records if record.id not in said]:
-                said.add(record.id)
+                cli.say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
+            for record in started.cohort.records:
+                if record.id in announced:
+                    continue
+                announced.add(record.id)
                 keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
                 ended = len(keys & store.ended(record.id).keys())
-                kept = f"; {ended} are recorded already" if ended else ""
+                known = f"; {ended} are recorded already" if ended else ""
                 members = f"{len(keys)} members of task {record.task}"
-                _say(f"{record.name} ({record.id}): {members}{kept}")
+                cli.say(f"{record.name} ({record.id}): {members}{known}")
 
         watch(trained, announce, quiet=quiet)
         return studies.rows(store, every)
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def watch(
+    trained: Generator[object, None, None],
+    start: Callable[[running.Started], None] = lambda started: None,
+    other: Callable[[object, Say], None] = lambda event, say: None,
+    quiet: bool = False,
+) -> None:
+    """Shows training until it ends.
+
+    Args:
+      trained: events of `studies.run`, and others.
+      start: is called with the cohort that comes next.
+      other: is called with events that are not of `studies.run`.
+      quiet: nothing is shown, and signals are left alone.
+
+    Raises:
+      KeyboardInterrupt: after Ctrl-C, when the epoch is saved.
+      SystemExit: 143, after SIGTERM.
+    """
+    known: set[str] = set()
+    with contextlib.closing(trained), _signals(quiet) as signals:
+        for event in trained:
+            if not isinstance(event, running.Event):
+                other(event, (lambda line: None) if quiet else cli.say)
+            elif quiet:
+                continue
+            elif isinstance(event, running.Checked):
+                say_findings(event.remarks, event.warnings, known)
+            elif isinstance(event, running.Started):
+                start(event)
+                _watch_cohort(trained, event, signals, other)
+
+
+def say_findings(
+    remarks: Sequence[str], warnings: Sequence[str], known: set[str] | None = None
+) -> None:
+    """Prints what was found in the data, without lines that are `known`, and adds to these."""
+    lines = [*remarks, *(f"warning: {line}" for line in warnings)]
+    for line in dict.fromkeys(lines):
+        if line not in (known or ()):
+            cli.say(line)
+    if known is not None:
+        known |= {*lines}
 
 
 class _Signals:
-    """What has arrived while something is trained."""
+    """Signals that have arrived while something is trained."""
 
-    caught: int | None = None  # the first signal that waits for the end of an epoch
-    wait = False  # whether signals do; before the first epoch they stop at once
+    caught: int | None = None  # the first one, which waits for the end of an epoch
+    wait = False  # before the first epoch a signal stops at once
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Handles a signal."""
@@ -126,51 +158,7 @@ class _Signals:
 
 
 def _stop(number: int) -> NoReturn:
-    """Ends a verb as Python does after Ctrl-C; after SIGTERM by SystemExit."""
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(_STOPPED + number)
-
-
-def watch(
-    trained: Generator[object, None, None],
-    start: Callable[[running.Started], None] = lambda started: None,
-    other: Callable[[object, Say], None] = lambda event, say: None,
-    quiet: bool = False,
-) -> None:
-    """Shows what is trained until all is trained.
-
-    Args:
-      trained: events of `studies.run`, and others.
-      start: is called with the cohort that comes next.
-      other: is called with what is no event of `studies.run`.
-      quiet: nothing is shown, and signals are left alone.
-
-    Raises:
-      KeyboardInterrupt: after Ctrl-C, when the epoch is saved.
-      SystemExit: 143, after SIGTERM.
-    """
-    known: set[str] = set()
-    with contextlib.closing(trained), _signals(quiet) as signals:
-        for event in trained:
-            if not isinstance(event, running.Event):
-                other(event, (lambda line: None) if quiet else _say)
-            elif quiet:
-                continue
-            elif isinstance(event, running.Checked):
-                say_findings(event.remarks, event.warnings, known)
-            elif isinstance(event, running.Started):
-                start(event)
-                _watch_cohort(trained, event, signals, other)
-
-
-def say_findings(
-    remarks: Sequence[str], warnings: Sequence[str], known: set[str] | None = None
-) -> None:
-    """Says what was found when data were read, a line each that is not in `known`, which grows."""
-    known = set() if known is None else known
-    for line in (*remarks, *(f"warning: {line}" for line in warnings)):
-        if line not in known:
-            _say(line)
-        known.add(line)
 
 
 def _watch_cohort(
@@ -181,29 +169,25 @@ def _watch_cohort(
 ) -> None:
     """Shows a cohort until it is finished, or a signal stops it."""
     cohort, ended = started.cohort, started.ended
-    members = len(cohort.members)
-    with progress.Progress(cohort.records[0], members, ended) as shown:
+    with progress.Progress(cohort.records[0], len(cohort.members), ended) as shown:
         for event in trained:
             match event:
-                case running.Compiling(program):
-                    shown.compiled(program, None)
-                    signals.wait = False
-                case running.Compiled(program, seconds):
+                case running.Compiling(program, seconds, ready):
                     shown.compiled(program, seconds)
-                case running.Ready():
-                    signals.wait = True
+                    signals.wait = ready
                 case running.Epoch(report):
                     signals.wait = True
                     shown.epoch(report)
                     if signals.caught is not None:
                         trained.close()
-                        _say("\nstopped between two epochs; the same command continues from here")
+                        said = "stopped between two epochs; the same command continues from here"
+                        cli.say(f"\n{said}")
                         _stop(signals.caught)
                 case running.Finished():
                     signals.wait = False
                     return
                 case running.Ended():
-                    pass  # an epoch has told of it
+                    pass  # its last epoch has shown it
                 case _:
                     other(event, shown.say)
 

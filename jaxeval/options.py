@@ -27,9 +27,8 @@ def compare_options(
 ) -> OptionsCompared:
     """Compares the values of one option within configurations that are equal in all else.
 
-    As Reimers & Gurevych (2017) do; and shows what the seed alone does to configurations that were
-    trained more than once. The key of a configuration is every column but the option, the score,
-    the groups and those left out: leave out what a run measures (other scores, epochs, ids) and
+    As Reimers & Gurevych (2017). The key of a configuration is every column but the option, the
+    score, the groups and those ignored: ignore what a run measures (other scores, epochs, ids) and
     what depends on the option.
 
     Args:
@@ -41,11 +40,9 @@ def compare_options(
       key: the columns of the key.
       values: compare only these values of the option.
       repeats: which score stands for several of one configuration.
-      missing: what to do with a score that is missing.
-      lower_is_better: lower scores are better (as the metric's name says, else higher).
 
     Examples:
-      python -m jaxeval.compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
+      jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
           --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
     """
     from jaxeval.stats import configurations
@@ -81,22 +78,21 @@ def _networks(
 ) -> tuple[dict[str, Sequence], Sequence, bool | None]:
     """The columns as text, scores as numbers; what was unusable; whether higher is better.
 
-    What a runs folder records of its metric is about dev and test only; what is studied as an
-    option is no metric.
+    A runs folder records the direction of dev and test only.
     """
     from jaxeval import sources
-    from jaxeval.runs import checks, database, directions, imported
+    from jaxeval.runs import database, metrics, rows
 
-    table = sources.columns(source)
-    scores, keep, unusable = checks.usable(table, score, missing)
-    kept = imported.pick(table, keep.tolist()).values
-    values = {name: [str(value) for value in of] for name, of in kept.items()}
+    table = sources.read_columns(source)
+    scores, keep, unusable = rows.usable_scores(table, score, missing)
+    kept = table.select(keep.tolist()).values
+    values = {name: [*map(str, column)] for name, column in kept.items()}
     recorded = database.is_url(source) or Path(str(source)).is_dir()
     of_others = recorded and score not in ("dev", "test")
-    said = {} if of_others else {n: of for n, of in values.items() if n != option}
+    said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    direction = directions.of_columns(said, score, str(source), asked, who)
+    direction, *_ = metrics.column_direction(said, score, str(source), asked, who)
     if missing == "zero" and direction is False:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")

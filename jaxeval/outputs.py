@@ -1,4 +1,4 @@
-"""What verbs may write to: files that can be, and that nothing is lost with."""
+"""Checks where verbs write, before they work: nothing that is read or kept is replaced."""
 
 import contextlib
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from pathlib import Path
 from jaxeval import files
 from jaxeval.errors import ConfigError
 
-_DATABASE = "runs.sqlite"  # of a runs folder, with the journals beside it
-_ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of what verbs write
+_DATABASE = "runs.sqlite"  # of a runs folder
+_ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of outputs
 _JOURNALS = ("", "-wal", "-shm", "-journal")  # of SQLite, after the name of a database
-_KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside it
+_KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside the database
 
 
 def refuse_unwritable(
@@ -19,16 +19,17 @@ def refuse_unwritable(
     reads: Iterable[str | Path | None] = (),
     runs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuses outputs that could not be written, before there is anything to write.
+    """Refuses outputs that cannot be written or would replace something.
 
     Args:
-      targets: files, "-" for stdout; None: not asked for.
-      folder: of figures, which go beside what is in it.
-      reads: files that a verb reads, maybe none of which is there.
-      runs: folders, databases and URLs; other runs folders are known by their database.
+      targets: files, "-" for stdout, None for none.
+      folder: of figures.
+      reads: files that a verb reads.
+      runs: runs folders, databases and URLs; other runs folders are known by their database.
 
-    Raises RunError or ConfigError: one cannot be written, two are the same file, or one would
-    replace what is read, or what a runs folder keeps.
+    Raises:
+      RunError, ConfigError: one cannot be written, two are the same file, or one would replace
+        what is read, or what a runs folder keeps.
     """
     paths = [Path(target) for target in targets if target and target != "-"]
     for path in paths:
@@ -42,23 +43,22 @@ def refuse_unwritable(
         other = written.setdefault(files.resolved(path), path)
         if other is not path:
             raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
-        same = next((other for other in read if path in paths and _same(path, other)), None)
+        same = next((other for other in read if path in paths and _is_same(path, other)), None)
         if same is not None:
             raise ConfigError(
                 f"{path}: would be replaced, and it is read (as {same}); expected another file"
             )
-        keeper = _keeper(path, places)
-        if keeper:
-            raise ConfigError(f"{path}: belongs to {keeper}; expected another place")
+        if owner := _owner(path, places):
+            raise ConfigError(f"{path}: belongs to {owner}; expected another place")
 
 
-def _keeper(path: Path, places: Iterable[str]) -> str:
-    """The runs folder or database whose file a path is; "": of none."""
+def _owner(path: Path, places: Iterable[str]) -> str:
+    """Returns the runs folder or database that a file belongs to; "" for none."""
     for place in places:
-        database = _database(place)
+        database = _sqlite_file(place)
         if database is not None:
-            whole = files.resolved(database)  # beside it, not beside a link, are its journals
-            if any(_same(path, whole.with_name(whole.name + end)) for end in _JOURNALS):
+            whole = files.resolved(database)  # the journals are beside the file, not the link
+            if any(_is_same(path, whole.with_name(whole.name + end)) for end in _JOURNALS):
                 return f"the runs database {database}"
     folders = [files.resolved(Path(place)) for place in places if "://" not in place]
     target = files.resolved(path)
@@ -70,22 +70,21 @@ def _keeper(path: Path, places: Iterable[str]) -> str:
     return ""
 
 
-def _database(place: str) -> Path | None:
-    """The SQLite file that a place of runs names; None: a folder, or another database."""
+def _sqlite_file(place: str) -> Path | None:
     if "://" not in place:
         return Path(place) if Path(place).is_file() else None
     from jaxeval.runs import database  # takes half a second
 
-    return database.file_of(place)
+    return database.sqlite_file(place)
 
 
-def _same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, by symlinks and hard links too; or to one in a folder.
+def _is_same(path: Path, other: Path) -> bool:
+    """True if two paths are one file, also by links; or `path` is in the folder `other`.
 
-    What is in a folder that is read is an input, unless it ends as outputs do.
+    A file in a folder that is read is an input, unless it ends as outputs do.
     """
     if other.is_dir() and path.is_file() and path.suffix not in _ENDINGS:
         return files.resolved(other) in files.resolved(path).parents
-    with contextlib.suppress(OSError):  # one of them is not there
+    with contextlib.suppress(OSError):  # one of them does not exist
         return path.samefile(other)
     return files.resolved(path) == files.resolved(other)

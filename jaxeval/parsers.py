@@ -1,40 +1,32 @@
 """A verb's command line, made of its function: signature, docstring, result."""
 
 import argparse
+import contextlib
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from jaxeval import cli, errors, outputs, parameters
+from jaxeval import cli, docstrings, errors, outputs, parameters
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Parameter
 
 if TYPE_CHECKING:
-    from jaxeval.report.result import Result
+    from jaxeval.report.document import Result
 
 Verb = Callable[..., object]
 Commands = Mapping[str, Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "store", "runs")  # parameters that name places of runs
-_METAVARS: dict[type, str] = {int: "N", float: "X"}
+_METAVARS = {int: "N", float: "X", list: "A[,B]", dict: "NAME=VALUE"}
 
 
-def start(name: str, commands: Commands) -> None:
-    """What `python -m jaxeval.NAME` does."""
-    cli.run(lambda: main(name, commands))
-
-
-def main(name: str, commands: Commands, words: Sequence[str] | None = None) -> int:
+def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     """Parses the words of a verb, calls it, prints and writes what it returns.
-
-    Args:
-      words: None: those of the process.
 
     Returns:
       The exit code.
     """
-    words = cli.words(words)
     if words[:1] and words[0] in commands:
         name, function, words = f"{name} {words[0]}", commands[words[0]], words[1:]
     elif "" in commands:
@@ -42,28 +34,33 @@ def main(name: str, commands: Commands, words: Sequence[str] | None = None) -> i
     else:
         _help(name, commands, words)
         return 2
-    args = vars(_parsed(of_function(name, function, commands), function, words))
+    args = vars(_parsed(make_parser(name, function, commands), function, words))
     targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
     with errors.called_from_shell():
         _refuse_outputs(targets[0], targets[1], args)
-        positional, named = _split(function, args)
+        positional, named = _arguments(function, args)
         found = function(*positional, **named)
     return _deliver(found, *targets)
 
 
-def of_function(
+def make_parser(
     name: str, function: Verb, commands: Commands | None = None
 ) -> argparse.ArgumentParser:
-    """The parser of one verb or subcommand."""
-    docs = described(function)
+    """Returns the parser of a verb or subcommand; the verb's own lists its subcommands."""
+    found = docstrings.sections(function)
+    text, examples = ("\n".join(found.get(head, ())).strip("\n") for head in ("", "Examples:"))
     more = [other for other in commands or {} if other and function is (commands or {}).get("")]
-    text = docs.text + "".join(f"\n  {cli.called()}{name} {other} --help" for other in more)
-    examples = f"examples:\n{docs.examples}" if docs.examples else ""
-    parser = cli.parser(name, text, examples)
-    for parameter in parameters.of_verb(function):
-        if not parameter.python_only:
-            _add(parser, parameter, docs.arguments.get(parameter.name, ""))
-    if _has_result(function):
+    text += "".join(f"\n  jaxeval {name} {other} --help" for other in more)
+    parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
+    described = docstrings.arguments(found.get("Args:", ()))
+    for parameter in parameters.describe(function):
+        about = described.get(parameter.name, "").replace("%", "%%")
+        if parameter.positional:
+            _add_word(parser, parameter, about)
+        elif not (parameter.python_only or parameter.changes):  # changes stand among the words
+            _add_flag(parser, parameter, about.rstrip("."))
+    returned = inspect.signature(inspect.unwrap(function)).return_annotation
+    if getattr(returned, "__name__", str(returned)) not in _WITHOUT_RESULT:
         parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
         kinds = ".html page, .md or .tex tables, .json; else a folder for figures; repeatable"
         parser.add_argument("--save", action="append", default=[], metavar="PATH", help=kinds)
@@ -71,41 +68,11 @@ def of_function(
     return parser
 
 
-class Described(NamedTuple):
-    """What a docstring says: its text, a line an argument, and commands as examples."""
-
-    text: str
-    arguments: dict[str, str]
-    examples: str
-
-
-def described(function: Callable[..., object]) -> Described:
-    """The parts of a docstring in Google's style."""
-    parts: dict[str, list[str]] = {"": []}
-    section = ""
-    for line in (inspect.getdoc(function) or "").splitlines():
-        if line.rstrip(":") in ("Args", "Returns", "Raises", "Examples") and line.endswith(":"):
-            section = line[:-1]
-        parts.setdefault(section, []).append(line)
-    named: dict[str, str] = {}
-    names: list[str] = []
-    for line in parts.get("Args", [])[1:]:
-        if line.startswith("  ") and not line.startswith("    ") and ":" in line:
-            before, _, line = line.partition(":")
-            names = [of.strip().lstrip("*") for of in before.split(",")]
-        for name in names if line.strip() else ():
-            named[name] = f"{named.get(name, '')} {line.strip()}".strip()
-    examples = "\n".join(parts.get("Examples", [])[1:]).strip("\n")
-    return Described("\n".join(parts[""]).strip(), named, examples)
-
-
 def _help(name: str, commands: Commands, words: Sequence[str]) -> None:
     """Shows the subcommands of a verb that does nothing by itself."""
-    lines = (
-        f"  {other:12}{described(function).text.splitlines()[0]}"
-        for other, function in commands.items()
-    )
-    parser = cli.parser(name, "\n".join(lines), "")
+    first = {other: docstrings.sections(function)[""][0] for other, function in commands.items()}
+    text = "\n".join(f"  {other:12}{about}" for other, about in first.items())
+    parser = cli.parser(name, text, "")
     parser.usage = f"%(prog)s {{{','.join(commands)}}} ..."
     parser.add_argument("command", choices=list(commands), help="one of these")
     if words:
@@ -113,64 +80,49 @@ def _help(name: str, commands: Commands, words: Sequence[str]) -> None:
     parser.print_help()
 
 
-def _has_result(function: Verb) -> bool:
-    returned = inspect.signature(inspect.unwrap(function)).return_annotation
-    return getattr(returned, "__name__", str(returned)) not in _WITHOUT_RESULT
+def _add_word(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
+    several = parameter.kind is list or parameter.changes
+    nargs = "*" if several else None if parameter.required else "?"
+    default = [] if several else None if parameter.required else parameter.default
+    metavar = "key=value" if parameter.changes else parameter.name.upper()
+    parser.add_argument(parameter.name, nargs=nargs, default=default, metavar=metavar, help=about)
 
 
-def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
-    """Adds one parameter: a word by its place, or a flag."""
-    if _among_words(of):
-        return
-    if of.positional:
-        nargs = "*" if of.kind in (list, parameters._ChangesOf) else None if of.required else "?"
-        metavar = "key=value" if of.kind is parameters._ChangesOf else of.name.upper()
-        default = [] if nargs == "*" else None if of.required else of.default
-        parser.add_argument(
-            of.name, nargs=nargs, default=default, metavar=metavar, help=about.replace("%", "%%")
-        )
-        return
-    flag, shown = f"--{of.name.replace('_', '-')}", _default(of)
-    about = (about.rstrip(".") + shown).replace("%", "%%")
-    if of.kind is bool:
-        action = "store_true" if of.default is False else argparse.BooleanOptionalAction
-        parser.add_argument(flag, action=action, default=of.default, help=about)
-    elif of.kind in (list, dict):
-        metavar = "NAME=VALUE" if of.kind is dict else "A[,B]"
-        parser.add_argument(
-            flag, action="append", default=[], metavar=metavar, help=about, required=of.required
+def _add_flag(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
+    options: dict[str, Any] = {"default": None if parameter.required else parameter.default}
+    if parameter.kind is bool:
+        options["action"] = (
+            "store_true" if parameter.default is False else argparse.BooleanOptionalAction
         )
     else:
-        parser.add_argument(
-            flag,
-            type=_reader(of),
-            default=None if of.required else of.default,
-            required=of.required,
-            choices=of.choices or None,
-            # not {a,b}: a choice may hold a comma
-            metavar="|".join(of.choices) or _METAVARS.get(of.kind, of.name.upper()),
-            help=about,
+        # not {a,b}: a choice may hold a comma
+        options["metavar"] = "|".join(parameter.choices) or _METAVARS.get(
+            parameter.kind, parameter.name.upper()
         )
+        if parameter.kind in (list, dict):
+            options |= {
+                "action": "extend",
+                "default": [],
+                "type": _parts if parameter.kind is list else _pair,
+            }
+        else:
+            options |= {"type": _reader(parameter), "choices": parameter.choices or None}
+            if isinstance(parameter.default, int | float | str):
+                about += (
+                    f" ({parameter.default:g})"
+                    if parameter.kind is float
+                    else f" ({parameter.default})"
+                )
+    flag = f"--{parameter.name.replace('_', '-')}"
+    parser.add_argument(flag, required=parameter.required, help=about, **options)
 
 
-def _among_words(of: Parameter) -> bool:
-    """Whether a parameter holds changes of several configs, which stand among their names."""
-    return of.kind is parameters._ChangesOf and not of.positional
-
-
-def _default(of: Parameter) -> str:
-    if isinstance(of.default, bool) or not isinstance(of.default, int | float | str):
-        return ""
-    shown = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
-    return f" ({shown})" if shown else ""
-
-
-def _reader(of: Parameter) -> Callable[[str], object]:
-    """What makes a word a parameter's value, for argparse."""
+def _reader(parameter: Parameter) -> Callable[[str], object]:
+    """Returns what makes a word a parameter's value, for argparse."""
 
     def read(text: str) -> object:
         try:
-            return of.check(_value(of, text))
+            return parameter.check(_value(parameter, text))
         except (ValueError, OverflowError) as expected:
             message = f"expected {expected}, got {text!r}"
             raise argparse.ArgumentTypeError(message) from None
@@ -178,20 +130,28 @@ def _reader(of: Parameter) -> Callable[[str], object]:
     return read
 
 
-def _value(of: Parameter, text: str) -> object:
-    """A word as a number where one is expected; what is no number stays text, for `check`."""
-    if isinstance(of.bounds, parameters.Numbers):
+def _value(parameter: Parameter, text: str) -> object:
+    """A word as a number where one is expected; other words stay text, for `check`."""
+    if isinstance(parameter.bounds, parameters.Numbers):
         parts = [part.strip() for part in text.removesuffix(",").split(",")]
         whole = [int(part) if _is_whole(part) else -1 for part in parts]
-        return whole[0] if len(whole) == 1 and "," not in text else whole
-    if of.kind is int:
+        return whole if "," in text else whole[0]
+    if parameter.kind is int:
         return int(text) if _is_whole(text) else text
-    if of.kind is float:
-        try:
-            return float(text)
-        except ValueError:
-            return text
+    with contextlib.suppress(ValueError):
+        return float(text) if parameter.kind is float else text
     return text
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _pair(text: str) -> list[tuple[str, str]]:
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    return [(name, value)]
 
 
 def _is_whole(text: str) -> bool:
@@ -201,85 +161,61 @@ def _is_whole(text: str) -> bool:
 def _parsed(
     parser: argparse.ArgumentParser, function: Verb, words: Sequence[str]
 ) -> argparse.Namespace:
-    """Words in any order; after -- come words whose first letter is a dash."""
+    """Parses words in any order; after -- come words whose first letter is a dash."""
     cut = words.index("--") if "--" in words else len(words)
     args = parser.parse_intermixed_args(words[:cut])
-    lists = [of for of in parameters.of_verb(function) if of.positional and of.kind is list]
+    verb = parameters.describe(function)
+    several = next((parameter.name for parameter in verb if parameter.variadic), "")
     if words[cut + 1 :]:
-        if not lists:
+        if not several:
             parser.error(f"{words[cut + 1]}: no such argument")
-        setattr(args, lists[-1].name, [*getattr(args, lists[-1].name), *words[cut + 1 :]])
-    for of in filter(_among_words, parameters.of_verb(function)):
-        words = getattr(args, lists[-1].name)
-        changed = [word for word in words if "=" in word and not os.path.exists(word)]
-        setattr(args, of.name, changed)
-        setattr(args, lists[-1].name, [word for word in words if word not in changed])
-    config = getattr(args, "config", None)
-    if isinstance(config, str) and "=" in config and not os.path.exists(config):  # only changes
-        args.config, args.changes = None, [config, *args.changes]
+        getattr(args, several).extend(words[cut + 1 :])
+    changes = next((each for each in verb if each.changes), None)
+    if changes is not None and not changes.positional:  # of several configs, among their names
+        given = getattr(args, several)
+        args.changes = [word for word in given if _is_change(word)]
+        setattr(args, several, [word for word in given if word not in args.changes])
+    if _is_change(getattr(args, "config", None)):  # there is no config, only changes
+        args.config, args.changes = None, [args.config, *args.changes]
     return args
 
 
-def _split(function: Verb, args: dict[str, object]) -> tuple[list[object], dict[str, object]]:
-    """Arguments as the function takes them."""
+def _is_change(word: object) -> bool:
+    """True for key=value that is no file."""
+    return isinstance(word, str) and "=" in word and not os.path.exists(word)
+
+
+def _arguments(function: Verb, args: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
+    """Returns positional and named arguments of the function."""
     named: dict[str, object] = {}
     positional: list[object] = []
-    kinds = inspect.signature(inspect.unwrap(function)).parameters
-    for of in parameters.of_verb(function):
-        if of.python_only:
-            continue
-        value = args[of.name]
-        if of.kind is list and not of.positional:
-            value = [part for word in _texts(value) for part in word.split(",") if part]
-            value = value or of.default
-        elif of.kind is dict:
-            value = _pairs(of, _texts(value)) or of.default
-        if kinds[of.name].kind is inspect.Parameter.VAR_POSITIONAL:
-            positional += _texts(value)
-        elif of.positional and not named:
-            positional.append(value)
-        else:
-            named[of.name] = value
+    for parameter in parameters.describe(function):
+        if parameter.variadic:
+            positional, named = [*named.values(), *args[parameter.name]], {}
+        elif parameter.kind in (list, dict) and not parameter.changes:
+            named[parameter.name] = parameter.kind(args[parameter.name]) or parameter.default
+        elif not parameter.python_only:
+            named[parameter.name] = args[parameter.name]
     return positional, named
 
 
-def _texts(value: object) -> list[str]:
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise ConfigError(f"{errors.argument(of.name)}: expected NAME=VALUE, got {word!r}")
-        pairs[name] = value
-    return pairs
-
-
-def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, object]) -> None:
+def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written or would replace an input, before any work."""
-    from jaxeval.report.result import ending
+    from jaxeval.report.document import save_suffix
 
     if json == "":
         raise ConfigError("--json: expected a path, or - for stdout, got an empty text")
-    saved = [path for path in save if ending(path)]
-    folders = [path for path in save if path not in saved]
-    reads = [
-        word
-        for name, value in args.items()
-        if name not in _RUNS
-        for word in ([value] if isinstance(value, str) else _texts(value))
-        if isinstance(word, str)
-    ]
+    saved = [path for path in save if save_suffix(path)]
+    folder = next((path for path in save if path not in saved), None)
+    values = [value for name, value in args.items() if name not in _RUNS]
+    words = [word for value in values for word in (value if isinstance(value, list) else [value])]
+    reads = [word for word in words if isinstance(word, str)]
     runs = [str(args[name]) for name in _RUNS if args.get(name)]
-    outputs.refuse_unwritable(
-        json, *saved, folder=folders[0] if folders else None, reads=reads, runs=runs
-    )
+    outputs.refuse_unwritable(json, *saved, folder=folder, reads=reads, runs=runs)
 
 
 def _deliver(found: object, json: str | None, save: Sequence[str], details: bool) -> int:
-    """Writes and prints what a verb returned; the exit code."""
+    """Writes and prints what a verb returned; returns the exit code."""
     if found is None or isinstance(found, int):
         return found or 0
     if isinstance(found, str):

@@ -1,4 +1,4 @@
-"""`jaxeval plan`: how many items, answers or runs show a difference of two models."""
+"""`jaxeval plan`: plans how many items, answers or runs show a difference of two models."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from jaxeval.parameters import Positive, Probability
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 
 if TYPE_CHECKING:
-    from jaxeval.report.comparison.plan import Planned
+    from jaxeval.report.plans import Planned
     from jaxeval.runs.scores import Scores
     from jaxeval.stats.items.pilots import Spread
     from jaxeval.stats.items.planning import Plan
@@ -23,16 +23,15 @@ def plan(
     """Plans how many items show a difference of two models, one run each.
 
     Args:
-      difference: that is to be shown, in the scores' own unit: .01 is a point of accuracy.
-      sd: standard deviation of the difference of the two models' scores of an item.
-      power: probability to show it.
-      alpha: level of the test.
+      difference: difference to be shown, in the unit of the scores: .01 is a point of accuracy.
+      sd: standard deviation over items of the difference of the models' scores.
+      power: probability to show the difference.
 
     Examples:
-      python -m jaxeval.plan --difference 0.03 --sd 0.33333
-      python -m jaxeval.plan logs logs --difference 0.02 --model new --minus old --metric acc
+      jaxeval plan --difference 0.03 --sd 0.33333
+      jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    from jaxeval.report.comparison.plan import Planned
+    from jaxeval.report.plans import Planned
     from jaxeval.stats.items import pilots, planning
 
     spread = pilots.Spread(sd**2)
@@ -56,19 +55,17 @@ def plan_logs(
     mismatched: Mismatched = "error",
     lower_is_better: bool | None = None,
 ) -> "Planned":
-    """Plans how many items, answers or runs show a difference; logs of both models are a pilot.
+    """Plans how many items, answers or runs show a difference, from logs of both models.
 
     Args:
-      logs: of evaluations, as of `compare logs`.
-      difference: that is to be shown, in the scores' own unit: .01 is a point of accuracy.
+      logs: logs of evaluations, as in `compare logs`.
+      difference: difference to be shown, in the unit of the scores: .01 is a point of accuracy.
       model, minus: the two models.
-      power: probability to show it.
-      alpha: level of the test.
-      task, metric: of logs of several.
-      column: role=key of JSON lines of predictions.
-      cluster: items with the same value of this key belong together.
-      missing, mismatched: as of `compare logs`.
-      lower_is_better: lower scores are better.
+      power: probability to show the difference.
+      task, metric: of logs with several.
+      column: ROLE=KEY of JSON lines of predictions.
+      cluster: key of items that belong together.
+      missing, mismatched: as in `compare logs`.
     """
     from jaxeval.runs.logs import finding
 
@@ -89,15 +86,13 @@ def plan_items(
     alpha: Probability = 0.05,
     column: Mapping[str, str] | None = None,
 ) -> "Planned":
-    """Plans how many items or runs show a difference of accuracies; predictions are a pilot.
+    """Plans how many items or runs show a difference of accuracies, from predictions.
 
     Args:
-      file: a row an item of a run, as of `compare items`.
-      difference: that is to be shown: .01 is a point of accuracy.
+      file: predictions, as in `compare items`.
+      difference: difference to be shown: .01 is a point of accuracy.
       model, minus: the two models.
-      power: probability to show it.
-      alpha: level of the test.
-      column: role=name of columns with other names.
+      power: probability to show the difference.
     """
     from jaxeval.runs import items
 
@@ -108,13 +103,13 @@ def plan_items(
 def _of_pilot(
     scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
 ) -> "Planned":
-    from jaxeval.report.comparison.plan import Planned
+    from jaxeval.report.plans import Planned
     from jaxeval.runs import metrics
     from jaxeval.stats.items import completeness, pilots, planning
 
     if model == minus:
         raise ConfigError(f"expected two models, found {model!r} twice")
-    data_sets, counts = completeness.prepared(scores.only([model, minus]))
+    data_sets, counts = completeness.prepare(scores.only([model, minus]))
     if len(data_sets) > 1:
         names = ", ".join(data.name for data in data_sets)
         raise DataError(f"several data sets ({names}); expected one", scores.source)
@@ -126,18 +121,11 @@ def _of_pilot(
     def planned(of: "Spread") -> "Plan":
         return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
 
-    whole, expected = planned(pilot.spread), None
-    if whole.cheapest is not None:
-        size = whole.cheapest.size
-        expected = planning.expected_power(pilot, difference, size, alpha=alpha)
     return Planned(
-        *(whole, pilot.spread, pilot, planned(pilot.low) if pilot.low else None),
-        *(planned(pilot.high), expected, (a.shape[1], b.shape[1])),
+        *(planned(pilot.spread), pilot.spread, pilot, planned(pilot.low) if pilot.low else None),
+        *(planned(pilot.high), (a.shape[1], b.shape[1])),
         warnings=(*scores.warnings, *completeness.warnings(counts[0])),
     )
 
 
 COMMANDS: parsers.Commands = {"": plan, "logs": plan_logs, "items": plan_items}
-
-if __name__ == "__main__":
-    parsers.start("plan", COMMANDS)

@@ -1,14 +1,13 @@
-"""`python -m jaxeval.predict`: what saved models make of a file of one's own."""
+"""`jaxeval predict`: predictions of saved models for a file of the user's."""
 
 import contextlib
-import functools
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import backend, files, outputs, parameters, parsers
+from jaxeval import backend, cli, files, outputs, parameters, parsers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Count, Natural, Quiet
 
@@ -32,38 +31,29 @@ def predict(
     whole: bool = False,
     quiet: Quiet = False,
 ) -> str:
-    """What models that were trained with training.save_models=true make of a file.
+    """Predicts with models that were trained with training.save_models=true.
 
     Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of
     sources, language models tell how likely each line is, classifiers write JSON lines of texts,
-    targets or pairs and their labels. The corpus they were trained on is not read.
+    targets or pairs and their labels. The corpus they were trained on is not read. Returns the
+    lines, or "" if they are written to a file.
 
     Args:
-      runs: runs folder; of runs that are recorded in one: their models alone.
-      input: what is read, in the form that the models' task reads; - for stdin.
-      output: file that is written instead.
-      which: the best model of dev; all, a column each; or the vote of all: the majority, the mean
-        of probabilities.
-      experiment: its id, the id's begin, or its name.
+      runs: runs folder; in Python also runs of one: their models alone.
+      input: the file to read, in the form of the models' task; - for stdin.
+      output: file to write, instead of the standard output.
+      which: the best model of dev; all, a column each; or their vote (or mean of probabilities).
       seed: models of this seed only.
       n_best: seq2seq: so many hypotheses, with their log-probabilities.
       beam: seq2seq: width of the beam instead of the config's model.beam.
-      max_length: seq2seq: most symbols generated, instead of the config's data.max_length.
+      max_length: seq2seq: most symbols instead of the config's data.max_length.
       whole: language: the score of the whole text instead of each line.
-      quiet: without a word of which models are used.
-
-    Returns:
-      The lines; "" where a file is written.
+      quiet: without naming the models on stderr.
 
     Examples:
-      python -m jaxeval.predict RUNS --input FILE               # the best model of dev
-      python -m jaxeval.predict RUNS --seed 3 --input FILE
-      python -m jaxeval.predict RUNS --which vote --input - < FILE
-      python -m jaxeval.predict RUNS --experiment 3f2a --which all --input FILE --output TAGS
-      python -m jaxeval.predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
-
-    Raises:
-      ConfigError, DataError, RunError: of the options, the file, the folder.
+      jaxeval predict RUNS --input FILE               # the best model of dev
+      jaxeval predict RUNS --which vote --input - < FILE
+      jaxeval predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
     """
     from jaxeval.results import Runs
 
@@ -81,10 +71,9 @@ def predict(
     from jaxeval.tasks.kind import Options
 
     chosen = saved.choose(Path(runs), which, experiment, seed, members)
-    options = Options(which == "vote", n_best, beam, max_length, whole)
-    if not quiet:
-        print(_used(chosen), file=sys.stderr)
+    cli.say(_describe(chosen), quiet)
     with _file(str(input)) as file:
+        options = Options(which == "vote", n_best, beam, max_length, whole)
         lines = saved.predictions(chosen.used, file, options)
     text = "".join(f"{line}\n" for line in lines)
     if target is None:
@@ -93,8 +82,8 @@ def predict(
     return ""
 
 
-def _used(chosen: "Choice") -> str:
-    """Which models are used, in the order of their columns."""
+def _describe(chosen: "Choice") -> str:
+    """Names the models in the order of their columns."""
     names = [
         f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"
         for path, about in chosen.used[:8]
@@ -109,7 +98,7 @@ def _used(chosen: "Choice") -> str:
 
 @contextlib.contextmanager
 def _file(name: str) -> Iterator[Path]:
-    """A file to read; of stdin, which can be read but once, a copy."""
+    """A file to read; a copy of stdin, which can be read only once."""
     if name != "-":
         yield Path(name)
         return
@@ -123,7 +112,3 @@ def _file(name: str) -> Iterator[Path]:
 
 
 COMMANDS: parsers.Commands = {"": predict}
-main = functools.partial(parsers.main, "predict", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("predict", COMMANDS)

@@ -1,4 +1,4 @@
-"""Scores of all that a verb or a function of Python may be called with."""
+"""Reads scores from any source a verb accepts: file, runs folder, database, records, sequences."""
 
 import string
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ import numpy as np
 from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, directions, imported, native, outcomes, tables
-from jaxeval.runs.imported import Columns, listed
+from jaxeval.runs import columns, database, metrics, native, tables
+from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
@@ -30,9 +30,9 @@ def read_scores(
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> Scores:
-    """The scores in a table, a runs folder, a database, records or a data frame, for `compare`.
+    """Reads the scores in a table, runs folder, database, records or data frame, for `compare`.
 
-    Raises DataError, RunError: naming file, row and column.
+    Raises DataError, RunError: names file, row and column.
 
     Args:
       source: a path, a URL, records or a data frame.
@@ -50,58 +50,61 @@ def layout(
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> Layout:
-    """How a table is read, by the arguments of a verb."""
+    """Returns the layout of a table by the arguments of a verb."""
     roles = {**(column or {}), **({"score": score} if score else {})}
     higher = None if lower_is_better is None else not lower_is_better
     return Layout(roles, (), metric, missing, higher)
 
 
 def read(source: Any, layout: Layout | None = None) -> Scores:
-    """The scores of whole runs.
+    """Reads the scores of whole runs.
 
-    Raises DataError, RunError: naming file, row and column; or it is no source.
+    Raises DataError, RunError: names file, row and column; or there is no such source.
 
     Args:
-      source: a path of a file of scores, of a runs folder or of a database; a URL; a list of
-        records or of members; a data frame; or what was read of one.
+      source: path of a file of scores, a runs folder or a database; a URL; records, members or a
+        data frame; or scores that were read.
     """
     layout = layout or Layout()
     if isinstance(source, Scores):
-        return _directed(source.only(layout.models), layout.higher_is_better)
+        return _redirect(source.only(layout.models), layout.higher_is_better)
+    if _is_recorded(source):
+        path = str(source)
+        return native.scores(native.load(path), database.shown(path), layout)
     if isinstance(source, str | PathLike):
-        return (native.scores if _is_recorded(source) else tables.read)(str(source), layout)
+        return tables.read(str(source), layout)
     if isinstance(source, Sequence) and source and isinstance(source[0], MemberRow):
-        return native.scores_of(source, "runs", layout)
+        return native.scores(source, "runs", layout)
     if not _is_table(source):
         expected = "a path, a URL, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
-    return tables.of_program(imported.of_python(source), layout)
+    return tables.from_table(columns.from_python(source), layout)
 
 
 def scores(
     given: Sequence[Any], layout: Layout, paired: bool = False
 ) -> tuple[Scores, Scores | None]:
-    """Scores of whole runs, and of their items where a runs folder has these.
+    """Reads scores of whole runs, and of their items if a runs folder has them.
 
-    Raises ConfigError: of different sorts, or none. DataError, RunError: naming file, row and
-    column.
+    Raises ConfigError: sources of different kinds, or none. DataError, RunError: names file, row
+    and column.
 
     Args:
-      given: sequences of scores, or one dict of them by name; `Runs`; one table (a path, a URL,
-        records, a data frame, `Scores`) and names of its models.
+      given: sequences of scores, or one dict of them by name; `Runs`; or one table (path, URL,
+        records, data frame, `Scores`) and names of its models.
       paired: the k-th scores of all sequences belong together.
     """
-    runs = [of for of in given if isinstance(of, Runs)]
+    runs = [x for x in given if isinstance(x, Runs)]
     first = given[0] if given else None
     is_table = isinstance(first, str | PathLike | Scores) or _is_table(first)
     if not (runs or is_table):
-        return _of_sequences(given, paired, layout), None
+        return _from_sequences(given, paired, layout), None
     if paired:
         raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
     if runs and len(runs) == len(given):
-        rows = [row for of in runs for row in of.rows]
-        locations = ", ".join(dict.fromkeys(of.location for of in runs))
-        return native.scores_of(rows, locations, layout), None
+        rows = [row for x in runs for row in x.rows]
+        locations = ", ".join(dict.fromkeys(x.location for x in runs))
+        return native.scores(rows, locations, layout), None
     names = [name for name in given[1:] if isinstance(name, str)]
     if len(names) < len(given) - 1:
         raise ConfigError(
@@ -110,22 +113,22 @@ def scores(
         )
     layout = replace(layout, models=[*dict.fromkeys(names)])
     if isinstance(first, Runs):
-        return native.scores_of(first.rows, first.location, layout), None
+        return native.scores(first.rows, first.location, layout), None
     found = read(first, layout)
-    if _is_recorded(first):
-        return found, outcomes.scores(str(first), found, layout)
-    return found, None
+    items = native.item_scores(str(first), found, layout) if _is_recorded(first) else None
+    return found, items
 
 
-def columns(source: Any) -> Columns:
-    """The columns of a table, as they are."""
+def read_columns(source: Any) -> Columns:
+    """Reads the columns of a table, a runs folder or a database as they are."""
     if _is_table(source):
-        return imported.of_python(source)
-    return native.columns(str(source)) if _is_recorded(source) else imported.read(source)
+        return columns.from_python(source)
+    path = str(source)
+    return native.read_columns(path) if _is_recorded(source) else columns.read(source)
 
 
 def _is_recorded(source: object) -> bool:
-    """Whether it is a runs folder or a database."""
+    """True for a runs folder or a database."""
     if not isinstance(source, str | PathLike):
         return False
     path = str(source)
@@ -133,14 +136,14 @@ def _is_recorded(source: object) -> bool:
 
 
 def _is_table(source: object) -> bool:
-    """Whether it is a list of records, or a data frame of pandas or another library."""
+    """True for a list of records, or a data frame of pandas or another library."""
     if isinstance(source, list | tuple):
         return bool(source) and all(isinstance(record, Mapping) for record in source)
     return hasattr(source, "columns") and hasattr(source, "to_dict")
 
 
-def _directed(read: Scores, asked: bool | None) -> Scores:
-    """Scores in the direction asked for, where it was assumed or only a name said it."""
+def _redirect(read: Scores, asked: bool | None) -> Scores:
+    """Returns scores in the requested direction; raises DataError if another is recorded."""
     if asked is None:
         return read
     if not asked and read.missing == "zero" and read.unusable:
@@ -149,18 +152,18 @@ def _directed(read: Scores, asked: bool | None) -> Scores:
     for data in read.data_sets:
         recorded = data.higher_is_better if data.direction == "recorded" else None
         metric = data.metric or "score"
-        directions.decided(recorded, asked, None, metric, "the table says", read.source)
+        metrics.resolve_direction(recorded, asked, None, metric, "the table says", read.source)
         data_sets.append(replace(data, higher_is_better=asked, direction="recorded"))
     return replace(read, data_sets=tuple(data_sets))
 
 
-def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
-    """Scores by name, else A, B ...; paired ones are of splits 1, 2 ..."""
-    if any(isinstance(of, str | Runs | Scores) for of in given):
+def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
+    """Returns scores by name, else A, B ...; paired ones are of splits 1, 2 ..."""
+    if any(isinstance(x, str | Runs | Scores) for x in given):
         raise ConfigError("compare: expected sequences of scores, runs, or a table first")
     named = given[0] if len(given) == 1 and isinstance(given[0], Mapping) else None
     by_name = named or dict(zip(string.ascii_uppercase, given, strict=False))
-    arrays = {str(name): _numbers(str(name), values) for name, values in by_name.items()}
+    arrays = {str(name): _to_numbers(str(name), values) for name, values in by_name.items()}
     sizes = {name: len(values) for name, values in arrays.items()}
     if paired and len({*sizes.values()}) > 1:
         shown = listed([f"{name} has {size}" for name, size in sizes.items()])
@@ -171,11 +174,11 @@ def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
     }
     if paired:
         rows["split"] = [k for values in arrays.values() for k in range(1, len(values) + 1)]
-    whole = Columns("scores", rows, range(1, len(rows["score"]) + 1))
-    return tables.of_columns(whole, Layout(higher_is_better=layout.higher_is_better))
+    table = Columns("scores", rows, range(1, len(rows["score"]) + 1))
+    return tables.from_columns(table, Layout(higher_is_better=layout.higher_is_better))
 
 
-def _numbers(name: str, values: object) -> np.ndarray:
+def _to_numbers(name: str, values: object) -> np.ndarray:
     try:
         numbers = results.floats(values, "expected numbers")
     except DataError:

@@ -1,6 +1,5 @@
-"""`python -m jaxeval.sweep`: a random sweep of hyperparameters, as few compiled programs."""
+"""`jaxeval sweep`: a random sweep of hyperparameters, as few compiled programs."""
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from jaxeval.parameters import Changes, Count, Natural, Quiet
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.sweep_plan import SweepPlan
+    from jaxeval.report.plans import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.space.space import Space
 
@@ -33,48 +32,29 @@ def sweep(
 ) -> "Runs | SweepPlan":
     """Draws runs from a search space, and trains them in as few compiled programs as pay.
 
-    All draws are written down first. Runs whose shapes can share a compiled program are members of
-    one population, padded to its size. The same command continues what was interrupted; with more
-    --trials it goes on where it ended.
+    Runs whose shapes can share a compiled program are one population, padded to its size. The same
+    command continues what was interrupted; with more --trials it goes on where it ended.
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
-      space: the search space (TOML).
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
       trials: how many runs are drawn; run k has seed k.
       seed: of the draws.
       programs: compiled programs at most, whatever padding costs.
-      store: URL of a database instead of the folder's.
-      again: train also those that have ended without the saved model that is asked for.
-      dry_run: show the plan, and stop.
-      quiet: without progress; signals are left alone.
 
     Examples:
-      python -m jaxeval.sweep wiemerslage2024/georgian_transformer_small \\
+      jaxeval sweep wiemerslage2024/georgian_transformer_small \\
           --space wiemerslage2024/space_transformer_small --data DIR
-      python -m jaxeval.sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
-      python -m jaxeval.sensitivity runs    # what the sweep says of the architecture
-      python -m jaxeval.report runs --save report.html   # the same as a page with figures
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
+      jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
+      jaxeval sensitivity runs               # what the sweep says of the architecture
     """
     backend.prepare()
     from jaxeval import observe, results
-    from jaxeval.report.sweep_plan import SweepPlan
+    from jaxeval.report.plans import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 
+    known, where = spaces.load(space)
     drawn = sweeps.draw(
-        config,
-        parameters.changed_keys(changes),
-        None if data is None else str(data),
-        *spaces.of(space),
-        seed=seed,
-        count=trials,
-        folder=Path(out),
+        config, [*changes], data, known, where, seed=seed, count=trials, folder=Path(out)
     )
     if dry_run:
         findings, estimates = drawn.base.source.findings, drawn.estimates(programs)
@@ -82,15 +62,10 @@ def sweep(
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
-    rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
+    rows = observe.sweep(drawn, store, programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-    return results.trained(
-        rows, store or out, f"next: python -m jaxeval.sensitivity {store or out}{lost}"
-    )
+    place = store or out
+    return results.trained(rows, place, f"next: jaxeval sensitivity {place}{lost}")
 
 
 COMMANDS: parsers.Commands = {"": sweep}
-main = functools.partial(parsers.main, "sweep", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("sweep", COMMANDS)

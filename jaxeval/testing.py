@@ -13,17 +13,17 @@ from jaxeval.errors import ConfigError
 if TYPE_CHECKING:
     from jaxeval.runs.layout import Missing
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.rules import Factor
+    from jaxeval.stats.results import Factor
 
-Scored = Sequence | np.ndarray | str | PathLike[str]
+_Scored = Sequence | np.ndarray | str | PathLike[str]
 _NAMES = ("a", "b")
 
 
 def assert_better(
-    a: Scored,
-    b: Scored,
+    a: _Scored,
+    b: _Scored,
     *,
-    margin: float = 0.0,
+    margin: float | None = None,
     over: "str | Collection[Factor] | None" = None,
     clusters: Sequence | str | None = None,
     metric: str | None = None,
@@ -50,31 +50,25 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from jaxeval.report.comparison import answers, claims, words
+    from jaxeval.comparisons import ItemComparison
     from jaxeval.stats.items import estimates
-    from jaxeval.stats.items import study as studies
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.items.study import study
+    from jaxeval.stats.results import Rules
 
     with errors.called_from_python():
-        factors = None if over is None else estimates.named(over, ConfigError)
-        complete, level = missing == "error", 1 - alpha
-        rules = Rules(
-            alpha, margin=margin or None, confidence=level, over=factors, complete=complete
-        )
-        of_paths = [isinstance(of, str | PathLike) for of in (a, b)]
+        factors = None if over is None else estimates.parse_over(over, ConfigError)
+        complete, margin = missing == "error", margin or None
+        rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
+        of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
         if any(of_paths) and not all(of_paths):
             raise ConfigError("assert_better: expected two paths or two arrays of scores")
         read: Any = _of_logs if any(of_paths) else _of_arrays
-        study = studies.study(read(a, b, clusters, metric, lower_is_better, missing), rules)
-    if studies.decision(study).outcome == "better":
-        return
-    said = [answers.outcome(study), *words.directions(study), *study.warnings, *study.notes]
-    said += [line for pair in study.overall for line in claims.overall(pair, study)]
-    for pair in study.pairs:
-        title = f"{words.title(pair)}: " if len(study.pairs) > 1 else ""
-        said += [title + line for line in claims.of_items(pair, study)]
-        said += pair.difference.warnings if pair.difference else ()
-    raise AssertionError("\n".join(said))
+        scores = read(a, b, clusters, metric, lower_is_better, missing)
+        found = ItemComparison(study(scores, rules), gate=True)
+        if found.outcome != "better":
+            shown = found.document()
+            lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *shown.details]
+            raise AssertionError("\n".join(line for line in lines if isinstance(line, str)))
 
 
 def _of_logs(
@@ -95,7 +89,7 @@ def _of_arrays(
     from jaxeval.stats.items import cells
 
     higher = metrics.higher_is_better(metric) if lower is None else not lower
-    arrays = {name: cells.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)}
+    arrays = {name: cells.array(each, name) for name, each in zip(_NAMES, (a, b), strict=True)}
     sizes = [len(array) for array in arrays.values()]
     if len({*sizes, *([len(labels)] if labels is not None else [])}) > 1:
         raise ConfigError(f"assert_better: expected the same items, found {sizes} of a and b")
@@ -103,7 +97,7 @@ def _of_arrays(
         if higher is False:
             raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
         arrays = {name: np.nan_to_num(array, nan=0.0) for name, array in arrays.items()}
-    data = scores.of_arrays(
+    data = scores.from_arrays(
         arrays,
         metric=metric or "score",
         higher_is_better=higher is not False,

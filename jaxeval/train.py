@@ -1,7 +1,6 @@
-"""`python -m jaxeval.train`: trains a population and shows its score distribution."""
+"""`jaxeval train`: trains a population and shows its score distribution."""
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +9,7 @@ from jaxeval import backend, parameters, parsers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Quiet, Seeds, Splits
-from jaxeval.report.document import Document, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -20,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Plan(Result):
-    """What would be trained: sizes, programs, memory, the whole config."""
+    """The plan of a training: sizes, programs, memory, the whole config."""
 
     plan: Mapping[str, Json]
     toml: str
 
     def document(self) -> Document:
         """The plan as comments above the config: a file that trains the same."""
-        said = [f"# {key}: {value}" for key, value in self.plan.items() if key != "config"]
         rows = [(key, str(value)) for key, value in self.plan.items() if key != "config"]
+        comments = [f"# {key}: {value}" for key, value in rows]
         whole = "\n".join(["", *self.toml.splitlines()])
-        return Document(said, (whole,), paper=(Table(("key", "value"), rows),), title="Plan")
+        return Document(comments, (whole,), paper=(Table(("key", "value"), rows),), title="Plan")
 
     def to_dict(self) -> dict[str, Json]:
         """The plan."""
@@ -54,41 +52,25 @@ def train(
 ) -> "Runs | Plan":
     """Trains one member a seed (and split), all in one compiled program.
 
-    Shows the distribution of their dev and test scores. Without CONFIG it trains eight small
-    taggers on a generated corpus: nothing is downloaded. The same command continues what was
-    interrupted and never trains a finished member again. `jaxeval configs` lists shipped configs,
-    `jaxeval configs keys TASK` all keys of a config.
+    Without CONFIG it trains eight small taggers on a generated corpus. The same command continues
+    what was interrupted. `jaxeval configs` lists shipped configs, `jaxeval configs keys TASK` all
+    keys of a config.
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
-      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
       splits: random splits of all the data instead of its own: N for 1 .. N, or a list.
       outputs: keep what each member gets right or wrong, item by item.
-      store: URL of a database instead of the folder's.
-      again: train also those that have ended without the saved model, or without the outputs, that
-        are asked for.
-      dry_run: say what would be done, and stop.
-      quiet: without progress; signals are left alone.
+      again: train also members that have ended without the saved model or outputs asked for.
 
     Examples:
-      python -m jaxeval.train                              # the embedded default, 8 seeds
-      python -m jaxeval.train training.batch_size=8 --seeds 16
-      python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
-      python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
-      python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the data, the folder.
+      jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
+      jaxeval train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
+      jaxeval train CONFIG --dry-run             # the plan, and the whole config as TOML
     """
     backend.prepare()
     from jaxeval import observe, results, studies
-    from jaxeval.studies import proposers
+    from jaxeval.studies import prepared
 
-    words = parameters.changed_keys(changes)
-    whole = studies.read(config, words, None if data is None else str(data))
+    whole = studies.read(config, [*changes], data)
     numbers = [0] if splits is None else parameters.numbers(splits)
     each = parameters.numbers(seeds)
     if len(each) * len(numbers) > parameters.MOST:
@@ -96,7 +78,7 @@ def train(
             f"{argument('splits')}: expected at most {parameters.MOST} members, got {len(each)} "
             f"seeds on {len(numbers)} splits"
         )
-    trials = proposers.seeds_by_splits(whole, each, numbers)
+    trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
     rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
@@ -104,16 +86,17 @@ def train(
 
 
 def _plan(trials: list) -> Plan:
-    from jaxeval.config import listing
+    from jaxeval.config import reading
     from jaxeval.studies import cohorts, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(memory.describe(cohort), listing.to_toml(cohort.config))
+    return Plan(memory.describe(cohort), reading.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}
-main = functools.partial(parsers.main, "train", COMMANDS)
 
 if __name__ == "__main__":
-    parsers.start("train", COMMANDS)
+    from jaxeval.__main__ import command
+
+    command("train")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jaxeval import runs
-from jaxeval.predict import main as predict
+from tests.verbs import predict
 
 SHORT = ["training.save_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
 Trained = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded

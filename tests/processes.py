@@ -2,17 +2,16 @@
 
 A verb's own process imports jax for three seconds and trains for one. The server imports it once,
 before any device exists in it, and each process is a fork: it has its own devices, can be killed
-at any moment, and ends as `python -m jaxeval.VERB` does.
+at any moment, and ends as `jaxeval VERB` does.
 """
 
 import ast
 import contextlib
-import importlib
+import functools
 import multiprocessing
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import reduction
@@ -128,6 +127,7 @@ def _run(
     from jax._src import xla_bridge
 
     from jaxeval import cli
+    from jaxeval.__main__ import main
 
     assert not xla_bridge.backends_are_initialized()
     for number, stream in zip(streams, (1, 2), strict=True):
@@ -135,11 +135,9 @@ def _run(
         os.close(number)
     os.chdir(folder)
     _take(environment)
-    module = importlib.import_module(verb)
-    sys.argv = [str(module.__file__), *words]
     if before is not None:
         before()
-    cli.run(module.main)
+    cli.run(functools.partial(main, [verb, *words]))
 
 
 def _take(environment: Mapping[str, str]) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,6 @@ def test_one_score_a_data_set(tmp_path: Path, tidy: bool, capsys: pytest.Capture
     assert ranks == pytest.approx(
         {"C4.5": 3.143, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5+m+cf": 1.964}, abs=5e-4
     )
-    assert ranking["without_ties"] == pytest.approx([9.28, 3.69], abs=5e-3)
     assert ranking["critical_difference"] == pytest.approx(1.25, abs=5e-3)
     assert across["aggregates"] is None  # one run says nothing of other runs
 
@@ -92,11 +90,11 @@ def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFix
     assert "Against the control C4.5, ranked better: C4.5+m+cf (p" in shown
     assert "no significant difference: C4.5+cf" in shown
     assert "ranked worse: C4.5+m" in comparing.shown(capsys, *words, "--lower-is-better")
-    assert (out / "critical_difference.svg").exists() and not (out / "profiles.svg").exists()
+    assert (out / "critical_difference.svg").exists()
 
 
 def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if pairs on single data sets are what is read, or profiles have no values in JSON."""
+    """Dies if pairs on single data sets are what is read."""
     draw = np.random.default_rng(9)
     rows = ["model,game,run,score"]
     for k, model in enumerate("abcd"):
@@ -108,15 +106,14 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     comparing.main(path, "--resamples", "199")
     shown = capsys.readouterr().out
     assert shown.strip().startswith("d is best: it is better than c, b and a on all 6 data sets.")
-    assert re.search(r"^d  c +6 +0 +0 ", shown, re.M) and " against " not in shown
+    assert " against " not in shown
+    assert "d a 6 0 0" in " ".join(shown.split())  # one line a pair
     assert len(shown.splitlines()) <= 28
     shown = comparing.shown(capsys, path, "--resamples", "199", "--details")
     assert "Over 6 data sets the models differ: average ranks d 1.00" in shown
     assert "P(row better)" in shown and "a against d on g5" in shown
     tree = _json(capsys, path)
-    aggregates = tree["across"]["aggregates"]
-    profile = aggregates["profiles"]
-    assert len(profile["thresholds"]) == len(profile["shares"]["a"][0]) == 101
+    assert tree["across"]["aggregates"]["interquartile_mean"]["d"]["estimate"] > 0.6
     assert len(tree["pairs"]) == 36
 
 
@@ -198,6 +195,6 @@ def test_other_kinds_of_experiments_are_named(
     tree = _json(capsys, folder)
     assert len(tree["pairs"]) == 1
     (said,) = [line for line in tree["warnings"] if line.startswith("not compared")]
-    assert "a, sweep (6 runs of f1; a random sweep: python -m jaxeval.sensitivity)" in said
+    assert "a, sweep (6 runs of f1; a random sweep: jaxeval sensitivity)" in said
     with pytest.raises(JaxevalError, match=r"no experiment whose runs differ in seed.*a, noise"):
         comparing.main(_runs(tmp_path / "only", others))

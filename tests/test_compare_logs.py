@@ -218,5 +218,5 @@ def test_items_that_ended_in_an_error_are_tested(tmp_path: Path, capsys: Shown) 
     (test,) = tree["failures"]["tests"]
     assert (test["a"], test["higher"]) == ("new", 1)
     assert test["p_value"] == pytest.approx(stats.fisher_exact([(12, 48), (0, 60)]).pvalue)
-    said = "12 of 60 items of new failed, none of 60 of old; new fails more often than old"
+    said = "12 of 60 items of new failed, none of 60 items of old; new fails more often than old"
     assert said in _shown(capsys, tmp_path, "--missing", "drop")

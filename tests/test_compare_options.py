@@ -1,6 +1,5 @@
 """`jaxeval compare options`: configurations that differ in one column are pairs."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -58,20 +57,6 @@ def test_a_tie_and_a_single_configuration(tmp_path: Path, capsys: pytest.Capture
     path.write_text("act,set,acc\na,1,0.5\nb,1,0.4\n")
     (one,) = comparing.json_of(capsys, *words)["groups"]
     assert [option["sd"] for option in one["options"]] == [None, None]
-
-
-def test_columns_that_part_the_options_are_named(tmp_path: Path) -> None:
-    """Dies if the message does not say which columns to leave out: a measure, the rows' numbers;
-    a setting that configurations share stays, and what is said does away with the error."""
-    path = tmp_path / "t.csv"
-    rows = [f"{k},{k % 3},{'ab'[k // 6]},{0.5 + k / 50},{k / 7:.3f}" for k in range(12)]
-    path.write_text("\n".join(["run,layers,act,acc,loss", *rows]) + "\n")
-    words = ["options", str(path), "--option", "act", "--score", "acc"]
-    with pytest.raises(JaxevalError, match="as run, loss hardly take the same") as caught:
-        comparing.main(*words)
-    (advice,) = re.findall(r"--ignore \S+(?=,)", str(caught.value))
-    assert advice == "--ignore run,loss"
-    assert comparing.main(*words, *advice.split()) == 0
 
 
 @pytest.mark.parametrize(

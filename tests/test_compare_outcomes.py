@@ -77,7 +77,7 @@ def test_the_model_of_the_best_dev_score_stands_for_its_method(
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
     assert "Of the trained models new (seed 2) and old (seed 2), each its method's best" in shown
     assert "on items like these 40 of test: new is better: " in shown
-    assert "nothing of other runs of the two methods" in shown
+    assert "nothing about other runs of the two methods" in shown
     (turned,) = _json(capsys, folder, "old", "new")["single"]["pairs"]
     gaps = pair["difference"]["estimate"], turned["difference"]["estimate"]
     assert turned["a"] == "old" and gaps[0] == pytest.approx(-gaps[1])
@@ -124,7 +124,7 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_items_contribute_to_an_f1_may_be_above_1() -> None:
     """Dies if runs are refused as percentages because an item counts more than its share."""
-    data = scores.of_arrays({"a": np.array([[0.5]]), "b": np.array([[1.4]])}, metric="f1")
+    data = scores.from_arrays({"a": np.array([[0.5]]), "b": np.array([[1.4]])}, metric="f1")
     completeness._refuse_scales(dataclasses.replace(data, counts=("gold_spans",)))
     with pytest.raises(DataError, match="expected one scale"):
         completeness._refuse_scales(data)

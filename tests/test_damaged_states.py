@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval import errors, state_file
+from jaxeval import errors, files
 from jaxeval.studies import running
 from tests import from_python
 from tests.from_python import TOY
@@ -26,8 +26,9 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 def _timeless(tuned: Any) -> dict[str, object]:
-    each = [{**e, "joined": None} for e in tuned.to_dict()["evaluations"]]
-    return {**tuned.to_dict(), "seconds": 0, "evaluations": each}
+    tree = tuned.to_dict()
+    each = [{**e, "joined": None} for e in (*tree["evaluations"], tree["best"])]
+    return {**tree, "seconds": 0, "evaluations": each, "best": None}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -59,7 +60,7 @@ def test_a_commands_scores_are_nowhere_else(tmp_path: Path) -> None:
     path.write_text("{")
     head = {"evaluator": {"command": "./train.sh"}}
     with (
-        state_file.opened(path, "search", head) as file,
+        files.open_state(path, "search", head) as file,
         pytest.raises(errors.ConfigError, match="if it was damaged: the command then runs"),
     ):
         file.read()

@@ -10,7 +10,6 @@ import pytest
 import jaxeval
 from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError, JaxevalError
-from jaxeval.stats import configurations, describe, ranking
 from tests import comparing, from_python
 from tests.from_python import TOY, compare
 
@@ -90,16 +89,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Tuner": lambda said: (
         tuning.Tuner({"x": {"uniform": [0, 1]}}, higher_is_better=said).history.higher_is_better
     ),
-    "nemenyi": lambda said: ranking.nemenyi(_COLUMNS, higher_is_better=said).models,
-    "against": lambda said: ranking.against(_COLUMNS, "a", higher_is_better=said),
-    "options": lambda said: (
-        configurations.paired_options(
-            _TABLE, "option", "score", key=["key"], higher_is_better=said
-        )[0].best
-    ),
-    "expected_validation_performance": lambda said: describe.expected_validation_performance(
-        _LOW, higher_is_better=said
-    ).tolist(),
 }
 
 

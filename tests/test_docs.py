@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import parsers, studies
+from jaxeval import docstrings, parsers, studies
 from jaxeval.__main__ import VERBS
-from jaxeval.config import reading, toml
+from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
 from jaxeval.tasks import registry
@@ -68,7 +68,8 @@ def _script(text: str) -> str:
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
     module = importlib.import_module(VERBS[verb][0])
-    return "\n\n".join(parsers.described(f).examples for f in module.COMMANDS.values())
+    found = [docstrings.sections(f).get("Examples:", ()) for f in module.COMMANDS.values()]
+    return "\n\n".join("\n".join(lines) for lines in found)
 
 
 def _calls(text: str, folder: Path) -> list[list[str]]:
@@ -95,21 +96,20 @@ def _check(words: list[str]) -> None:
     if program.endswith(".py"):
         assert (ROOT / program).is_file()
         return
-    verb = program.removeprefix("jaxeval.")
-    if program == "jaxeval":
-        verb, *words = words
+    assert program == "jaxeval"
+    verb, *words = words
     if verb in ("--help", "VERB") or "--help" in words or words[-1:] == ["..."]:
         return
     module = importlib.import_module(VERBS[verb][0])
     name = words.pop(0) if words and words[0] in module.COMMANDS else ""
     function = module.COMMANDS[name]
-    given = vars(parsers._parsed(parsers.of_function(verb, function), function, words))
+    given = vars(parsers._parsed(parsers.make_parser(verb, function), function, words))
     if "config" in given and not _stands_for_one(given["config"]):
         studies.read(given["config"], given["changes"], given["data"])
     if not _stands_for_one(given.get("space") or "NONE"):
         space.read(given["space"])
     if not _stands_for_one(given.get("variants") or "NONE"):
-        reading.read(importlib.import_module("jaxeval.ablation").Variants, given["variants"])
+        importlib.import_module("jaxeval.ablation")._read_variants(given["variants"])
 
 
 def _stands_for_one(name: str | None) -> bool:
@@ -156,9 +156,9 @@ def test_commands_of_shipped_configs(tmp_path: Path) -> None:
     "block",
     [
         "jaxeval train --sedes 8",
-        "python -m jaxeval.trian",
+        "jaxeval trian",
         "C=reimers2017\njaxeval train $C/wnut17",
-        "for rate in 1 2; do\n    uv run python -m jaxeval.train training.batch_sise=$rate\ndone",
+        "for rate in 1 2; do\n    uv run jaxeval train training.batch_sise=$rate\ndone",
         "$ jaxeval sweep wiemerslage2024/georgian_transformer --space wiemerslage2024/space_lstm",
         "uv run python benchmarks/nothing.py",
     ],

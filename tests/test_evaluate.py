@@ -10,10 +10,9 @@ import pytest
 from jaxeval import runs, studies
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, DataError, RunError
-from jaxeval.evaluate import main as evaluate
 from jaxeval.studies import saved
-from jaxeval.train import main as train
 from tests import tiny_corpora
+from tests.verbs import evaluate, train
 
 KEPT = ["training.save_models=true", "training.patience=0"]
 
@@ -22,11 +21,10 @@ KEPT = ["training.save_models=true", "training.patience=0"]
     ("corpus", "words"),
     [
         (tiny_corpora.tags, tiny_corpora.TAGS),
-        (tiny_corpora.pairs, tiny_corpora.PAIRS),
         (tiny_corpora.text, [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]),
         (tiny_corpora.opinions, tiny_corpora.OPINIONS),
     ],
-    ids=["tags", "pairs", "text", "opinions"],
+    ids=["tags", "text", "opinions"],
 )
 def test_any_task_is_evaluated(
     tmp_path: Path,
@@ -58,7 +56,7 @@ def test_any_task_is_evaluated(
         assert json.loads(capsys.readouterr().out) == rows
     if corpus is not tiny_corpora.text:
         with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
-            evaluate([*words, "--dynamic"])
+            evaluate([*words, "--dynamic", "0"])
     with pytest.raises(DataError, match="no such file"):
         evaluate([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
 
@@ -87,16 +85,15 @@ def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
     for split, message in ((0, "vocabulary of train"), (1, "on the given split")):
         models = saved.Models(prepared, [Member(1, split)], ())
         with pytest.raises(ConfigError, match=message):
-            saved.on_file(models, str(tmp_path / "mine"))
+            saved.with_test_file(models, str(tmp_path / "mine"))
 
 
 @pytest.mark.parametrize(
     ("words", "task", "said"),
     [
         ("--samples 3", "sentiment", "--samples: for language models only"),
-        ("--dynamic-rate .5", "sentiment", "--dynamic-rate: for language models only"),
-        ("--samples 3 --dynamic", "language", "--samples: goes with --mean"),
-        ("--dynamic-rate 0 --mean geometric", "language", "--dynamic-rate: goes with --dynamic"),
+        ("--dynamic 0", "sentiment", "--dynamic: for language models only"),
+        ("--samples 3 --dynamic 1", "language", "--samples: goes with --mean"),
     ],
 )
 def test_options_of_another_evaluation_are_refused(words: str, task: str, said: str) -> None:

@@ -27,8 +27,6 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_made(tmp_path: Path) -
             files.refuse_unwritable(path, folder=folder)
     with pytest.raises(RunError, match=r"cannot be written \(Is a directory\)"):
         files.refuse_unwritable(tmp_path)
-    with pytest.raises(RunError, match=r"cannot be written \(File name too long\)"):
-        files.refuse_unwritable(tmp_path / ("a" * 300) / "b")
     assert [*tmp_path.iterdir()] == before
 
 
@@ -100,21 +98,6 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
-def test_a_device_is_written_into(tmp_path: Path) -> None:
-    """Dies if `--json /dev/null` of root replaces the device by a file."""
-    path = tmp_path / "null"
-    try:
-        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        path.open("w").close()
-    except PermissionError:
-        pytest.skip("no devices in this container")
-    (tmp_path / "link").symlink_to(path)
-    for name in ("null", "link"):
-        _written(tmp_path / name, "gone")
-        assert path.is_char_device() and (tmp_path / "link").is_symlink()
-
-
 def test_of_a_symlink_the_target_is_replaced(tmp_path: Path) -> None:
     """Dies if a link becomes a file, or a file loses its mode."""
     target, link = tmp_path / "deep" / "a.txt", tmp_path / "link"
@@ -176,3 +159,18 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     with files.replacing(tmp_path / "a.txt", "w") as stream:
         stream.write("whole")
     assert {path.name for path in tmp_path.iterdir()} == {"a.txt", new.name, other.name}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_a_device_is_written_into(tmp_path: Path) -> None:
+    """Dies if `--json /dev/null` of root replaces the device by a file."""
+    path = tmp_path / "null"
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        path.open("w").close()
+    except PermissionError:
+        pytest.skip("no devices in this container")
+    (tmp_path / "link").symlink_to(path)
+    for name in ("null", "link"):
+        _written(tmp_path / name, "gone")
+        assert path.is_char_device() and (tmp_path / "link").is_symlink()

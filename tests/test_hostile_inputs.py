@@ -1,11 +1,11 @@
 """Damaged, endless and hostile inputs: one short line, exit code 2, nothing obeyed."""
 
-import csv
 import gzip
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,9 +18,8 @@ from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
 from jaxeval.report import render
 from jaxeval.report.document import Document, Table
-from jaxeval.runs import imported
-from jaxeval.space import distributions
-from jaxeval.stats.rules import Rules
+from jaxeval.runs import columns
+from jaxeval.stats.results import Rules
 from tests import comparing
 
 _ESCAPE = "a\x1b[31mred\x07\u202e"
@@ -83,14 +82,16 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1 and len(said) < 320
     assert said.startswith(f"error: {_ESCAPED} x") and said.endswith("; expected a number\n")
+    with pytest.raises(SystemExit) as stop:
+        cli.run(lambda: int(Path("a" * 5000).exists()))
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.endswith("a: File name too long\n") and len(said) < 350
 
 
 def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     """Dies if numbers that no machine can serve, or Python cannot read, are believed."""
     with pytest.raises(ConfigError, match=r"resamples: expected at most 1,000,000, found 99999"):
         Rules(resamples=99999999999)
-    with pytest.raises(ConfigError, match="expected a list of values, at most 10000, got"):
-        distributions.parse({"choices": [*range(1_000_000)]}, "space.toml: a")
     path = tmp_path / "r.xml"
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
@@ -103,7 +104,7 @@ def test_a_device_is_no_file() -> None:
     """Dies if a device is read until the memory is full."""
     with pytest.raises(ConfigError, match="/dev/zero: cannot be read as a text file"):
         reading.read_toml("/dev/zero")
-    for read in (imported.read, lambda path: next(text.iterate_lines(path))):
+    for read in (columns.read, lambda path: next(text.iterate_lines(path))):
         with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
             read("/dev/zero")
     with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
@@ -112,15 +113,24 @@ def test_a_device_is_no_file() -> None:
 
 def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if what unpacks to more rows than the memory holds is read to its end."""
-    monkeypatch.setattr(imported, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(columns, "_MOST_ROWS", 1000)
     lines = tmp_path / "t.jsonl"
     lines.write_text('{"model": "A", "score": 1}\n' * 1001)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"A,B\n" + b"1,2\n" * 100_000))
-    monkeypatch.setattr(csv, "reader", None)  # nothing is kept before
     for many in (path, lines):
         with pytest.raises(DataError, match="expected at most 1,000 rows"):
-            imported.read(many)
+            columns.read(many)
+
+
+def test_many_columns_of_which_two_are_one(tmp_path: Path) -> None:
+    """Dies if finding the name that occurs twice takes a look at all names for each."""
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"c{k}" for k in (*range(200_000), 199_999)) + "\n")
+    started = time.process_time()
+    with pytest.raises(DataError, match="two columns are named 'c199999'"):
+        columns.read(path)
+    assert time.process_time() - started < 10
 
 
 def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -91,7 +91,7 @@ def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
     words = ["--seeds", "2", "--modes", "fixed"]
     given = [*_words(folder, tmp_path / "killed", "sentiment"), *words]
     dies = functools.partial(test_train.die, "recorded", 1)
-    killed = processes.run("jaxeval.vectors.__main__", *given, before=dies)
+    killed = processes.run("vectors", *given, before=dies)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert {curve.epoch for curve in runs.load_curves(tmp_path / "killed")} == {1}
     trees = [
@@ -104,27 +104,6 @@ def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
         for out in (tmp_path / "killed", tmp_path / "whole")
     ]
     assert curves[0] == curves[1]
-
-
-def test_a_file_that_is_added_trains_alone(folder: Path, tmp_path: Path) -> None:
-    """Dies if a further file trains the others again, or has other scores than in one command
-    with them; in lock step too, where words are trained."""
-    changes = [*QUICK, "training.lane_mode=vmap"]
-    judged = functools.partial(
-        vectors_judge, data={"ner": folder / "ner"}, changes=changes, modes="tuned", seeds=2
-    )
-    first, out = folder / "a.txt", tmp_path / "runs"
-    assert "mean of tasks" in repr(judged(first, out=out))
-    before = runs.load(out)
-    second = tmp_path / "a.txt"  # called as the first is, until both are asked for
-    second.write_bytes((folder / "b.txt").read_bytes())
-    added = judged(second, first, out=out)
-    after = runs.load(out)
-    assert {*before} <= {row._replace(name="a tuned") for row in after} and len(before) == 2
-    assert len({row.experiment for row in after}) == 2 and len(after) == 4
-    whole = judged(second, first, out=tmp_path)
-    tests = [[(t["vectors"], t["test"]) for t in of.trainings] for of in (added, whole)]
-    assert tests[0] == tests[1] and {name for name, _ in tests[0]} == {str(first), str(second)}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +145,7 @@ def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert "8 trainings in 2 programs" in shown and shown.index("ner") < shown.index("sentiment")
     assert not (folder / "runs").exists()
     tasks = {"ner": "", "pos": ""}
-    of = judge.changes_of(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
+    of = judge.task_changes(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
     assert of == {"ner": ["training.epochs=3", "a=1"], "pos": ["a=1", "b=x:y"]}
 
 
@@ -184,3 +163,24 @@ def test_the_six_tasks_have_two_configs_each() -> None:
         rate = config.training.optimiser.hyperparameters["learning_rate"]
         assert rate == rates[kind][tuned] and config.model.dropout.output == 0.5
         assert config.training.patience == (10 if "pos" in name else 15)
+
+
+def test_a_file_that_is_added_trains_alone(folder: Path, tmp_path: Path) -> None:
+    """Dies if a further file trains the others again, or has other scores than in one command
+    with them; in lock step too, where words are trained."""
+    changes = [*QUICK, "training.lane_mode=vmap"]
+    judged = functools.partial(
+        vectors_judge, data={"ner": folder / "ner"}, changes=changes, modes="tuned", seeds=2
+    )
+    first, out = folder / "a.txt", tmp_path / "runs"
+    assert "mean of tasks" in repr(judged(first, out=out))
+    before = runs.load(out)
+    second = tmp_path / "a.txt"  # called as the first is, until both are asked for
+    second.write_bytes((folder / "b.txt").read_bytes())
+    added = judged(second, first, out=out)
+    after = runs.load(out)
+    assert {*before} <= {row._replace(name="a tuned") for row in after} and len(before) == 2
+    assert len({row.experiment for row in after}) == 2 and len(after) == 4
+    whole = judged(second, first, out=tmp_path)
+    tests = [[(t["vectors"], t["test"]) for t in of.trainings] for of in (added, whole)]
+    assert tests[0] == tests[1] and {name for name, _ in tests[0]} == {str(first), str(second)}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.config import markers
-from jaxeval.config.markers import Range
+from jaxeval.config import fields
+from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.tasks import tagging
 
@@ -37,19 +37,19 @@ def test_settings_fill_their_intervals_and_no_more() -> None:
         verb.draw({"learning_rate": 3e-3, "state": 0.95}, RANGES, 0.2, 5, 1)
 
 
-def _traced(**values: float) -> dict[str, markers.Hyperparameter]:
+def _traced(**values: float) -> dict[str, fields.Hyperparameter]:
     """Hyperparameters as the default config marks them, with other values."""
-    own = {"dropout_output": markers.dropout("dropout_output")}
-    each = {name: h.marker for name, h in markers.traced(tagging.Config()).items()} | own
-    return {name: markers.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
+    own = {"dropout_output": fields.dropout("dropout_output")}
+    each = {name: h.marker for name, h in fields.traced(tagging.Config()).items()} | own
+    return {name: fields.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
 
 
 def test_which_hyperparameters_are_varied() -> None:
     """Dies if one without a range, or an absent decay, is varied; or a given range is lost."""
     traced = _traced(beta2=0.999, l2=0.0, learning_rate=0.01, dropout_output=0.1, warmup=1.0)
-    assert list(verb.ranges_of(traced, {})) == ["learning_rate", "dropout_output"]
+    assert list(verb.choose_ranges(traced, {})) == ["learning_rate", "dropout_output"]
     asked = {"beta2": "0.9:0.99", "dropout_output": "0:0.5", "warmup": "1:100:log"}
-    ranges = verb.ranges_of(traced, asked)
+    ranges = verb.choose_ranges(traced, asked)
     assert ranges["beta2"] == Range(0.9, 0.99) and ranges["dropout_output"] == Range(0.0, 0.5)
     assert ranges["warmup"] == Range(1.0, 100.0, True)
 
@@ -66,7 +66,7 @@ def test_which_hyperparameters_are_varied() -> None:
 def test_bad_ranges_are_refused(name: str, text: str, message: str) -> None:
     """Dies if a range without numbers in it, or beyond what there can be, is drawn from."""
     with pytest.raises(ConfigError, match=message):
-        verb.ranges_of(_traced(beta2=0.999, dropout_output=0.1), {name: text})
+        verb.choose_ranges(_traced(beta2=0.999, dropout_output=0.1), {name: text})
 
 
 def test_what_is_said_of_a_neighbourhood() -> None:

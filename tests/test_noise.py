@@ -14,7 +14,7 @@ from jaxeval import __main__ as command
 from jaxeval import runs
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import noise as report
-from jaxeval.stats import crossed, nested
+from jaxeval.stats import crossed
 from tests import tiny_corpora
 from tests.runs.reading import read
 
@@ -48,7 +48,7 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert command.main(words) == 0
     said = capsys.readouterr().out
     share = study.components["split"].share or 0
-    of_split = f"Of the variance of test macro_f1 {100 * share:.0f} % is the split's, "
+    of_split = f"Of the variance of test macro_f1 {100 * share:.0f} % is due to the split, "
     assert said.startswith(of_split) and "split x seed, error" in said
     assert "test macro_f1 (%), 3 splits x 2 seeds: mean" in said and "dev macro_f1" not in said
     assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin
@@ -121,21 +121,6 @@ def test_repeats_are_shown_as_all_scores_are(
     assert "4 members of task sentiment; 4 are recorded already" in capsys.readouterr().err
 
 
-def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
-    """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
-    draw = np.random.default_rng(0)
-    wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
-    for rows, said in (
-        (wide + thin, "Seeds differ by more in test f1 than runs of one seed do."),
-        (0.01 * wide + 100 * thin, "Runs of one seed differ by more in test f1 than seeds do."),
-        (
-            np.array([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]),
-            "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
-        ),
-    ):
-        assert report._of_seeds(nested.noise(rows.tolist()), "f1") == said
-
-
 HEAD = "model,fold,run,score"
 
 
@@ -150,14 +135,6 @@ def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], e
     """Dies if models or data sets are mixed, or an axis is made up."""
     with pytest.raises(DataError, match=error):
         verb._cells(read(tmp_path, "\n".join([head, *rows])))
-
-
-def test_python_is_told_of_parameters(tmp_path: Path) -> None:
-    """Dies if a message of Python names a flag."""
-    table = tmp_path / "a.csv"
-    table.write_text("model,seed,f1\na,1,.5\na,2,.6\n")
-    with pytest.raises(DataError, match=r"name it with column=\{'split': 'NAME'\}"):
-        jaxeval.noise_table(table)
 
 
 def test_a_mean_lies_where_scores_can(tmp_path: Path) -> None:

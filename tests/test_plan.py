@@ -84,18 +84,15 @@ def test_pilots_are_those_of_the_scores(tmp_path: Path, capsys: Shown) -> None:
 
 
 def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if the purchase is not the cheapest design less the pilot, or the power that is said is
-    not averaged over what the pilot leaves open; or if more is asked for where this is enough."""
+    """Dies if the purchase is not the cheapest design less the pilot, or if more is asked for
+    where this is enough."""
     words = _logs(tmp_path)
     tree = comparing.json_of(capsys, *words, "--difference", "0.1", verb="plan")
     shown = comparing.shown(capsys, *words, "--difference", "0.1", verb="plan")
     more = tree["plan"]["cheapest"]["size"]["items"] - 40
     assert f"{more:,} items" in shown or f"{more} items" in shown
     assert tree["pilot"]["low"]["runs"] <= tree["spread"]["runs"] <= tree["pilot"]["high"]["runs"]
-    assert tree["expected_power"] < tree["plan"]["cheapest"]["power"]
-    assert f"probability {tree['expected_power']:.2f}" in shown
-    shown = comparing.shown(capsys, *words, "--difference", "5", verb="plan")
-    assert "enough" in shown and "probability 1.00" in shown
+    assert "enough" in comparing.shown(capsys, *words, "--difference", "5", verb="plan")
 
 
 @pytest.mark.parametrize(

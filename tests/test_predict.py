@@ -11,9 +11,9 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import JaxevalError
-from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
 from tests.predicting import SHORT, Trained
+from tests.verbs import train
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +60,6 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
 
 
-def test_a_seed_is_its_own_column(tags: Trained) -> None:
-    """Dies if --seed, or the order of columns, takes another member."""
-    columns = {m.seed: k for k, m in enumerate(predicting.members(tags), 2)}
-    each = [line[0].split(" ") for line in predicting.predicted(tags, "--which", "all")]
-    for seed, column in columns.items():
-        of_seed = [line[0].split(" ") for line in predicting.predicted(tags, "--seed", str(seed))]
-        assert [line[2:] for line in of_seed] == [line[column : column + 1] for line in each]
-
-
 def _cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-40])
 
@@ -86,14 +77,10 @@ def _changed(key: str, value: Any) -> Callable[[Path], None]:
         ("seed1.npz", _cut),
         ("seed1.npz", lambda file: shutil.copy(file.with_name("other.npz"), file)),
         ("seed1.json", _cut),
-        ("seed1.json", _changed("vocabulary", "../../vocabulary.json")),
         ("seed1.json", _changed("config", {"task": "tagging", "modle": {}})),
         ("vocabulary.json", _cut),
-        ("vocabulary.json", lambda file: file.unlink()),
         ("vocabulary.json", _changed("words", {"saw": 10**6})),
-        ("vocabulary.json", _changed("words", {"saw": -1})),
         ("vocabulary.json", _changed("labels", ["O", "B-PER"])),
-        ("vocabulary.json", _changed("longest", None)),
     ],
 )
 def test_damaged_files_are_named(
@@ -111,8 +98,7 @@ def test_damaged_files_are_named(
     assert name in message or ("labels" in str(damage) or "seed1.npz" in message)
 
 
-@pytest.mark.parametrize("trained", ["true", "false"])
-def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
+def test_words_with_a_vector_of_the_file(tmp_path: Path) -> None:
     """Dies if a word outside the vocabulary loses its pretrained vector, or digits are not read
     as in training; a CoNLL-U line loses a column."""
     units = {
@@ -131,7 +117,7 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
     tiny_corpora.write(tmp_path / "vectors", names + "met 0 0 1\nleft 0 1 1\n")
     words = [
         f"data.vectors={tmp_path / 'vectors'}",
-        f"model.words.trained={trained}",
+        "model.words.trained=false",
         tiny_corpora.RATE,
     ]
     words += ["data.zero_digits=true", "model.encoder=window", "model.window.reach=0"]

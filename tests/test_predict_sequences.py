@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError
-from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
-from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
 from tests.predicting import Trained
+from tests.verbs import sweep, train
 
 SPACE = """
 [hidden]
@@ -46,12 +45,6 @@ def test_outputs_are_those_that_were_scored(pairs: Trained) -> None:
         assert np.mean(right) == pytest.approx(member.dev, abs=1e-9)
     assert members[0].dev > members[-1].dev
     assert {json.loads(member.hparams)["hidden"] for member in members} == {4, 8}
-
-
-def test_the_best_of_a_sweep(pairs: Trained) -> None:
-    """Dies if the model that is used unless another is asked for is not the best of dev."""
-    right = [target == output for _, target, output in predicting.predicted(pairs)]
-    assert np.mean(right) == pytest.approx(predicting.members(pairs)[0].dev, abs=1e-9)
 
 
 def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> None:

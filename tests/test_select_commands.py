@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval.select import __main__ as select
 from tests import processes
 
 TRAIN = """\
@@ -36,7 +35,7 @@ def _words(folder: Path, seconds: float, *words: str) -> list[str]:
 
 def _run(folder: Path, words: list[str], status: int = 0) -> subprocess.CompletedProcess[str]:
     """The verb in a process of its own, which ends with a status."""
-    ended = processes.run("jaxeval.select.__main__", *words, folder=folder)
+    ended = processes.run("select", *words, folder=folder)
     assert ended.returncode == status, ended.stderr
     return ended
 
@@ -71,7 +70,7 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
     words = ["good", "fair", "--json", "out.json"]
     _run(whole, _words(whole, 0, *words))
     slow = _words(killed, 0.15, *words)
-    process = processes.start("jaxeval.select.__main__", *slow, folder=killed)
+    process = processes.start("select", *slow, folder=killed)
     state = killed / "selection.json"
     deadline = time.monotonic() + 60
     while _told(state) < 3:
@@ -85,8 +84,7 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
     assert a["scores"] == b["scores"] and a["best"] == b["best"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_ends_the_commands_too(tmp_path: Path) -> None:
     """Dies if a command runs on when its selection has been stopped, if a status names another
     signal, or nothing says that the selection goes on."""
     (tmp_path / "train.py").write_text(
@@ -96,14 +94,14 @@ def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) 
         "time.sleep(60)\n"
     )
     words = ["command", f"{sys.executable} train.py {{model}}", "a", "b"]
-    process = processes.start("jaxeval.select.__main__", *words, folder=tmp_path)
+    process = processes.start("select", *words, folder=tmp_path)
     deadline = time.monotonic() + 60
     while not (begun := [*tmp_path.glob("*.pid")]):
         assert time.monotonic() < deadline and not process.ended()
         time.sleep(0.02)
-    process.send(number)
+    process.send(signal.SIGTERM)
     ended = process.wait(30)
-    assert ended.returncode == 128 + number and "Traceback" not in ended.stderr
+    assert ended.returncode == 143 and "Traceback" not in ended.stderr
     assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(begun[0].read_text()), 0)
@@ -135,36 +133,6 @@ def test_another_budget_goes_on_as_if_begun_with_it(
     assert len(calls) == len({*calls})  # nothing twice
     anew = (tmp_path / "anew" / "calls").read_text().splitlines()
     assert {*anew} <= {*calls} and len(calls) < 16 + 40
-
-
-@pytest.mark.parametrize(
-    ("words", "best", "said"),
-    [
-        (["--json-field", "test.nll"], "1", "nll: lower is better"),
-        (["--json-field", "test.nll", "--no-lower-is-better"], "2", "nll: higher is better"),
-        (["--json-field", "points"], "2", "points: higher is better (assumed; --lower-is"),
-        (["--json-field", "points", "--lower-is-better"], "1", "points: lower is better"),
-    ],
-)
-def test_the_direction_of_a_field(
-    tmp_path: Path, capsys: pytest.CaptureFixture, words: list[str], best: str, said: str
-) -> None:
-    """Dies if the higher loss wins, or the selection does not begin with what is better."""
-    (tmp_path / "score.py").write_text(
-        "import json, sys\n"
-        "score = float(sys.argv[1]) + 0.01 * int(sys.argv[2])\n"
-        "print(json.dumps({'test': {'nll': score, 'f1': score}, 'points': score}))\n"
-    )
-    command = f"{sys.executable} {tmp_path / 'score.py'} {{model}} {{seed}}"
-    words = ["command", command, "1", "2", "--state", str(tmp_path / "s.json"), *words]
-    assert select.main(words) == 0
-    shown = capsys.readouterr()
-    assert shown.err.splitlines()[0].startswith(said) and said in shown.out
-    assert shown.out.startswith(f"{best} is the best with probability")
-    assert select.main([*words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert tree["rule"]["higher_is_better"] is (best == "2")
-    assert (tree["metric"], tree["direction_assumed"]) == (said.split(":")[0], "assumed" in said)
 
 
 # right where an item's hardness is below the model's skill; all models are asked the same items
@@ -200,12 +168,10 @@ def test_a_selection_ends_with_its_items(tmp_path: Path) -> None:
 
 
 def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:
-    """Dies if answers are paid for and then no model is named, or halving begins what it cannot
-    end."""
+    """Dies if all answers are paid for and then no model is named, or halving names one early."""
     words = _items(tmp_path, 80, 0, "--budget", "60", "--rule")
     ended = _run(tmp_path, [*words, "sequential-halving"], status=2)
-    assert "asks for 25 evaluations, and there are 4" in ended.stderr
-    assert not (tmp_path / "calls").exists() and not (tmp_path / "selection.json").exists()
+    assert "are asked for than there are; spend less" in ended.stderr
     _run(tmp_path, [*words, "non-adaptive"])
     tree = json.loads((tmp_path / "out.json").read_text())
     assert (tree["best"], tree["reason"]) == ("good", "all items are answered")

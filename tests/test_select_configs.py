@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-import jaxeval
 from jaxeval import runs, studies
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.errors import ConfigError
-from jaxeval.select import __main__ as select
 from jaxeval.select import training
 from jaxeval.tasks import registry
 from tests.studies import toy_kind
+from tests.verbs import select
 
 ARMS = {"good": 'name = "good"', "bad": 'name = "bad"\n[training]\nepochs = 1'}
 RULE = TopTwoThompson(budget=10, batch_size=4)
@@ -62,33 +61,6 @@ def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
     assert len(runs.load(tmp_path / "parts")) == 10
 
 
-@pytest.mark.parametrize(
-    ("rule", "lanes"),
-    [
-        pytest.param(SequentialHalving(budget=16), 2, id="a round of four models has 8"),
-        pytest.param(NonAdaptive(delta=None, budget=16), 1, id="a round has one of each"),
-        pytest.param(TopTwoThompson(batch_size=3), 3, id="a batch may be all of one model"),
-    ],
-)
-def test_lanes_in_lock_step(
-    rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a model's population has a lane for every evaluation of the other models too."""
-    widths = []
-    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
-    of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
-    different = {
-        n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
-    }
-    arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
-    with runs.open_store(tmp_path) as store:
-        happening = training.steps(rule, arms, store, tmp_path)
-        assert isinstance(next(happening), training.BatchStarted)
-        next(happening)
-        happening.close()
-    assert {*widths} == {lanes}
-
-
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     """Dies if models are evaluated on other splits, or a given split counts its test score."""
     arms = training.arms(_files(tmp_path))
@@ -101,21 +73,12 @@ def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
 
 
-def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
-    """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
-    arms = training.arms(_files(tmp_path))
-    first = _go_on(arms, tmp_path, seconds=1e-6)
-    assert first.evaluations == 6
-    assert _go_on(arms, tmp_path, seconds=1e-6) == first
-    assert len(runs.load(tmp_path)) == 6
-
-
 def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the verb crashes, names another than the best so far, or says another reason."""
     texts = {f"m{n}": f'name = "m{n}"\n[training]\nepochs = {n}' for n in (1, 2, 3, 4)}
     words = [*_files(tmp_path, texts), "--out", str(tmp_path / "runs"), "--json", "-"]
     rule = ["--rule", "sequential-halving", "--budget", "16"]
-    assert select.main([*words, "--seconds", "1e-6", *rule]) == 0
+    assert select([*words, "--seconds", "1e-6", *rule]) == 0
     tree = json.loads(capsys.readouterr().out)
     means = {model: sum(of) / len(of) for model, of in tree["scores"].items()}
     assert (tree["best"], tree["reason"]) == (max(means, key=means.get), "the time is spent")  # type: ignore[arg-type]
@@ -127,10 +90,11 @@ def test_a_model_without_a_score_is_dropped() -> None:
     record = runs.MemberResult(
         "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
     )
-    (event,) = training._evaluated(state, "test", ("wild", 1), record)
+    event = training._evaluated(state, "test", "wild", 1, record)
+    assert event is not None
     assert event.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
     assert event.score is None
-    assert list(training._evaluated(event.state, "test", ("wild", 2), record)) == []
+    assert training._evaluated(event.state, "test", "wild", 2, record) is None
 
 
 @pytest.mark.parametrize(
@@ -154,7 +118,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     words += ["--budget", "8", "--batch", "4", "--json", "-"]
     trees = []
     for _ in range(2):
-        assert select.main(words) == 0
+        assert select(words) == 0
         shown = capsys.readouterr()
         trees.append(json.loads(shown.out))
     assert trees[0] == trees[1] and trees[0]["best"] == "good"
@@ -167,19 +131,37 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert len(runs.load(tmp_path / "runs")) == 8
 
 
-def test_another_budget_finds_what_is_trained(tmp_path: Path) -> None:
-    """Dies if a larger budget trains again what is recorded, or ends as no fresh one does."""
+def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
+    """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
+    arms = training.arms(_files(tmp_path))
+    first = _go_on(arms, tmp_path, seconds=1e-6)
+    assert first.evaluations == 6
+    assert _go_on(arms, tmp_path, seconds=1e-6) == first
+    assert len(runs.load(tmp_path)) == 6
 
-    def ended(out: str, budget: int) -> dict[str, Any]:
-        chosen = jaxeval.select(
-            *_files(tmp_path),
-            rule="sequential-halving",
-            budget=budget,
-            out=tmp_path / out,
-            quiet=True,
-        )
-        return chosen.to_dict()
 
-    ended("on", 4)
-    assert ended("on", 8) == ended("anew", 8)
-    assert len(runs.load(tmp_path / "on")) == 8
+@pytest.mark.parametrize(
+    ("rule", "lanes"),
+    [
+        pytest.param(SequentialHalving(budget=16), 2, id="a round of four models has 8"),
+        pytest.param(NonAdaptive(delta=None, budget=16), 1, id="a round has one of each"),
+        pytest.param(TopTwoThompson(batch_size=3), 3, id="a batch may be all of one model"),
+    ],
+)
+def test_lanes_in_lock_step(
+    rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a model's population has a lane for every evaluation of the other models too."""
+    widths = []
+    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
+    of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
+    different = {
+        n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
+    }
+    arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
+    with runs.open_store(tmp_path) as store:
+        events = training.steps(rule, arms, store, tmp_path)
+        next(events)
+        next(events)
+        events.close()
+    assert {*widths} == {lanes}

@@ -55,33 +55,3 @@ def test_a_hangup_that_is_ignored_ends_nothing() -> None:
         process.send_signal(signal.SIGHUP)
         assert process.communicate(timeout=30) == ("ended in order\n", "")
     assert process.returncode == 0
-
-
-_COUNTING = """
-import itertools, time
-from jaxeval import cli
-from jaxeval.vectors import svd
-
-def main():
-    try:
-        for _ in svd.in_order(time.sleep, itertools.repeat(.02), 2):
-            print("working", flush=True)
-    finally:
-        print("ended in order")
-
-cli.run(main)
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_all_processes_of_a_pool_ends_it_in_order(number: signal.Signals) -> None:
-    """Dies if a terminal that is closed ends a pool's processes before the one that waits for
-    them, or that of multiprocessing which is then missed."""
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    pipes |= {"env": {**os.environ, "PYTHONPATH": ROOT}, "start_new_session": True}
-    with subprocess.Popen([sys.executable, "-c", _COUNTING], **pipes) as process:
-        assert process.stdout is not None and process.stdout.readline() == "working\n"
-        os.killpg(process.pid, number)
-        said, errors = process.communicate(timeout=30)
-    assert process.returncode == 128 + number
-    assert said.endswith("ended in order\n") and errors == ""

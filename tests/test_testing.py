@@ -65,16 +65,6 @@ def test_what_cannot_be_compared() -> None:
         testing.assert_better(GOOD, "logs")
 
 
-def test_factors_by_name_and_what_is_no_number() -> None:
-    """Dies if one factor as text is refused, or a traceback is what ragged lists get."""
-    testing.assert_better(GOOD, POOR, over="items")
-    testing.assert_better(GOOD, POOR, over={"items"})
-    with pytest.raises(AssertionError, match="over other items and other runs"):
-        testing.assert_better(POOR, GOOD, over="items,runs")
-    with pytest.raises(DataError, match=r"^a: expected \[items\]"):
-        testing.assert_better([[1, 0], [1]], [[1, 0], [1, 1]])
-
-
 def test_missing_answers_are_no_proof(tmp_path: Path) -> None:
     """Dies if a model passes that has no score of a tenth of the items, unless it is said that
     these do not matter."""

@@ -1,27 +1,22 @@
-"""The train verb end to end: kill -9 anywhere, resume, nothing twice, two processes, Ctrl-C."""
+"""The train verb end to end: kill -9 anywhere, resume, nothing twice, two processes."""
 
 import functools
-import importlib
 import itertools
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jaxeval import runs
-from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, host
+from jaxeval.population import host, loop
 from jaxeval.runs import store
 from tests import processes, tiny_corpora
-
-train = importlib.import_module("jaxeval.train")  # of the package, it is the function
+from tests.verbs import train
 
 TINY = [
     *tiny_corpora.BAG,
@@ -32,7 +27,7 @@ _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
-    "checkpoint": (checkpoints.Checkpoints, "save"),  # while it is written in the background
+    "checkpoint": (loop.Checkpoints, "save"),  # while it is written in the background
 }
 
 
@@ -64,7 +59,7 @@ def _rows(folder: Path) -> tuple:
 def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple:
     """What four seeds give without interruption."""
     folder = tmp_path_factory.mktemp("truth")
-    assert train.main(_words(folder, "--seeds", "4")) == 0
+    assert train(_words(folder, "--seeds", "4")) == 0
     return _rows(folder)
 
 
@@ -78,11 +73,11 @@ def test_truth_is_worth_comparing(truth: tuple) -> None:
 
 def test_killed_and_resumed(truth: tuple, tmp_path: Path) -> None:
     """Dies if killed processes leave half a record, or the last one gives other scores."""
-    for death in (("epoch", 1), ("write", 4), ("checkpoint", 2), ("recorded", 1)):
+    for death in (("epoch", 1), ("write", 4), ("checkpoint", 2)):
         words = _words(tmp_path, "--seeds", "4")
-        killed = processes.run("jaxeval.train", *words, before=functools.partial(die, *death))
+        killed = processes.run("train", *words, before=functools.partial(die, *death))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert train.main(_words(tmp_path, "--seeds", "4")) == 0
+    assert train(_words(tmp_path, "--seeds", "4")) == 0
     assert _rows(tmp_path) == truth
 
 
@@ -90,7 +85,7 @@ def test_second_command_trains_only_what_is_new(truth: tuple, tmp_path: Path) ->
     """Dies if finished members are trained or recorded again."""
     clocks = []
     for seeds in ("2", "2", "4"):
-        assert train.main(_words(tmp_path, "--seeds", seeds)) == 0
+        assert train(_words(tmp_path, "--seeds", seeds)) == 0
         clocks.append({row.seed: row.wall_seconds for row in runs.load(tmp_path)})
     assert clocks[0] == clocks[1] == {seed: clocks[2][seed] for seed in (1, 2)}
     assert _rows(tmp_path) == truth
@@ -101,8 +96,9 @@ def test_two_processes_at_once(truth: tuple, tmp_path: Path) -> None:
     gives other scores."""
     words = _words(tmp_path, "--seeds", "4")
     rate = "training.optimiser.hyperparameters.learning_rate=0.2"
-    other = processes.start("jaxeval.train", *words, rate)
-    command = [sys.executable, "-m", "jaxeval.train", *words, "--json", str(tmp_path / "out.json")]
+    other = processes.start("train", *words, rate)
+    command = [sys.executable, "-m", "jaxeval", "train", *words]
+    command += ["--json", str(tmp_path / "out.json")]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     typed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     ended = other.wait()
@@ -114,51 +110,3 @@ def test_two_processes_at_once(truth: tuple, tmp_path: Path) -> None:
     assert [m for m in members if m.experiment == ours] == truth[0]
     assert [c for c in curves if c.experiment == ours] == truth[1]
     assert len([m for m in members if m.experiment != ours]) == 4
-
-
-def _has_scores(folder: Path) -> bool:
-    """Whether an epoch is recorded; the database may be in the making."""
-    try:
-        return bool(runs.load_curves(folder))
-    except RunError:
-        return False
-
-
-def test_interrupt_stops_after_the_epoch_and_says_how_to_go_on(
-    truth: tuple, tmp_path: Path
-) -> None:
-    """Dies if Ctrl-C loses the state or leaves the user without advice."""
-    words = _words(tmp_path, "--seeds", "4")
-    process = processes.start("jaxeval.train", *words)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not process.ended():
-        if _has_scores(tmp_path):
-            process.send(signal.SIGINT)
-            break
-        time.sleep(0.02)
-    done = process.wait()
-    out, err = done.stdout, done.stderr
-    assert done.returncode == 130, err
-    assert "same command continues" in err and "median" not in out
-    assert re.search("stopping after this epoch", err)
-    assert train.main(words) == 0
-    assert _rows(tmp_path) == truth
-
-
-def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if splits are not recorded, or all alike."""
-
-    def scores(*splits: str) -> dict:
-        words = _words(tmp_path, "--seeds", "7,", *splits, "--json", "-")
-        assert train.main(words) == 0
-        test: dict = json.loads(capsys.readouterr().out)["test"]
-        return test
-
-    assert scores("--splits", "3")["n"] == 3
-    members, _ = _rows(tmp_path)
-    assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
-    assert len({m.test for m in members}) == 3
-    assert scores("--splits", "2,")["median"] == members[1].test
-    with pytest.raises(SystemExit) as refused:
-        train.main(_words(tmp_path, "--splits", "0,2"))
-    assert refused.value.code == 2 and "a list of different ones from 1" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval.tune import __main__ as tune
+from tests.verbs import tune
 
 PYTHON = sys.executable
 SPACE = """\
@@ -42,5 +42,5 @@ def words(folder: Path, *more: str, seconds: float = 0.0, method: str = "random"
 
 
 def json_of(capsys: pytest.CaptureFixture, words: list[str]) -> Any:
-    assert tune.main([*words, "--json", "-"]) == 0
+    assert tune([*words, "--json", "-"]) == 0
     return json.loads(capsys.readouterr().out)

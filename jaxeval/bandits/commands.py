@@ -1,4 +1,4 @@
-"""Commands of any program that print a score, and workers that run evaluations side by side."""
+"""Commands that print a score, and workers that run evaluations side by side with retries."""
 
 import contextlib
 import json
@@ -12,36 +12,42 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent import futures
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from jaxeval.bandits.state import as_number
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.files import Json
 
-Job = TypeVar("Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
-Report = Callable[[int, float], bool]  # step, score -> whether to stop there
-_PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+_Job = TypeVar("_Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
+Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
+PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 
 
 class EvaluationFailed(RunError):
-    """One evaluation gave no score; another try may."""
+    """An evaluation gave no score; another try may."""
+
+
+def as_number(score: Any) -> float | None:
+    """Returns a score as a float, also of an array of one; None for anything else."""
+    try:
+        value = score.item() if getattr(score, "size", None) == 1 else score
+        return None if isinstance(value, bool | str | bytes | bytearray) else float(value)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
 
 
 class Command:
-    """A program with places such as {seed} in its arguments; its output has a score.
+    """A program that prints a score, with places in its arguments: "./train.sh --seed={seed}".
 
-    The template is split into words as a shell would, but no shell runs it; then values are put
-    into each word, so that a value with spaces or quotes stays one argument. Any number of
-    threads may call `score` at once.
+    The template is split into words as a shell would, but no shell runs it: a value with spaces or
+    quotes stays one argument. Several threads may call `score` at once.
 
     Args:
-      template: such as "./train.sh {model} --seed={seed}".
       names: places that values are put into; other text in braces stays as it is.
-      field: dotted path into the JSON output, such as "test.median"; None: the last line is the
-        score.
-      limit: seconds after which a command is stopped, with all that it started.
+      field: dotted path into the JSON output, such as "test.median"; without it the last line is
+        the score.
+      limit: seconds after which a command is stopped, with all processes that it started.
 
     Raises:
       ConfigError: the template cannot be split, or there is no such program.
@@ -68,23 +74,18 @@ class Command:
         self._stopped = False
 
     def words(self, values: Mapping[str, str]) -> list[str]:
-        """What is run; a word with the name of a place that has no value is left out."""
+        """Returns the words to run, without those that name a place that has no value."""
         absent = self._names - set(values)
         return [
-            _PLACE.sub(lambda place: values.get(place[1], place[0]), word)
+            PLACE.sub(lambda place: values.get(place[1], place[0]), word)
             for word in self._words
-            if not absent & set(_PLACE.findall(word))
+            if not absent & set(PLACE.findall(word))
         ]
 
     def score(self, values: Mapping[str, str], report: Report | None = None) -> float:
-        """Runs the command with these values to its end.
+        """Runs the command with these values; returns its score, or raises EvaluationFailed.
 
-        Args:
-          report: hears of the lines {"step": 3, "score": 0.7} that it prints, and may have the
-            command stopped.
-
-        Raises:
-          EvaluationFailed: with the cause.
+        `report` receives the lines {"step": 3, "score": 0.7} that it prints, and may stop it.
         """
         late = threading.Event()
         with (
@@ -96,15 +97,14 @@ class Command:
                 late.set()
                 _kill(process)
 
-            timer = threading.Timer(self._limit or 0, end)
+            timer = threading.Timer(self._limit or threading.TIMEOUT_MAX, end)
             try:
-                if self._limit is not None:
-                    timer.start()
+                timer.start()
                 output = _output(process, report)
                 process.wait()
             finally:
                 timer.cancel()
-                _kill(process)  # what it started may still run
+                _kill(process)  # its children may still run
                 with self._lock:
                     self._processes.discard(process)
             if late.is_set():
@@ -117,11 +117,11 @@ class Command:
         return _score(output, self._field)
 
     def start(self) -> None:
-        """Lets commands run again, when all that were stopped have ended."""
+        """Allows commands to run again after `stop`."""
         self._stopped = False
 
     def stop(self) -> None:
-        """Ends all commands that are running, and lets none begin."""
+        """Ends all running commands, and starts no other."""
         with self._lock:
             self._stopped = True
             for process in self._processes:
@@ -139,7 +139,7 @@ class Command:
                     stderr=errors,
                     text=True,
                     errors="replace",
-                    start_new_session=True,  # so that all that it starts ends with it
+                    start_new_session=True,  # its children end with it
                 )
             except OSError as error:
                 raise ConfigError(f"command: {words[0]}: {error.strerror or error}") from None
@@ -153,7 +153,7 @@ def _kill(process: subprocess.Popen) -> None:
 
 
 def _output(process: subprocess.Popen, report: Report | None) -> str:
-    """What a command prints; `report` hears of its steps as they come."""
+    """Reads what a command prints; passes its steps to `report` as they come."""
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
@@ -165,11 +165,8 @@ def _output(process: subprocess.Popen, report: Report | None) -> str:
 
 
 def _step(line: str) -> tuple[int, float] | None:
-    """The step and the score of a line of JSON that has both; None: it is another line."""
-    if not line.lstrip().startswith("{"):
-        return None
     try:
-        tree = json.loads(line)
+        tree = json.loads(line) if line.lstrip().startswith("{") else {}
         step, score = tree["step"], tree["score"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -178,32 +175,23 @@ def _step(line: str) -> tuple[int, float] | None:
 
 
 def _score(output: str, field: str | None) -> float:
-    """The score in a command's output.
-
-    Raises:
-      EvaluationFailed: there is none.
-    """
     lines = output.strip().splitlines()
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
     value = lines[-1].strip() if field is None else _field(output, lines[-1], field)
-    try:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
     where = f"field {field}" if field else "the last line"
     raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number")
 
 
 def _field(output: str, last: str, field: str) -> Json:
-    """A field of the JSON that the output or its last line is."""
+    """Returns a field of the JSON in the output or in its last line."""
     for text in (output, last):
-        try:
+        with contextlib.suppress(json.JSONDecodeError):
             tree = json.loads(text)
             break
-        except json.JSONDecodeError:
-            continue
     else:
         raise EvaluationFailed(f"the output is not JSON; expected a field {field}")
     for part in field.split("."):
@@ -216,36 +204,48 @@ def _field(output: str, last: str, field: str) -> Json:
     return tree
 
 
-class Workers(Generic[Job]):
-    """Jobs that wait for a free worker, and those that run.
+class Workers(Generic[_Job]):
+    """Threads that run waiting jobs, a context manager.
 
     Args:
-      evaluate: called with a job's parts, from threads; raises `EvaluationFailed` when there is no
-        score.
-      count: of jobs that run at once.
-      retries: times that a failed job is tried again.
+      evaluate: receives the parts of a job; raises `EvaluationFailed` if there is no score.
+      count: jobs that run at once.
+      retries: how often a failed job is tried again.
+      stop: ends the evaluations that still run at the end.
     """
 
     def __init__(
-        self, pool: futures.Executor, evaluate: Callable[..., float], count: int, retries: int
+        self,
+        evaluate: Callable[..., float],
+        count: int,
+        retries: int = 0,
+        stop: Callable[[], None] = lambda: None,
     ):
-        self._pool, self._evaluate, self._count, self.retries = pool, evaluate, count, retries
-        self.waiting: deque[Job] = deque()
-        self._running: dict[futures.Future, Job] = {}
-        self._failures: Counter[Job] = Counter()
+        self._evaluate, self._count, self._retries, self._stop = evaluate, count, retries, stop
+        self.waiting: deque[_Job] = deque()
+        self._pool = futures.ThreadPoolExecutor(count)
+        self._running: dict[futures.Future, _Job] = {}
+        self._failures: Counter[_Job] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stop()
+        self._pool.shutdown(cancel_futures=True)
 
     @property
     def free(self) -> int:
-        """Workers for whom nothing waits."""
+        """Workers without a running or waiting job."""
         return self._count - len(self._running) - len(self.waiting)
 
     @property
     def busy(self) -> bool:
-        """Whether any job waits or runs."""
+        """True if a job waits or runs."""
         return bool(self._running or self.waiting)
 
-    def next_results(self) -> list[tuple[Job, float | EvaluationFailed]]:
-        """Keeps all workers busy; waits until one or more jobs have ended."""
+    def next_results(self) -> list[tuple[_Job, float | EvaluationFailed]]:
+        """Starts waiting jobs and waits until one or more have ended."""
         while self.waiting and len(self._running) < self._count:
             job = self.waiting.popleft()
             self._running[self._pool.submit(self._evaluate, *job)] = job
@@ -253,16 +253,16 @@ class Workers(Generic[Job]):
         ended = sorted(((self._running.pop(of), of) for of in done), key=lambda pair: pair[0])
         return [(job, _result(job, future)) for job, future in ended]
 
-    def try_again(self, job: Job) -> bool:
-        """Puts a job that failed before those that wait; False: it has no try left."""
+    def try_again(self, job: _Job) -> bool:
+        """Puts a failed job first in the queue; returns False if it has no try left."""
         self._failures[job] += 1
-        if self._failures[job] > self.retries:
+        if self._failures[job] > self._retries:
             return False
         self.waiting.appendleft(job)
         return True
 
     def drop(self, first: object) -> None:
-        """Removes waiting jobs whose first part is this."""
+        """Removes waiting jobs that begin with this part."""
         self.waiting = deque(job for job in self.waiting if job[0] != first)
 
 
@@ -275,22 +275,3 @@ def _result(job: tuple[Any, ...], future: futures.Future) -> float | EvaluationF
     if score is None:
         raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}")
     return score if math.isfinite(score) else EvaluationFailed(f"the score is {score}")
-
-
-@contextlib.contextmanager
-def working(
-    evaluate: Callable[..., float],
-    count: int,
-    retries: int = 0,
-    stop: Callable[[], None] | None = None,
-) -> Iterator[Workers]:
-    """Workers that are gone when the block ends; arguments as of `Workers`.
-
-    Then `stop()`, or that of the evaluation, is called: what no longer matters may still run.
-    """
-    with futures.ThreadPoolExecutor(count) as pool:
-        try:
-            yield Workers(pool, evaluate, count, retries)
-        finally:
-            (stop or getattr(evaluate, "stop", lambda: None))()  # type: ignore[misc]
-            pool.shutdown(wait=False, cancel_futures=True)

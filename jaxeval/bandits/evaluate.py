@@ -1,7 +1,7 @@
-"""Runs a selection: asks the rule, evaluates side by side, tells; failures are tried again.
+"""Live selections: ask the rule, evaluate side by side, tell the scores, retry failures.
 
-An evaluation is a function of (model, number) -> score. The k-th evaluation of every model shares
-split k and seed k. So a selection that was stopped begins anew, and finds the scores it had.
+The k-th evaluation of every model has split k and seed k, so a selection that was stopped begins
+again and finds the scores that it had.
 """
 
 import contextlib
@@ -14,22 +14,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval import state_file
+from jaxeval import files
 from jaxeval.bandits import commands
+from jaxeval.bandits.commands import Workers
 from jaxeval.bandits.confidence import Confident, NonAdaptive
-from jaxeval.bandits.rules import Answer, Rule, SequentialHalving
-from jaxeval.bandits.state import State
+from jaxeval.bandits.rules import Answer, Rule, State
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
+from jaxeval.stats.results import Sample, sample
 
-Evaluate = Callable[[str, int], float]
-Job = tuple[str, int]  # model, number of the evaluation
-ANSWERED = "all items are answered"  # by all models
+Evaluate = Callable[[str, int], float]  # (model, number of its evaluation, from 1) -> score
 BLOCK = 20  # items of an evaluation
+_ANSWERED = "all items are answered"
 
 
 class Evaluated(NamedTuple):
-    """What happened last, and the state after it."""
+    """An evaluation that ended, and the state after it."""
 
     state: State
     model: str
@@ -47,138 +47,140 @@ def run(
     retries: int = 1,
     most: int | None = None,
 ) -> Generator[Evaluated, None, None]:
-    """Evaluates models until the rule has its answer.
+    """Evaluates models until the rule has its answer; yields every score and failure.
 
     Args:
-      rule: decides what is evaluated next.
-      evaluate: (model, number) -> score, as of `commands.working`.
+      evaluate: its method `stop`, if it has one, is called at the end.
       workers: evaluations at once; the rule's `batch_size` should be as large.
-      retries: times that a failed evaluation is tried again; then its model is dropped.
-      most: evaluations that there are of each model; None: any number. Where the rule asks for
-        more, what is under way ends, and no more is asked for: `answer` says what is known then.
-
-    Yields:
-      What happened, after every score and every failure.
+      retries: how often a failed evaluation is tried again before its model is dropped.
+      most: evaluations that each model can have. If the rule asks for more, the selection ends
+        after those under way, and `answer` gives the outcome.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
     """
     state = rule.begin(models)
-    with commands.working(evaluate, workers, retries) as team:
+    stop = getattr(evaluate, "stop", lambda: None)
+    with Workers[tuple[str, int]](evaluate, workers, retries, stop) as team:
         while rule.answer(state) is None:
             asked = rule.ask(state)
-            if most is None or beyond(state, asked, dict.fromkeys(state.models, most)) is None:
+            if most is None or _beyond(state, asked, dict.fromkeys(models, most)) is None:
                 for model in asked:
                     state, number = state.start(model)
                     team.waiting.append((model, number))
             elif not team.busy:
                 return
-            for job, result in team.next_results():
-                if job[0] not in state.excluded:
-                    evaluated = _evaluated(state, job, result, team)
-                    state = evaluated.state
-                    yield evaluated
-
-
-def _evaluated(
-    state: State,
-    job: Job,
-    result: float | commands.EvaluationFailed,
-    team: commands.Workers[Job],
-) -> Evaluated:
-    """What comes of a result: a score, another try, or a dropped model."""
-    model, number = job
-    if isinstance(result, float):
-        return Evaluated(state.tell(model, result, number), model, number, result, "")
-    if team.try_again(job):
-        return Evaluated(state, model, number, None, f"{result}; tried again")
-    team.drop(model)
-    dropped = state.exclude(
-        model, f"evaluation {number} failed {team.retries + 1} times: {result}"
-    )
-    return Evaluated(dropped, model, number, None, f"{result}; {model} was dropped")
+            for (model, number), result in team.next_results():
+                if model in state.excluded:
+                    continue
+                if isinstance(result, float):
+                    state, score, note = state.tell(model, result, number), result, ""
+                elif team.try_again((model, number)):
+                    score, note = None, f"{result}; tried again"
+                else:
+                    team.drop(model)
+                    why = f"evaluation {number} failed {retries + 1} times: {result}"
+                    state, score = state.exclude(model, why), None
+                    note = f"{result}; {model} was dropped"
+                yield Evaluated(state, model, number, score, note)
 
 
 def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
-    """The answer of a selection that `run` has ended; `most` as there."""
+    """Returns the answer of a selection that `run` has ended; `most` as there."""
     decided = rule.answer(state)
     if decided is not None:
         return decided
     assert most is not None
-    counts = [len(state.scores[model]) for model in state.alive]
     if isinstance(rule, NonAdaptive) and rule.delta is None:  # all have answered all
-        return rule.leading(state, ANSWERED)
-    model = beyond(state, rule.ask(state), dict.fromkeys(state.models, most))
+        return rule.leading(state, _ANSWERED)
+    model = _beyond(state, rule.ask(state), dict.fromkeys(state.models, most))
     assert model is not None
-    reason = ANSWERED if min(counts) == most else f"{model} has answered all items"
-    return cut_short(rule, state, model, reason)
+    every = min(len(state.scores[model]) for model in state.alive) == most
+    return _cut_short(
+        rule, state, model, _ANSWERED if every else f"{model} has answered all items"
+    )
 
 
-def beyond(state: State, asked: Sequence[str], most: Mapping[str, int]) -> str | None:
-    """The first model of which more evaluations are asked for than there are."""
+def _beyond(state: State, asked: Sequence[str], most: Mapping[str, int]) -> str | None:
+    """Returns the first model that is asked for more evaluations than there are."""
     times = Counter(asked)
     over = (model for model in state.models if state.begun(model) + times[model] > most[model])
     return next(over, None)
 
 
-def cut_short(rule: Rule, state: State, model: str, reason: str) -> Answer:
-    """The answer where more evaluations of a model are asked for than there are.
-
-    Raises:
-      DataError: a rule that spends a fixed budget has none before it is spent.
-    """
+def _cut_short(rule: Rule, state: State, model: str, reason: str) -> Answer:
+    """Returns the answer when a model has too few evaluations; DataError for a fixed budget."""
     if isinstance(rule, Confident) and rule.delta is not None:
         return rule.leading(state, reason)
     raise DataError(f"budget: more scores of {model} are asked for than there are; spend less")
 
 
-def refuse_beyond(rule: Rule, models: int, most: int) -> None:
-    """Refuses a fixed budget that asks a model for more than there is, before it is spent.
+class Replay:
+    """Evaluations that draw each model's recorded scores without replacement.
 
-    Args:
-      most: evaluations that there are of each model.
-
-    Raises:
-      ConfigError: sequential halving whose last model would be asked for more.
+    `most` says how many scores each model has. DataError if a score is not finite.
     """
-    if isinstance(rule, SequentialHalving) and rule.of_last(models) > most:
-        raise ConfigError(
-            f"{argument('budget', rule.budget)}: of the last of {models} models it asks for "
-            f"{rule.of_last(models)} evaluations, and there are {most}; spend less"
-        )
+
+    def __init__(self, scores: Mapping[str, Sample], seed: int = 0):
+        arrays = {name: sample(values, name) for name, values in scores.items()}
+        self.most = {name: len(values) for name, values in arrays.items()}
+        self._drawn = {
+            name: values[np.random.default_rng([seed, k, 0]).permutation(len(values))]
+            for k, (name, values) in enumerate(arrays.items(), 1)
+        }
+
+    def __call__(self, model: str, number: int) -> float:
+        """Returns the score of a model's evaluation with this number, from 1."""
+        return float(self._drawn[model][number - 1])
+
+
+def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
+    """Runs a rule on recorded scores until it has its answer; DataError if they are too few."""
+    for name, count in replay.most.items():
+        if isinstance(rule, Confident) and count < rule.initial:
+            raise DataError(
+                f"{name}: {count} recorded scores; expected {rule.initial} or more, since fewer "
+                "say too little about its spread"
+            )
+    state = rule.begin(list(replay.most))
+    while models := rule.ask(state):
+        if model := _beyond(state, models, replay.most):
+            return state, _cut_short(rule, state, model, spent(model, replay.most[model]))
+        for model in models:
+            number = state.begun(model) + 1
+            state = state.tell(model, replay(model, number), number)
+    answer = rule.answer(state)
+    assert answer is not None
+    return state, answer
+
+
+def spent(model: str, most: float) -> str:
+    """Returns the reason why a replay ends before its rule does."""
+    return f"more than the {most:.0f} recorded scores of {model} are asked for"
 
 
 def blocks(items: int, seed: int = 0, size: int = BLOCK) -> np.ndarray:
-    """[blocks, size] numbers of items from 0 in random order; those that are left over are out.
-
-    Raises:
-      ConfigError: fewer than three blocks.
-    """
+    """Returns item numbers [blocks, size] in random order, without the last incomplete block."""
     if items < 3 * size:
-        raise ConfigError(
-            f"{argument('items', items)}: expected three blocks of {size} items or more"
-        )
+        expected = f"expected three blocks of {size} items or more"
+        raise ConfigError(f"{argument('items', items)}: {expected}")
     order = np.random.default_rng(seed).permutation(items)
     return order[: items // size * size].reshape(-1, size)
 
 
 @dataclasses.dataclass
 class Recorded:
-    """The scores of a selection on disk.
+    """The scores of a selection on disk."""
 
-    Attributes:
-      scores: model -> number -> score.
-    """
-
-    file: state_file.StateFile
-    scores: dict[str, dict[int, float]]
+    file: files.StateFile
+    scores: dict[str, dict[int, float]]  # model -> number -> score
 
     def has(self, model: str, number: int) -> bool:
-        """Whether there is a score of this evaluation."""
+        """Returns whether this evaluation has a score."""
         return number in self.scores.get(model, {})
 
     def add(self, model: str, number: int, score: float) -> None:
-        """Writes the file anew, with one more score."""
+        """Writes the file with one more score."""
         self.scores.setdefault(model, {})[number] = score
         self.file.write(
             {name: {str(k): of[k] for k in sorted(of)} for name, of in self.scores.items()}
@@ -187,19 +189,12 @@ class Recorded:
 
 @contextlib.contextmanager
 def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
-    """The scores in a file, which no other process has open.
+    """Opens the scores in a file; selections by any rule share the scores of one source.
 
-    A selection by any rule finds in it what was evaluated before: a score depends on model and
-    number alone.
-
-    Args:
-      source: what the scores come from, as plain data.
-
-    Raises:
-      ConfigError: the file holds scores of another source, or something else.
-      RunError: another process works on it.
+    ConfigError if it holds scores of another source, or something else; RunError if another
+    process works on it.
     """
-    with state_file.opened(path, "selection", {"evaluator": source}) as file:
+    with files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
         with file.parsing():
             scores = {m: {int(k): float(x) for k, x in of.items()} for m, of in tree.items()}
@@ -208,18 +203,11 @@ def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
         yield Recorded(file, scores)
 
 
-class Command:
-    """Evaluates models by a command, with {model}, {split}, {seed} and {items} in its words.
+class Command(commands.Command):
+    """Evaluates models by a command with {model}, and maybe {split}, {seed} and {items}.
 
-    Args:
-      template, field, limit: as of `commands.Command`.
-      order: [blocks, size] items of the k-th evaluations; None: {items} is no place.
-
-    Attributes:
-      known: model -> number -> a score that need not be evaluated.
-
-    Raises:
-      ConfigError: a place is missing, or {items} has no items.
+    `order` [blocks, size] has the items of the k-th evaluations. ConfigError if a place is
+    missing, or {items} has no items.
     """
 
     def __init__(
@@ -236,16 +224,15 @@ class Command:
                 f"command: expected {{items}} in it with {argument('items', 'N')}, which says how "
                 "many there are, and else not"
             )
-        names = ("model", "split", "seed", "items")
-        self._command = commands.Command(template, names, field, limit)
-        self.stop, self._order = self._command.stop, order
-        self.known: Mapping[str, Mapping[int, float]] = {}
+        super().__init__(template, ("model", "split", "seed", "items"), field, limit)
+        self._order = order
+        self.known: Mapping[str, Mapping[int, float]] = {}  # scores that are not evaluated again
 
     def __call__(self, model: str, number: int) -> float:
-        """The score of a model's evaluation with this number, from 1."""
+        """Returns the score of an evaluation."""
         if number in self.known.get(model, {}):
             return self.known[model][number]
         values = {"model": model, "split": str(number), "seed": str(number)}
         if self._order is not None:
             values["items"] = ",".join(map(str, self._order[number - 1].tolist()))
-        return self._command.score(values)
+        return self.score(values)

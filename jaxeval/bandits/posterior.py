@@ -1,12 +1,12 @@
-"""What the scores seen so far say of each model's true mean, and which model is probably best.
+"""The posterior of each model's true mean, and the probability that a model is the best.
 
-Scores of a model are taken as normal with unknown mean and variance. Under the prior
+Scores of a model are normal with unknown mean and variance. Under the prior
 (sigma^2)^(-1 - prior) the posterior of the mean is a shifted and scaled Student t (Honda &
-Takemura 2014, equation 4): after T scores of mean m and sum of squared deviations S,
+Takemura 2014, equation 4): after T scores with mean m and sum of squared deviations S,
 
     mu = m + sqrt(S / (T nu)) t_nu,    nu = T + 2 prior - 1.
 
-prior = -1/2 (uniform in sigma) gives nu = T - 2, as FIESTA has it (Moss et al. 2019, section 4).
+prior = -1/2 (uniform in sigma) gives nu = T - 2, as in FIESTA (Moss et al. 2019, section 4).
 """
 
 import math
@@ -18,35 +18,28 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.results import between
 
 FIESTA = -0.5  # exponent of the prior
-CONSTANT = 10  # equal scores after which a model is believed always to score the same
+_CONSTANT = 10  # equal scores after which a model counts as always scoring the same
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
-# The longest panel of the integral: _CORE scales where a posterior has its centre, further away
-# _GROWTH times the distance from the centre, so that every density is smooth on every panel.
+# A panel of the integral is at most _CORE scales long at the centre of a posterior, and _GROWTH
+# times the distance from it elsewhere: every density is smooth on every panel
 _CORE, _GROWTH = 2.0, 2.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-_AT_ONCE = 12_000  # densities in an array: several such arrays stay in the cache
-ROUNDING = 1e-12  # of the largest mean: means that are nearer to each other are equal
-_POINT = 1e-9  # width given to a model whose scores are all equal, relative to all scores
+_AT_ONCE = 12_000  # densities in an array, so that several arrays fit into the cache
+_ROUNDING = 1e-12  # relative to the largest mean: means that are nearer to each other are equal
+_POINT = 1e-9  # width of a model whose scores are all equal, relative to all scores
 
 
 def mean(scores: np.ndarray) -> float:
-    """The mean of [n] scores; of equal ones exactly their value, however many there are.
-
-    Ten and eleven copies of .7 have sums over n that differ by a rounding, which would be the
-    whole difference between two models that always score .7.
-    """
+    """Computes the mean of scores [n]; exactly their value if all are equal."""
     return float(scores[0] + (scores - scores[0]).mean())
 
 
 def levelled(means: np.ndarray) -> np.ndarray:
-    """Each mean, or the highest of those that it equals but for rounding. [..., N] each.
-
-    -inf stands for none.
-    """
+    """Replaces each mean by the highest of those equal up to rounding, [..., N]; -inf is none."""
     order = np.argsort(-means, axis=-1, kind="stable")
     falling = np.take_along_axis(means, order, axis=-1)
     size = np.where(np.isfinite(means), np.abs(means), 0.0).max(axis=-1, keepdims=True)
-    parted = falling[..., 1:] < falling[..., :-1] - ROUNDING * size
+    parted = falling[..., 1:] < falling[..., :-1] - _ROUNDING * size
     highest_first = np.pad(parted, [(0, 0)] * (means.ndim - 1) + [(1, 0)], constant_values=True)
     shared = np.minimum.accumulate(np.where(highest_first, falling, np.inf), axis=-1)
     level = np.empty(means.shape)
@@ -55,18 +48,14 @@ def levelled(means: np.ndarray) -> np.ndarray:
 
 
 def highest(means: np.ndarray) -> np.ndarray:
-    """Which means are the highest, but for rounding; -inf stands for none. [..., N] each."""
+    """Returns which means are the highest up to rounding, [..., N]; -inf stands for none."""
     level = levelled(means)
     found: np.ndarray = level == level.max(axis=-1, keepdims=True)
     return found & np.isfinite(means)
 
 
 def fewest(prior: float = FIESTA) -> int:
-    """Scores a model needs for a posterior with a spread and no tail beyond Cauchy's (nu >= 1).
-
-    Raises:
-      ConfigError: no sensible exponent.
-    """
+    """Returns how many scores a model needs for a posterior with nu >= 1 and a spread."""
     if not (between(prior, -math.inf, math.inf) and -5 <= prior <= 1):
         raise ConfigError(f"prior: expected a number from -5 to 1, got {prior}")
     return max(2, math.ceil(2 - 2 * float(prior) - 1e-9))
@@ -80,58 +69,48 @@ class Moments(NamedTuple):
     variances: np.ndarray
 
     @property
-    def any_varies(self) -> np.ndarray:
-        """Whether scores of any model differ, [..., 1]."""
-        return np.any(self.variances > 0, axis=-1, keepdims=True)
-
-    @property
     def has_spread(self) -> np.ndarray:
-        """Of each model, [..., N]: its scores differ, or it is a constant."""
-        return (self.variances > 0) | (self.counts >= CONSTANT)
+        """True [..., N] if a model's scores differ, or are so many that it is a constant."""
+        return (self.variances > 0) | (self.counts >= _CONSTANT)
 
     @property
     def judged(self) -> np.ndarray:
-        """Whether the spread of each model is known or can be borrowed, [..., N]."""
-        return self.has_spread | self.any_varies
+        """True [..., N] if the spread of a model is known or can be borrowed."""
+        return self.has_spread | np.any(self.variances > 0, axis=-1, keepdims=True)
 
+    def with_borrowed_spread(self, prior: float = FIESTA) -> "Moments":
+        """Gives models with few scores, all equal, the pooled spread of the others.
 
-def with_borrowed_spread(moments: Moments, prior: float = FIESTA) -> Moments:
-    """The same with the pooled spread of the others for models whose scores are all equal.
-
-    Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own T
-    scores: two equal scores of a noisy model on few items are no certainty. Ten are.
-    """
-    counts, _, variances = moments
-    varies = variances > 0
-    borrows = ~moments.has_spread & moments.any_varies
-    if not borrows.any():
-        return moments
-    squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
-    freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
-    pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
-    stands_for = np.maximum(freedom + 1, fewest(prior))  # scores of one model of this freedom
-    nu = stands_for + 2 * prior - 1
-    return moments._replace(
-        counts=np.where(borrows, stands_for, counts),
-        variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
-    )
+        Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own
+        T scores.
+        """
+        counts, _, variances = self
+        varies, borrows = variances > 0, ~self.has_spread & self.judged
+        if not borrows.any():
+            return self
+        squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
+        freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
+        pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
+        stands_for = np.maximum(freedom + 1, fewest(prior))  # scores of one model of this freedom
+        nu = stands_for + 2 * prior - 1
+        return self._replace(
+            counts=np.where(borrows, stands_for, counts),
+            variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
+        )
 
 
 def probability_of_best(
     means: np.ndarray, variances: np.ndarray, counts: np.ndarray, *, prior: float = FIESTA
 ) -> np.ndarray:
-    """Probability that each model's true mean is the highest, by integration, without sampling.
+    """Computes the probability [..., N] that each model's true mean is the highest.
 
-    pi_i = integral of f_i(x) prod_{j != i} F_j(x) dx, by Gauss-Legendre quadrature on
-    panels graded around all posteriors; errors are below 1e-7, and the same on every call.
-    Models whose scores are all equal are points; equal points share.
+    pi_i = integral of f_i(x) prod_{j != i} F_j(x) dx, by Gauss-Legendre quadrature on panels
+    graded around all posteriors; errors are below 1e-7, and the same on every call. Models whose
+    scores are all equal are points; equal points share.
 
     Args:
       means, variances (ddof 0), counts: [..., N] of the scores of N models.
-      prior: its exponent.
-
-    Returns:
-      [..., N] float64.
+      prior: the prior's exponent.
 
     Raises:
       DataError: a model has too few scores for this prior, or a number is not finite.
@@ -146,7 +125,7 @@ def probability_of_best(
     m = levelled(m)
     nu = t + 2 * prior - 1
     widest = np.maximum(np.ptp(m, axis=1), np.sqrt(v.max(axis=1)))[:, None]
-    least = np.maximum(_POINT * widest, ROUNDING * np.abs(m).max(axis=1)[:, None])
+    least = np.maximum(_POINT * widest, _ROUNDING * np.abs(m).max(axis=1)[:, None])
     least = np.where(least > 0, least, _POINT)
     scale = np.maximum(np.sqrt(v / nu), least)
     nu = np.where(scale > least, nu, nu.max(axis=1, keepdims=True))  # equal points stay equal
@@ -155,7 +134,6 @@ def probability_of_best(
 
 
 def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
-    """[R, N] each -> [R, N]; as many rows at a time as fit into the cache."""
     edges = _edges(m, scale, nu)
     panels = np.sum(edges[:, 1:] > edges[:, :-1], axis=1)
     best, row = np.empty(m.shape), 0
@@ -169,7 +147,7 @@ def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
 
 
 def _edges(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
-    """Ends of the panels [R, panels + 1], from left to right; the last one is repeated."""
+    """Computes the ends of the panels [R, panels + 1], ascending; the last one is repeated."""
     from scipy import special
 
     unique, inverse = np.unique(nu, return_inverse=True)
@@ -186,7 +164,7 @@ def _edges(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
 
 
 def _antiderivative() -> np.ndarray:
-    """[K, K]: from values at the nodes to the integral from -1 up to each node."""
+    """Returns the matrix [K, K] from values at the nodes to integrals from -1 to each node."""
     legendre, degrees = np.polynomial.legendre, np.eye(len(_NODES))
     upto = [legendre.legval(_NODES, legendre.legint(c, lbnd=-1)) for c in degrees]
     inverse: np.ndarray = np.linalg.inv(legendre.legvander(_NODES, len(_NODES) - 1))
@@ -197,7 +175,7 @@ _UPTO = _antiderivative()
 
 
 def _integrate(edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
-    """[R, N] each -> [R, N]. The distribution functions come from integrals of the densities."""
+    """Computes the probabilities [R, N]; the distribution functions are integrated densities."""
     from scipy import special
 
     middle, half = (edges[:, 1:] + edges[:, :-1]) / 2, np.diff(edges) / 2
@@ -216,7 +194,7 @@ def _integrate(edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarr
 
 
 def _over_nodes(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """values [..., K] @ weights [K] or [K, K], as one matrix product."""
+    """Computes values [..., K] @ weights [K] or [K, K] as one matrix product."""
     product = values.reshape(-1, len(_NODES)) @ weights
     return product.reshape(*values.shape[:-1], *weights.shape[1:])
 
@@ -224,7 +202,7 @@ def _over_nodes(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def _density(
     x: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarray, half: np.ndarray
 ) -> np.ndarray:
-    """Density of m + scale t_nu at x [R, 1, P, K], times half the widths of the panels."""
+    """Computes the density of m + scale t_nu at x [R, 1, P, K], times half the panel widths."""
     from scipy import special
 
     width = scale * np.sqrt(nu)
@@ -240,7 +218,7 @@ def _density(
 
 
 def _products_of_others(below: np.ndarray) -> np.ndarray:
-    """prod_{j != i} F_j along axis 1, without dividing."""
+    """Computes prod_{j != i} F_j along axis 1 without division."""
     models = below.shape[1]
     others = np.ones_like(below)
     for k in range(1, models):

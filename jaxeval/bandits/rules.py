@@ -1,4 +1,4 @@
-"""Which model to evaluate next, and when to stop: pure state machines.
+"""Rules that say which model to evaluate next, and when to stop.
 
     rule = TopTwoThompson(delta=0.05)
     state = rule.begin(["lstm", "transformer"])
@@ -7,98 +7,135 @@
             state = state.tell(model, evaluate(model))
     print(rule.answer(state))
 
-`ask` is a function of the state alone: the same state gives the same models. For evaluations that
-run side by side, mark each as under way with `state.start` before asking again; `ask` then fills
-the free slots, counts what is pending, and takes results in any order.
+`ask` depends on the state alone. To evaluate side by side, mark each evaluation with `state.start`
+before asking again; results may arrive in any order.
 """
 
+import abc
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.bandits import posterior
-from jaxeval.bandits import state as states
-from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.files import Json
-from jaxeval.parameters import MOST, SEED_LIMIT, Number
 
-CONFIDENT, SPENT = "confident", "the budget is spent"
-OUT_OF_TIME = "the time is spent"
-ALONE = "all other models were dropped"
-ROUNDS_DONE = "all rounds are done"  # without the share of a model that was dropped
-OTHER_SURVIVORS_DROPPED = "the other survivors were dropped"
-SURVIVORS_DROPPED = "all survivors were dropped; this is the best of the others"
-_NUMBERS = {  # settings of all rules
-    "delta": (Number(0, 1, exclusive=True), float),
-    "prior": (Number(-5, 1), float),
-    "budget": (Number(1, MOST), int),
-    "batch_size": (Number(1, MOST), int),
-    "seed": (Number(0, SEED_LIMIT - 1), int),
-}
+CONFIDENT, SPENT, OUT_OF_TIME = "confident", "the budget is spent", "the time is spent"
+_Tie = tuple[set[str], set[str]]  # models with equal means at a cut: stayed, and left
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Scores of each model by evaluation number; every change makes a new state.
+
+    The k-th evaluations of all models share a split and seed; the order of arrival is irrelevant.
+    """
+
+    models: tuple[str, ...]
+    scores: Mapping[str, Mapping[int, float]]  # model -> number of the evaluation, from 1 -> score
+    pending: Mapping[str, tuple[int, ...]]  # model -> numbers under way
+    excluded: Mapping[str, str]  # model -> why it was dropped
+
+    @classmethod
+    def begin(cls, models: Sequence[str]) -> "State":
+        """Returns a state without scores; DataError unless two or more names differ."""
+        names = tuple(models)
+        if len(names) < 2 or len(set(names)) < len(names):
+            found = ", ".join(names)
+            raise DataError(f"models: expected two or more different names, found {found}")
+        return cls(names, {name: {} for name in names}, dict.fromkeys(names, ()), {})
+
+    @property
+    def evaluations(self) -> int:
+        """Number of scores so far, including those of excluded models."""
+        return sum(map(len, self.scores.values()))
+
+    @property
+    def alive(self) -> tuple[str, ...]:
+        """Models that are not excluded."""
+        return tuple(model for model in self.models if model not in self.excluded)
+
+    def scores_of(self, model: str) -> list[float]:
+        """Returns a model's scores in the order of their numbers."""
+        return [score for _, score in sorted(self.scores[model].items())]
+
+    def begun(self, model: str) -> int:
+        """Returns how many evaluations of a model have a score or are under way."""
+        return len(self.scores[model]) + len(self.pending[model])
+
+    def start(self, model: str) -> tuple["State", int]:
+        """Marks one more evaluation of a model as under way; returns its number too."""
+        taken = {*self.scores[model], *self.pending[model]}
+        number = next(k for k in range(1, len(taken) + 2) if k not in taken)
+        return self._with_pending(model, (*self.pending[model], number)), number
+
+    def tell(self, model: str, score: float, number: int | None = None) -> "State":
+        """Adds the score of an evaluation; without a number, of the next one."""
+        if not math.isfinite(score):
+            raise DataError(f"{model}: expected a finite score, found {score}")
+        if number is None:
+            number = next(iter(self.pending[model]), None) or self.start(model)[1]
+        if number in self.scores[model]:
+            raise DataError(f"{model}: evaluation {number} has a score already")
+        scores = {**self.scores, model: {**self.scores[model], number: float(score)}}
+        left = tuple(k for k in self.pending[model] if k != number)
+        return dataclasses.replace(self, scores=scores)._with_pending(model, left)
+
+    def exclude(self, model: str, reason: str) -> "State":
+        """Drops a model: it is not evaluated again and cannot win."""
+        excluded = {**self.excluded, model: reason}
+        return dataclasses.replace(self, excluded=excluded)._with_pending(model, ())
+
+    def _with_pending(self, model: str, numbers: tuple[int, ...]) -> "State":
+        return dataclasses.replace(self, pending={**self.pending, model: numbers})
 
 
 class Answer(NamedTuple):
-    """How a selection ended."""
+    """The outcome of a selection."""
 
     best: str
-    probability: float | None  # of being the best; None where the rule or the scores give none
+    probability: float | None  # of being the best; None if the rule or the scores give none
     reason: str
     evaluations: int
-    undecided: tuple[str, ...] = ()  # models between which nothing decides: `best` is the first
+    undecided: tuple[str, ...] = ()  # models that tie for the best; `best` is the first of them
+
+
+def first_of(
+    leads: Sequence[str], reason: str, evaluations: int, probability: float | None = None
+) -> Answer:
+    """Returns the answer that names the first of the leading models; DataError if none leads."""
+    if not leads:
+        raise DataError("expected a score of some model to tell which one leads")
+    undecided = tuple(leads) if len(leads) > 1 else ()
+    return Answer(leads[0], probability, reason, evaluations, undecided)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Rule:
-    """What all rules share.
-
-    Attributes:
-      higher_is_better: False for losses and perplexities.
-      seed: of the rule's own draws.
-    """
+class Rule(abc.ABC):
+    """Base of all rules."""
 
     higher_is_better: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuses settings that are impossible; ConfigError names them."""
-        if not isinstance(self.higher_is_better, bool):
-            raise ConfigError(f"higher_is_better: got {self.higher_is_better!r:.60}, no bool")
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name in _NUMBERS and value is not None:
-                bounds, kind = _NUMBERS[field.name]
-                try:
-                    object.__setattr__(self, field.name, bounds.check(value, kind))
-                except ValueError as expected:
-                    found = f"expected {expected}, got {value!r:.60}"
-                    raise ConfigError(f"{field.name}: {found}") from None
+    seed: int = 0  # of the rule's own draws
 
     def to_dict(self) -> dict[str, Json]:
-        """Its name and settings."""
+        """Returns the rule's name and settings."""
         return {"name": type(self).__name__, **dataclasses.asdict(self)}
 
     def begin(self, models: Sequence[str]) -> State:
-        """A selection among these models.
-
-        Raises:
-          ConfigError: the budget does not cover the first evaluations.
-        """
-        state = states.begin(models)
-        least, budget = self.least(len(state.models)), getattr(self, "budget", None)
+        """Begins a selection; ConfigError if the budget does not cover the first evaluations."""
+        state = State.begin(models)
+        least, budget = self.least(len(models)), getattr(self, "budget", None)
         if budget is not None and budget < least:
-            raise ConfigError(
-                f"budget: {len(state.models)} models need at least {least}, got {budget}"
-            )
+            raise ConfigError(f"budget: {len(models)} models need at least {least}, got {budget}")
         return state
 
     def ask(self, state: State) -> tuple[str, ...]:
-        """Models to evaluate now, one name an evaluation; () when done or while waiting.
+        """Returns the models to evaluate now, one name an evaluation; () if done or waiting.
 
-        A model that is left alone without a score is evaluated once: it may be broken as well.
+        The last model left is evaluated once if it has no score: it may fail as well.
         """
         if self.answer(state) is not None:
             return ()
@@ -107,69 +144,49 @@ class Rule:
         return self.proposed(state)
 
     def answer(self, state: State) -> Answer | None:
-        """The outcome, or None as long as the selection goes on.
-
-        Raises:
-          RunError: every model was dropped.
-        """
+        """Returns the outcome, or None while the selection goes on; RunError without a model."""
         if not state.alive:
             reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
             raise RunError(f"every model was dropped ({reasons})")
         if len(state.alive) > 1:
             return self.decided(state)
-        last = state.alive[0]
-        return Answer(last, None, ALONE, state.evaluations) if state.scores[last] else None
+        last, reason = state.alive[0], "all other models were dropped"
+        return Answer(last, None, reason, state.evaluations) if state.scores[last] else None
 
+    @abc.abstractmethod
     def least(self, models: int) -> int:
-        """Evaluations of so many models that a budget must cover."""
-        raise NotImplementedError
+        """Returns how many evaluations of so many models a budget must cover."""
 
+    @abc.abstractmethod
     def at_once(self, models: int) -> int:
-        """Evaluations of one of so many models that are run side by side, in every batch."""
-        raise NotImplementedError
+        """Returns how many evaluations of one model a batch may hold."""
 
+    @abc.abstractmethod
     def proposed(self, state: State) -> tuple[str, ...]:
-        """What `ask` says while two or more models are left and nothing is decided."""
-        raise NotImplementedError
+        """Returns `ask` while two or more models are left and nothing is decided."""
 
+    @abc.abstractmethod
     def decided(self, state: State) -> Answer | None:
-        """What `answer` says while two or more models are left."""
-        raise NotImplementedError
+        """Returns `answer` while two or more models are left."""
 
     def leading(self, state: State, reason: str) -> Answer:
-        """The model that leads now, as the answer of a selection that ends for this reason."""
+        """Returns the answer of a selection that ends now, for this reason."""
         return first_of(self.highest(state, state.alive), reason, state.evaluations)
 
     def signed(self, scores: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Scores of which higher is better, [n]."""
+        """Returns scores [n] of which higher is better."""
         values = np.asarray(scores, np.float64)
         return values if self.higher_is_better else -values
 
-    def mean(self, state: State, model: str, first: int | None = None) -> float:
-        """Mean signed score of a model, or of so many of its first; -inf without scores."""
-        scores = state.scores_of(model)[:first]
-        return posterior.mean(self.signed(scores)) if scores else -math.inf
+    def means(self, state: State, models: Sequence[str], first: int | None = None) -> np.ndarray:
+        """Returns mean signed scores, of all or so many first scores; -inf without a score."""
+        samples = [self.signed(state.scores_of(model)[:first]) for model in models]
+        return np.array([posterior.mean(of) if len(of) else -math.inf for of in samples])
 
-    def highest(
-        self, state: State, models: Sequence[str], first: int | None = None
-    ) -> tuple[str, ...]:
-        """Those of some models whose mean is the highest, but for rounding."""
-        means = np.array([self.mean(state, model, first) for model in models])
-        return tuple(np.array(models, object)[posterior.highest(means)])
-
-
-def first_of(
-    leads: Sequence[str], reason: str, evaluations: int, probability: float | None = None
-) -> Answer:
-    """The answer that names the first of the models that lead.
-
-    Raises:
-      DataError: no model leads, as none has a score.
-    """
-    if not leads:
-        raise DataError("expected a score of some model to tell which one leads")
-    undecided = tuple(leads) if len(leads) > 1 else ()
-    return Answer(leads[0], probability, reason, evaluations, undecided)
+    def highest(self, state: State, models: Sequence[str], first: int | None = None) -> list[str]:
+        """Returns the models whose mean is the highest, up to rounding."""
+        leads = posterior.highest(self.means(state, models, first))
+        return [model for model, lead in zip(models, leads, strict=True) if lead]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -177,97 +194,78 @@ class SequentialHalving(Rule):
     """Drops the lower half of the models in each of ceil(log2 N) rounds (Karnin et al. 2013).
 
     In a round with s survivors each gets floor(budget / (s rounds)) new evaluations; then the
-    floor(s / 2) of the lowest mean over all their evaluations go.
+    floor(s / 2) with the lowest mean over all their evaluations leave.
     """
 
     budget: int
 
     def least(self, models: int) -> int:
-        """One evaluation a round of all models."""
-        return models * _rounds(models)
+        """Returns the size of a budget with one evaluation of each model in every round."""
+        return models * math.ceil(math.log2(models))
 
     def at_once(self, models: int) -> int:
-        """Those of the first round; a later one, of fewer models, has more for each."""
+        """Returns the evaluations of a model in the first round."""
         return self._share(models, models)
 
-    def of_last(self, models: int) -> int:
-        """Evaluations of the model that is left in the end, of so many."""
-        left, spent = models, 0
-        while left > 1:
-            spent += self._share(left, models)
-            left -= left // 2
-        return spent
-
     def _share(self, left: int, models: int) -> int:
-        """New evaluations of each model in a round with so many left."""
-        return self.budget // (left * _rounds(models))
+        return self.budget // (left * math.ceil(math.log2(models)))
 
     def proposed(self, state: State) -> tuple[str, ...]:
-        """What is missing of the current round."""
-        stand = self._stand(state)
-        return missing(state, stand.survivors, stand.target)
+        """Returns what is missing in the current round."""
+        survivors, target, *_ = self._progress(state)
+        return missing(state, survivors, target)
 
     def decided(self, state: State) -> Answer | None:
-        """The last survivor, unless models were dropped before the last round decided."""
-        stand = self._stand(state)
-        if not stand.done:
+        """Returns the last survivor; the reason says if dropped models ended the rounds early."""
+        survivors, _, done, _ = self._progress(state)
+        if not done:
             return None
-        whole = ROUNDS_DONE if state.excluded else SPENT
-        reasons = (SURVIVORS_DROPPED, OTHER_SURVIVORS_DROPPED, whole)
-        return self.leading(state, reasons[min(2, len(stand.survivors))])
+        reasons = (
+            "all survivors were dropped; this is the best of the others",
+            "the other survivors were dropped",
+            "all rounds are done" if state.excluded else SPENT,  # shares of dropped models remain
+        )
+        return self.leading(state, reasons[min(2, len(survivors))])
 
     def leading(self, state: State, reason: str) -> Answer:
-        """The survivor of the highest mean; where all were dropped, the best of the others.
+        """Returns the survivor, or other model, with the highest mean.
 
-        Models that left for their place in the list alone lead as well.
+        Models that left only because of their place in the list tie with it.
         """
-        stand = self._stand(state)
-        first = stand.target if stand.done and stand.survivors else None  # no scores beyond rounds
-        leads = {*self.highest(state, stand.survivors or state.alive, first)}
-        for stayed, went in reversed(stand.ties):
-            leads |= went if stayed & leads else set()
+        survivors, target, done, ties = self._progress(state)
+        first = target if done and survivors else None  # scores beyond the rounds do not count
+        leads = {*self.highest(state, survivors or state.alive, first)}
+        for stayed, left in reversed(ties):
+            leads |= left if stayed & leads else set()
         named = [model for model in state.alive if model in leads]
         return first_of(named, reason, state.evaluations)
 
-    def _stand(self, state: State) -> "_Stand":
-        """How far the rounds are.
+    def _progress(self, state: State) -> tuple[list[str], int, bool, list[_Tie]]:
+        """Computes the current round from the scores: the first ones belong to the first round.
 
-        Computed anew from the scores: the first evaluations of each model, by number, are those
-        of the first round. A dropped model drops out of the round that it did not end, and leaves
-        its share unspent.
+        Returns its survivors that are alive, the evaluations of each at its end, whether it is the
+        last and complete, and the ties at all cuts. Dropped models leave where they stopped.
         """
         survivors, alive, target = [*state.models], {*state.alive}, 0
-        ties: list[tuple[set[str], set[str]]] = []
+        ties: list[_Tie] = []
         while True:
             target += self._share(len(survivors), len(state.models))
             places = len(survivors) - len(survivors) // 2
             behind = {model for model in survivors if len(state.scores[model]) < target}
             if behind & alive:
-                return _Stand([m for m in survivors if m in alive], target, False, ties)
+                return [m for m in survivors if m in alive], target, False, ties
             ranked = [model for model in survivors if model not in behind]
             if places == 1 or len(ranked) < 2:
-                return _Stand([m for m in ranked if m in alive], target, True, ties)
-            means = np.array([self.mean(state, model, target) for model in ranked])
-            means = posterior.levelled(means)
+                return [m for m in ranked if m in alive], target, True, ties
+            means = posterior.levelled(self.means(state, ranked, target))
             order = np.argsort(-means, kind="stable")
             stay = {ranked[k] for k in order[:places]}
-            at_cut = min(places, len(ranked)) - 1
-            equal = {m for m, of in zip(ranked, means, strict=True) if of == means[order[at_cut]]}
+            cut = means[order[min(places, len(ranked)) - 1]]
+            equal = {model for model, mean in zip(ranked, means, strict=True) if mean == cut}
             ties.append((equal & stay, equal - stay))
             survivors = [model for model in ranked if model in stay]
 
 
-class _Stand(NamedTuple):
-    survivors: list[str]  # alive, of the round under way; after the last one, those that ended it
-    target: int  # evaluations of each at the end of the round under way, or of the last one
-    done: bool  # whether no round is left
-    ties: list[tuple[set[str], set[str]]]  # equal at a cut: those that stayed, and that left
-
-
 def missing(state: State, models: Sequence[str], target: int) -> tuple[str, ...]:
-    """These models, as often as evaluations are missing up to a target of each."""
+    """Returns each model as often as it lacks evaluations up to a target."""
     return tuple(m for m in models for _ in range(target - state.begun(m)))
-
-
-def _rounds(models: int) -> int:
-    return math.ceil(math.log2(models))

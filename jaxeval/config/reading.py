@@ -1,4 +1,4 @@
-"""Reads TOML configs into frozen pydantic dataclasses; every mistake is told, and all at once."""
+"""Reads configs into frozen pydantic dataclasses, reports all mistakes at once; writes TOML."""
 
 import difflib
 import hashlib
@@ -16,11 +16,11 @@ from pydantic_core import ErrorDetails
 from jaxeval import parameters
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
-T = TypeVar("T")
-_LARGEST = {bool: 1.0, int: 2.0**31 - 1, float: 3.4e38}  # devices compute in 32 bits
-
-_KINDS = {  # pydantic's errors -> what was expected
+_T = TypeVar("_T")
+Source = object  # a TOML file or shipped name, plain data, settings, or None for all defaults
+_EXPECTED = {  # pydantic's error -> what was expected
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
@@ -32,97 +32,77 @@ _KINDS = {  # pydantic's errors -> what was expected
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def settings(cls: type[T]) -> type[T]:
-    """Makes a class a frozen, strictly validated dataclass: unknown keys and wrong types raise."""
+def settings(cls: type[_T]) -> type[_T]:
+    """Makes a class a frozen dataclass that refuses unknown keys and wrong types."""
     rules = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
 
 
-# a TOML file or a shipped name, plain data, settings, or None: all defaults
-Source = object
-
-
 def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
-    """The value that a config and overrides give a top-level key; None without one."""
-    tree = _tree(source)
-    for override in overrides:
-        toml.apply(tree, override)
-    return tree.get(key)
+    """Returns the value of a top-level key after the overrides, or None if it is absent."""
+    return _tree(source, overrides).get(key)
 
 
-def read(cls: type[T], source: Source, overrides: Sequence[str] = (), origin: str = "") -> T:
-    """The settings of a TOML file or of plain data, changed by `key=value` overrides.
+def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: str = "") -> _T:
+    """Reads settings from a TOML file or plain data, changed by `key=value` overrides.
 
-    The value "null" in a file says that a key is absent, even where its default is not. A table
-    that is given in part keeps the defaults of its parent, which may be others than those of its
-    own class. Raises ConfigError: naming every key that is wrong, its value, what is allowed, the
-    nearest key.
+    The value "null" in a file makes a key absent, even if it has a default. A table that is given
+    in part keeps its parent's defaults, which may differ from those of its own class.
 
-    Args:
-      origin: of the overrides. Messages begin with it, instead of with the file, where only keys
-        of overrides are wrong.
+    Raises ConfigError: names each wrong key, its value and what was expected. The message begins
+    with `origin` instead of the file if only overridden keys are wrong.
     """
-    tree = _tree(source)
-    for override in overrides:
-        toml.apply(tree, override)
-    checked, lines = _checked(cls, tree)
+    checked, lines = _validate(cls, _tree(source, overrides))
     if checked is not None:
         return checked
     where = f"{source}: " if isinstance(source, str | Path) else ""
-    changed = [override.partition("=")[0].strip() for override in overrides]
-    of_changes = all(_overlap(line.partition(":")[0], changed) for line in lines)
-    if of_changes and not _checked(cls, _tree(source))[1]:
+    wrong = [line.partition(":")[0] + "." for line in lines]
+    changed = [override.partition("=")[0].strip() + "." for override in overrides]
+    if all(any(a.startswith(b) or b.startswith(a) for b in changed) for a in wrong):
         where = f"{origin}: " if origin else ""
     raise _error(where, lines)
 
 
-def _overlap(wrong: str, changed: Sequence[str]) -> bool:
-    """Whether a wrong key is one of those that were changed, or within one, or around one."""
-    return any(
-        f"{wrong}.".startswith(f"{key}.") or f"{key}.".startswith(f"{wrong}.") for key in changed
-    )
-
-
-def _tree(source: Source) -> dict[str, object]:
-    """Plain data of a config, which may be changed."""
+def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
+    """Returns a config as plain data."""
     if source is None:
-        return {}
-    if isinstance(source, str | Path):
-        return _without_nulls(read_toml(source))
-    if fields_of(type(source)):
-        return to_dict(source)
-    if isinstance(source, Mapping):
-        return {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
-    raise ConfigError(f"expected a config's file or name, a dict or settings, got {source!r}")
+        tree = {}
+    elif isinstance(source, str | Path):
+        tree = _without_nulls(read_toml(source))
+    elif get_fields(type(source)):
+        tree = to_dict(source)
+    elif isinstance(source, Mapping):
+        tree = {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
+    else:
+        expected = "expected a config's file or name, a dict or settings"
+        raise ConfigError(f"{expected}, got {source!r}")
+    for override in overrides:
+        toml.apply(tree, override)
+    return tree
 
 
-def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
-    """The settings of plain data, all or some of their keys; messages begin with `where`.
+def from_dict(cls: type[_T], tree: Mapping[str, object], where: str = "") -> _T:
+    """Returns the settings of plain data; raises ConfigError, whose message begins with `where`.
 
-    Raises ConfigError: as `read`.
+    Absent keys have their defaults.
     """
-    checked, lines = _checked(cls, tree)
+    checked, lines = _validate(cls, tree)
     if checked is None:
         raise _error(where, lines)
     return checked
 
 
-def _checked(cls: type[T], tree: Mapping[str, object]) -> tuple[T | None, list[str]]:
-    """The settings of plain data, or None and a line for each mistake."""
-    # by way of JSON, where a list is a tuple's strict form, and numpy's numbers are numbers
+def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, list[str]]:
+    """Returns the settings of plain data, or None and a line for each mistake."""
+    # in JSON a list is a strict tuple, and NumPy's numbers are numbers
     tree = json.loads(json.dumps(tree, default=parameters.plain))
     try:
-        whole = json.dumps(_filled(cls, tree))
-        settings = pydantic.TypeAdapter(cls).validate_json(whole, strict=True)
-        lines = list(_too_large(tree))
+        text = json.dumps(_with_defaults(cls, tree))
+        return pydantic.TypeAdapter(cls).validate_json(text, strict=True), []
     except pydantic.ValidationError as error:
-        return None, [
-            _explain(cls, entry)
-            for entry in error.errors()
-            # of a list that is too short for its wrong items alone, these tell
-            if entry["type"] != "too_short" or len(entry["input"]) < entry["ctx"]["min_length"]
-        ]
-    return (None, lines) if lines else (settings, [])
+        # pydantic also reports a list as too short if all its values are wrong
+        errors = [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
+        return None, [_explain(cls, entry) for entry in errors]
 
 
 def _error(where: str, lines: Sequence[str]) -> ConfigError:
@@ -131,142 +111,138 @@ def _error(where: str, lines: Sequence[str]) -> ConfigError:
     return ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
-def _too_large(tree: object, key: str = "") -> Iterator[str]:
-    """One line for each number that no array of the devices can hold, or that is none."""
-    if isinstance(tree, Mapping | list):
-        pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
-        for name, value in pairs:
-            yield from _too_large(value, f"{key}.{name}" if key else str(name))
-    elif isinstance(tree, int | float) and not abs(tree) <= _LARGEST[type(tree)]:
-        kind = "whole number" if isinstance(tree, int) else "number"
-        limit = _LARGEST[type(tree)]
-        yield f"{key}: expected a {kind} from -{limit:.10g} to {limit:.10g} (got {tree})"
-
-
-def _filled(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
-    """The tree with what its tables leave out."""
+def _with_defaults(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
+    """Returns the tree with the parent's defaults in tables that are given in part."""
     filled = dict[str, object]()
     for name, value in tree.items():
-        field = fields_of(cls).get(name)
-        optional = field is not None and not field.is_required()
-        default = field.get_default(call_default_factory=True) if field and optional else None
-        filled[name] = _over(to_dict(default) if fields_of(default) else None, value)
+        field = get_fields(cls).get(name)
+        whole = None if field is None else default(field)
+        filled[name] = _over(to_dict(whole) if get_fields(whole) else None, value)
     return filled
 
 
+def default(field: FieldInfo) -> object:
+    """Returns the default of a field, or None."""
+    return None if field.is_required() else field.get_default(call_default_factory=True)
+
+
 def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:
-    """The tables of a file with None for "null"; TOML has no such value."""
+    """Returns the tables of a file with None for "null", since TOML has no such value."""
     return {
-        key: _without_nulls(value)
-        if isinstance(value, dict)
-        else (None if value == "null" else value)
-        for key, value in tree.items()
+        key: _without_nulls(v) if isinstance(v, dict) else (None if v == "null" else v)
+        for key, v in tree.items()
     }
 
 
-def _over(default: object, values: object) -> object:
-    """Given values over default ones; what has another name has nothing in common."""
-    if not (isinstance(default, dict) and isinstance(values, dict)):
+def _over(defaults: object, values: object) -> object:
+    """Returns default values replaced by given ones; tables with another `name` share none."""
+    if not (isinstance(defaults, dict) and isinstance(values, dict)):
         return values
-    if values.get("name", default.get("name")) != default.get("name"):
+    if values.get("name", defaults.get("name")) != defaults.get("name"):
         return values
-    return {**default, **{key: _over(default.get(key), value) for key, value in values.items()}}
+    return {**defaults, **{key: _over(defaults.get(key), value) for key, value in values.items()}}
 
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
-    """The tables of a TOML file as they stand; a shipped one is known by its name.
-
-    Raises ConfigError: no such file, not text, or as of `toml.parsed`.
-
-    Args:
-      what: the file holds, for messages.
-    """
-    return toml.parsed(toml.read_text(name, what), name)
+    """Reads the tables of a TOML file or of a shipped name; raises ConfigError."""
+    return toml.parse(toml.read_text(name, what), name)
 
 
 def _explain(cls: type, error: ErrorDetails) -> str:
-    """One line for one of pydantic's errors."""
+    """Returns one line for one of pydantic's errors."""
     path = [str(part) for part in error["loc"]]
-    key = ".".join(path) or "config"
-    if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+    key, kind, message = ".".join(path) or "config", error["type"], error["msg"]
+    if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return _unknown(cls, path)
-    message = error["msg"].removeprefix("Value error, ")
+    message = message.removeprefix("Value error, ")
     if error["input"] is None:
-        expected = message.removeprefix("Input should be ")
-        return f"{key}: cannot be absent; expected {_KINDS.get(error['type'], expected)}"
-    if error["type"] in ("tuple_type", "list_type"):
-        message = f"expected {_KINDS[error['type']]}"
-    if error["type"] == "too_short":
-        least = error["ctx"]["min_length"]
-        message = f"expected a list of at least {least} value{'s' if least > 1 else ''}"
-    if error["type"] == "literal_error":
-        allowed = [
-            part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")
-        ]
-        near = difflib.get_close_matches(str(error["input"]), allowed, 1)
-        message += f"; did you mean {near[0]!r}?" if near else ""
+        expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
+        return f"{key}: cannot be absent; expected {expected}"
+    if kind in ("tuple_type", "list_type"):
+        message = "expected a list"
     shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
 
 
-def _unknown(cls: type, path: Sequence[str]) -> str:
-    """One line for a key that there is not, by its parts."""
-    key, known = ".".join(path), _keys(cls, path[:-1])
-    near = difflib.get_close_matches(path[-1], known, 1)
-    parent = ".".join(path[:-1])
-    hint = (
-        f"did you mean {'.'.join([*path[:-1], near[0]])}?"
-        if near
-        else f"{parent or 'a config'} has {', '.join(known) or 'no keys'}"
-    )
-    return f"{key}: unknown key; {hint}"
-
-
 def refuse_unknown(cls: type, key: str, where: str) -> None:
-    """Raises ConfigError where a class of settings has no such key, whatever its values are.
+    """Raises ConfigError if settings of a class have no such key; tables of any keys have all."""
+    if message := _unknown(cls, key.split(".")):
+        raise ConfigError(f"{where}: {message}")
 
-    Keys of a field that is a table of any keys are not looked at.
-    """
-    path, parent = key.split("."), cls
+
+def _unknown(cls: type, path: Sequence[str]) -> str:
+    """Returns a message that names the first unknown part of a key, or ""."""
     for end, part in enumerate(path, 1):
-        field = fields_of(parent).get(part)
-        if field is None:
-            raise ConfigError(f"{where}: {_unknown(cls, path[:end])}")
-        if typing.get_origin(field.annotation) in (dict, Mapping):
-            return
-        parent = nested(field.annotation) or object
+        known = get_fields(cls)
+        if part not in known:
+            parent = ".".join(path[: end - 1])
+            hint = f"{parent or 'a config'} has {', '.join(sorted(known)) or 'no keys'}"
+            if near := difflib.get_close_matches(part, known, 1):
+                hint = f"did you mean {'.'.join([*path[: end - 1], near[0]])}?"
+            return f"{'.'.join(path[:end])}: unknown key; {hint}"
+        if typing.get_origin(known[part].annotation) in (dict, Mapping):
+            break
+        cls = nested(known[part].annotation) or object
+    return ""
 
 
-def fields_of(cls: object) -> Mapping[str, FieldInfo]:
-    """Name -> field of a class of settings, or of one of its instances; {} of anything else."""
+def get_fields(cls: object) -> Mapping[str, FieldInfo]:
+    """Returns the fields of settings or their class by name; none for anything else."""
     fields: Mapping[str, FieldInfo] = getattr(cls, "__pydantic_fields__", {})
     return fields
 
 
 def nested(annotation: object) -> type | None:
-    """The settings class that an annotation names, if any (X, X | None)."""
+    """Returns the settings class in an annotation (X, X | None), if there is one."""
     candidates = [annotation, *typing.get_args(annotation)]
-    return next((c for c in candidates if isinstance(c, type) and fields_of(c)), None)
-
-
-def _keys(cls: type | None, path: Sequence[str]) -> list[str]:
-    for part in path:
-        field = fields_of(cls).get(part)
-        cls = None if field is None else nested(field.annotation)
-    return sorted(fields_of(cls))
+    return next((c for c in candidates if isinstance(c, type) and get_fields(c)), None)
 
 
 def to_dict(instance: object) -> dict[str, Any]:
-    """Plain JSON types, defaults included."""
+    """Returns settings as JSON types, defaults included."""
     tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
     return tree
 
 
 def canonical(tree: object) -> str:
-    """JSON of plain data with sorted keys and no spaces: equal data give equal text."""
+    """Returns plain data as JSON with sorted keys: equal data give equal text."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text, its first 16 hexadecimal digits."""
+    """Returns the first 16 hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def to_toml(instance: object) -> str:
+    """Returns settings as TOML; an absent key is left out, or "null" if it has a default."""
+    return "\n".join(_lines(instance, to_dict(type(instance)()), "")).strip() + "\n"
+
+
+def _lines(instance: object, defaults: Json, name: str) -> Iterator[str]:
+    """Yields the table of settings, then those of nested settings."""
+    tables = {}
+    for key, value in to_dict(instance).items():
+        own = defaults.get(key) if isinstance(defaults, Mapping) else None
+        if get_fields(getattr(instance, key)):
+            tables[key] = own
+        elif value is not None or own is not None:
+            yield f"{key} = {_toml_value(value)}"
+    for key, own in tables.items():
+        table = f"{name}.{key}" if name else key
+        yield from ("", f"[{table}]")
+        yield from _lines(getattr(instance, key), own, table)
+
+
+def _toml_value(value: Json) -> str:
+    if isinstance(value, Mapping):
+        pairs = (
+            f"{k if k.isidentifier() else _toml_value(k)} = {_toml_value(v)}"
+            for k, v in value.items()
+        )
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    # other values of JSON are TOML's, except null and one character
+    text = json.dumps("null" if value is None else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

@@ -1,6 +1,5 @@
-"""TOML: files of one's own or shipped ones, their tables, and changes of them as `key=value`."""
+"""TOML files, the user's or shipped, and changes of their tables written as `key=value`."""
 
-import contextlib
 import difflib
 import functools
 import os
@@ -10,78 +9,53 @@ from pathlib import Path
 from jaxeval.errors import ConfigError, parsing
 
 _MOST_LEVELS = 16
-_MOST_BYTES = 1 << 24
 _PACKAGE = Path(__file__).parents[1]
 
 
-def shipped_folder() -> Path:
-    """Where shipped files lie: in the package of an installed wheel, beside it in a checkout."""
+def _shipped_folder() -> Path:
+    """Returns the folder of shipped files: in an installed wheel or beside the package."""
     installed = _PACKAGE / "configs"
     return installed if installed.is_dir() else _PACKAGE.parent / "configs"
 
 
 @functools.cache
 def shipped_names() -> tuple[str, ...]:
-    """All shipped configs, search spaces and variants: PAPER/NAME without ".toml", sorted."""
-    folder = shipped_folder()
+    """Returns the names of all shipped configs, spaces and variants: PAPER/NAME, sorted."""
+    folder = _shipped_folder()
     files = folder.rglob("*.toml")
     return tuple(sorted(f.relative_to(folder).with_suffix("").as_posix() for f in files))
 
 
-def find(name: str | Path) -> Path:
-    """The file of a path or of a shipped name; a path that exists wins, whatever it is."""
+def _find(name: str | Path) -> Path:
+    """Returns the file of a path or a shipped name; an existing path wins."""
     path = Path(name)
     if os.path.exists(path) or path.as_posix() not in shipped_names():
         return path
-    return shipped_folder() / f"{path.as_posix()}.toml"
+    return _shipped_folder() / f"{path.as_posix()}.toml"
 
 
 def read_text(name: str | Path, what: str = "config") -> str:
-    """The text of a path or of a shipped name, without a byte order mark.
+    """Reads the text of a path or a shipped name, without a byte order mark.
 
-    Raises ConfigError: no such file, with the nearest one; or not text.
-
-    Args:
-      what: the file holds, for messages.
+    `what` is the kind of file, for messages. Raises ConfigError: there is no such file (names the
+    nearest shipped one), or it is not text.
     """
-    file = find(name)
-    if not os.path.exists(file):  # nor is a name that is too long
-        near = _nearest(file)
-        hint = f"did you mean {near}?" if near else "`jaxeval configs` lists the shipped ones"
+    file = _find(name)
+    if not os.path.exists(file):  # False for names that are too long, too
+        sought = file.with_suffix("").as_posix().removeprefix("configs/")
+        near = difflib.get_close_matches(sought, shipped_names(), 1)
+        hint = f"did you mean {near[0]}?" if near else "`jaxeval configs` lists the shipped ones"
         raise ConfigError(f"{name}: no such {what} file; {hint}")
-    if not file.is_file() or file.stat().st_size > _MOST_BYTES:
-        why = f"a folder, a device, or more than {_MOST_BYTES} bytes"
-        raise ConfigError(f"{name}: cannot be read as a text file ({why})")
+    if not file.is_file():
+        raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{name}: cannot be read as a text file ({error})") from None
 
 
-def _nearest(path: Path) -> str | None:
-    """The nearest file of the path's folder, else the nearest shipped name or last part of one."""
-    beside: list[str] = []
-    with contextlib.suppress(
-        OSError, ValueError
-    ):  # no such folder either, or none that may be listed
-        beside = os.listdir(path.parent)
-    if close := difflib.get_close_matches(path.name, beside, 1):
-        return str(path.parent / close[0])
-    whole = path.with_suffix("").as_posix().removeprefix("configs/")
-    by_part = {name.rpartition("/")[2]: name for name in shipped_names()}
-    by_part |= {name: name for name in shipped_names()}
-    close = difflib.get_close_matches(whole, by_part, 1)
-    return by_part[close[0]] if close else None
-
-
-def parsed(text: str, name: str | Path) -> dict[str, object]:
-    """The tables of a TOML text.
-
-    Raises ConfigError: not TOML (with the line), or nested too deep.
-
-    Args:
-      name: of the file or argument that it is of.
-    """
+def parse(text: str, name: str | Path) -> dict[str, object]:
+    """Parses TOML; raises ConfigError (with the line) if it is invalid or nested too deep."""
     with parsing("not valid TOML", name, error=ConfigError):
         tree = tomllib.loads(text)
     if _too_deep(tree, _MOST_LEVELS - 1):
@@ -97,10 +71,7 @@ def _too_deep(value: object, levels: int) -> bool:
 
 
 def apply(tree: dict[str, object], override: str) -> None:
-    """Sets one `a.b=value`; the value is TOML if it parses as such, else text.
-
-    `a.b=` and `a.b=null` unset the key: it is absent, even where its default is not.
-    """
+    """Sets one `a.b=value` in a tree; `a.b=` and `a.b=null` make the key absent."""
     key, equals, text = override.partition("=")
     parts = key.strip().split(".")
     if len(parts) > _MOST_LEVELS:
@@ -116,7 +87,7 @@ def apply(tree: dict[str, object], override: str) -> None:
 
 
 def value(text: str) -> object:
-    """The TOML value of a text, or the text; None of an empty one and of null.
+    """Returns the TOML value of a text, else the text; None if it is empty or null.
 
     Raises ConfigError: a value nested too deep, or a number of too many digits.
     """
@@ -125,8 +96,8 @@ def value(text: str) -> object:
     try:
         tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        # TOML wants 0.3 and 1e-3 where people type .3
+        # TOML requires 0.3 and 1e-3 where people type .3
         return float(text) if text.startswith(".") and text[1:].isdigit() else text
     except (ValueError, RecursionError):
-        pass  # said by what follows
-    return parsed(f"value = {text}", f"{text[:40]!r}")["value"]
+        pass  # `parse` reports it
+    return parse(f"value = {text}", f"{text[:40]!r}")["value"]

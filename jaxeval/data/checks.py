@@ -1,8 +1,8 @@
-"""What is odd about a corpus: parts that repeat one another, labels that train lacks."""
+"""Checks of corpora: labels that train lacks, repeated and contradictory items, Unicode forms."""
 
 import types
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,22 +10,22 @@ from typing import NamedTuple
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 
-_MANY = 0.5  # from this fraction of repeated items on a warning
-_EXAMPLES = 5  # symbols named in a warning
-_LABELS, _LONGEST = 12, 40  # in a message: how many labels, how much of each
-_ROWS = 20  # fewer may have a label each
-_SHOWN = 60  # characters of a line in a message
+_MANY = 0.5  # fraction of repeated items from which on there is a warning
+_EXAMPLES = 5  # symbols in a remark
+_LABELS = 12  # in a message
+_LONGEST = 60  # characters of a label or text in a message
+_ROWS = 20  # fewer rows may have a label each
 
 
 class Findings(NamedTuple):
-    """What is known of a corpus beside its sizes."""
+    """Observations about a corpus, beside its sizes."""
 
-    facts: Mapping[str, Json] = types.MappingProxyType({})  # plain data, for plans and records
-    remarks: Sequence[str] = ()  # what people should see of it, a line each
-    warnings: Sequence[str] = ()  # likewise, of what is probably a mistake
+    facts: Mapping[str, Json] = types.MappingProxyType({})  # for plans and records
+    remarks: Sequence[str] = ()
+    warnings: Sequence[str] = ()  # probable mistakes
 
     def joined(self, *others: "Findings") -> "Findings":
-        """These, then others."""
+        """Returns these findings and others."""
         facts, remarks, warnings = dict(self.facts), [*self.remarks], [*self.warnings]
         for other in others:
             facts |= other.facts
@@ -40,16 +40,14 @@ def classes(
     files: Mapping[str, str | Path],
     columns: str,
 ) -> list[str]:
-    """The classes of a corpus, in their order.
+    """Returns the classes of a corpus in order.
 
-    Raises DataError: train has one class, or nearly as many as rows; an item has a label that is
-    none.
+    Raises DataError: train has one class, or nearly as many as rows; an item has another label.
 
     Args:
-      items: part -> its labels, of which text each, and the line where it stands (0: unknown).
-      named: what the classes are to be; None: the labels of train, sorted.
-      files: part -> where it stands, for errors.
-      columns: what the columns of tab-separated files are, for errors.
+      items: part -> label, text and line (0: unknown) of each item.
+      named: the classes; None: the sorted labels of train.
+      files, columns: file of each part, and meaning of tab-separated columns, for errors.
     """
     train = Counter(label for label, _, _ in items["train"])
     if len(train) < 2:
@@ -60,31 +58,28 @@ def classes(
         message = f"{len(train)} labels in {train.total()} rows of train"
         raise DataError(f"{message}; of tab-separated lines {columns}", files["train"])
     labels = sorted(train) if named is None else [*named]
-    for part, of_part in items.items():
-        for label, text, line in of_part:
+    for part, own in items.items():
+        for label, text, line in own:
             if label not in labels:
                 shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
                 more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
                 expected = f"those of {'train' if named is None else 'data.labels'}: {shown}{more}"
-                found = f"{part}: label {label[:_SHOWN]!r} of {text[:_SHOWN]!r}"
+                found = f"{part}: label {label[:_LONGEST]!r} of {text[:_LONGEST]!r}"
                 raise DataError(f"{found}; expected {expected}", files[part], line or None)
     return labels
 
 
-def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
-    """Warnings about dev and test items that also occur in train, and a dev that is test.
+def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: str) -> list[str]:
+    """Returns warnings about dev and test items that also occur in train, and a dev that is test.
 
-    Raises DataError: test holds the same items as train.
-
-    Args:
-      path, items: the corpus, and what its items are called.
+    `items` is a plural noun for messages. Raises DataError: test holds the same items as train.
     """
-    counts = {part: Counter(of_part) for part, of_part in parts.items()}
+    counts = {part: Counter(own) for part, own in parts.items()}
     if counts["test"] == counts["train"]:
         raise DataError(
             f"train and test hold the same {items} ({len(parts['test'])}): test scores would be "
             "of what was trained on; expected different files",
-            path,
+            path or "generated corpus",
         )
     warnings = []
     for part in ("dev", "test"):
@@ -98,11 +93,7 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
 
 
 def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[str]]:
-    """For dev and test, what they hold and train does not: how much as plain data, and as lines.
-
-    Args:
-      symbols: part -> how often each symbol stands in it.
-    """
+    """Returns how many symbols (part -> frequency) train lacks, as plain data and as lines."""
     facts, lines = dict[str, Json](), []
     for part, counts in symbols.items():
         lacking = Counter({s: n for s, n in counts.items() if s not in symbols["train"]})
@@ -118,45 +109,38 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
     return facts, lines
 
 
-def several_labels(items: Mapping[str, Sequence[tuple[Hashable, str, str]]]) -> list[str]:
-    """Warnings about equal items with different labels.
+def several_labels(items: Mapping[str, Iterable[tuple[Hashable, str, str]]]) -> list[str]:
+    """Returns warnings about equal items with different labels.
 
     Args:
-      items: part -> of each item what it is known by, what it is called, and its label.
+      items: part -> key, text for messages and label of each item.
     """
     warnings = []
-    for part, of_part in items.items():
-        labels: dict[Hashable, set[str]] = {}
-        names = dict[Hashable, str]()
-        for key, name, label in of_part:
-            labels.setdefault(key, set()).add(label)
-            names.setdefault(key, name)
-        apart = [key for key, found in labels.items() if len(found) > 1]
+    for part, own in items.items():
+        labels: dict[Hashable, dict[str, str]] = defaultdict(dict)
+        for key, text, label in own:
+            labels[key][label] = text
+        apart = [found for found in labels.values() if len(found) > 1]
         if apart:
-            example = f"{names[apart[0]][:_SHOWN]!r} ({', '.join(sorted(labels[apart[0]]))})"
+            text = next(iter(apart[0].values()))[:_LONGEST]
+            example = f"{text!r} ({', '.join(sorted(apart[0]))})"
             warnings.append(f"{part}: {len(apart)} with several labels, such as {example}")
     return warnings
 
 
-def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
-    """A warning where texts are in different Unicode normalisation forms, within parts or not.
-
-    Args:
-      texts: part -> its texts. Those that are the same in NFC and NFD tell nothing.
-    """
+def unicode_forms(texts: Mapping[str, Iterable[str]]) -> list[str]:
+    """Returns a warning if some texts (part -> texts) are in NFC and others in NFD."""
     counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
-    for part, of_part in texts.items():
-        for text in of_part:
-            forms = [form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)]
-            if len(forms) == 1:
-                counts[forms[0]][part] += 1
+    for part, own in texts.items():
+        for text in own:
+            composed = unicodedata.is_normalized("NFC", text)
+            if composed != unicodedata.is_normalized("NFD", text):
+                counts["NFC" if composed else "NFD"][part] += 1
     if not all(counts.values()):
         return []
-    shown = " and ".join(
-        f"{form} ({', '.join(f'{part} {n}' for part, n in of_form.items())})"
-        for form, of_form in counts.items()
+    found = " and ".join(
+        f"{form} ({', '.join(f'{part} {n}' for part, n in own.items())})"
+        for form, own in counts.items()
     )
-    return [
-        f"texts are in {shown}: equal letters are different symbols; bring all files into one "
-        "Unicode normalisation form (uconv -x any-nfc)"
-    ]
+    remedy = "bring all files into one Unicode normalisation form (uconv -x any-nfc)"
+    return [f"texts are in {found}: equal letters are different symbols; {remedy}"]

@@ -1,6 +1,6 @@
 """Tagged sentences in columns: CoNLL, CoNLL-U treebanks, and events of TempEval-3.
 
-One word a line, columns side by side, a blank line after each sentence.
+Each line is a word with its columns; a blank line ends a sentence.
 """
 
 import re
@@ -13,8 +13,8 @@ from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 Tag = Literal["upos", "universal", "xpos", "entity"]
-DOCUMENT = "-DOCSTART-"
-_UNIVERSAL = {  # tags of UD among the twelve of Petrov et al. (2012); the others are their own
+_DOCUMENT = "-DOCSTART-"
+_UNIVERSAL = {  # UD tags that Petrov et al. (2012) name otherwise
     **{"AUX": "VERB", "PROPN": "NOUN", "CCONJ": "CONJ", "SCONJ": "CONJ", "PUNCT": "."},
     **{"INTJ": "X", "SYM": "X", "PART": "PRT"},
 }
@@ -23,35 +23,30 @@ _FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
 _ENTITY_FORMAT = "# global.Entity"
 _WORD, _OTHER = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
 _BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
-# TimeML 1.2.1, attribute `class` of EVENT; EVENT where a file names no classes
-EVENTS = (
+# TimeML 1.2.1, attribute `class` of EVENT; EVENT in files without classes
+_EVENTS = (
     *("ASPECTUAL", "EVENT", "I_ACTION", "I_STATE", "OCCURRENCE", "PERCEPTION"),
     *("REPORTING", "STATE"),
 )
-
-
-_Word = tuple[int, list[str]]  # line and columns
+_Words = list[tuple[int, list[str]]]  # line and columns of each
 
 
 def read_columns(
     path: str | Path, word_column: int = 0, tag_column: int | None = -1, advice: str = ""
 ) -> list[Sentence]:
-    """The sentences of a column file.
+    """Reads the sentences of a column file.
 
-    Columns (from 0, negative ones from the last) are separated by tabs if a line holds one, else
-    by blanks. White space ends a sentence; `-DOCSTART-` lines are left out; `#` is a word. Raises
-    DataError: no sentences, lines that differ in columns, a column that is not there or empty.
-
-    Args:
-      tag_column: None: no tags are read, and an only column holds the words.
-      advice: follows what is said of lines that differ in columns.
+    Columns are numbered from 0, negative ones from the last. They are separated by tabs if a line
+    holds one, else by blanks. `-DOCSTART-` lines are left out; `#` is a word. Without `tag_column`
+    no tags are read, and a single column holds the words. Raises DataError: no sentences; lines
+    that differ in columns (with `advice`); a column that is missing or empty.
     """
     sentences, count = [], 0
     for block in _blocks(path):
         words, tags, numbers = [], [], []
         for number, line in block:
             columns = split(line)
-            if columns[0] == DOCUMENT:
+            if columns[0] == _DOCUMENT:
                 continue
             count = count or len(columns)
             if len(columns) != count:
@@ -74,7 +69,7 @@ def read_columns(
 
 
 def _blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
-    """Lines with their numbers, from one line of white space to the next."""
+    """Yields lines with their numbers, from one blank line to the next."""
     block: list[tuple[int, str]] = []
     for number, line in enumerate(text.iterate_lines(path), 1):
         if line.strip():
@@ -87,12 +82,11 @@ def _blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
 
 
 def split(line: str) -> list[str]:
-    """Columns, split at tabs or ASCII blanks alone: a no-break space belongs to its word."""
+    """Splits at tabs or ASCII blanks only: a no-break space belongs to its word."""
     return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
 
 
 def _value(columns: list[str], column: int, path: str | Path, number: int) -> str:
-    """A line's value in a column; raises DataError where there is none."""
     if not -len(columns) <= column < len(columns):
         message = f"expected a column {column} (from 0), found only {len(columns)} columns"
         raise DataError(message, path, number)
@@ -103,12 +97,12 @@ def _value(columns: list[str], column: int, path: str | Path, number: int) -> st
 
 
 def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1) -> list[Sentence]:
-    """The sentences of a column file, events as BIO tags (TempEval-3, UzZaman et al. 2013).
+    """Reads the sentences of a column file, events as BIO tags (TempEval-3, UzZaman et al. 2013).
 
-    A class of TimeML makes each word an event of its own, B-CLASS: nearly all events are single
+    A class of TimeML makes each word a separate event, B-CLASS: nearly all events are single
     words, and classes do not say where an event ends. BIO tags (B-EVENT, I-STATE) stay as they
-    are. TimeML itself, which is XML, is not read. Raises DataError: what `read_columns` raises; a
-    tag that is neither O, a class nor BIO.
+    are. TimeML itself (XML) is not read. Raises DataError: as `read_columns`, or a tag that is
+    neither O, a class nor BIO.
     """
     return [
         Sentence(words, tuple(_bio(t, path, n) for t, n in zip(tags, lines, strict=True)), lines)
@@ -117,30 +111,29 @@ def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1)
 
 
 def _bio(tag: str, path: str | Path, line: int) -> str:
-    if tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] in EVENTS):
+    if tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] in _EVENTS):
         return tag
-    if tag in EVENTS:
+    if tag in _EVENTS:
         return f"B-{tag}"
-    raise DataError(
-        f"{tag!r} is no event tag; expected columns of words and O, one of {', '.join(EVENTS)}, "
-        "or B- and I- with one of them; see data.source.tag_column",
-        path,
-        line,
+    expected = (
+        f"columns of words and O, one of {', '.join(_EVENTS)}, or B- and I- with one of them"
     )
+    message = f"{tag!r} is no event tag; expected {expected}; see data.source.tag_column"
+    raise DataError(message, path, line)
 
 
 def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
-    """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are left out.
+    """Reads the sentences of a CoNLL-U file, without ranges (1-2) and empty nodes (1.1).
 
-    Tags: None; `universal`: the twelve of Petrov et al. (2012); `entity`: BIO tags of the
-    outermost mentions in the `Entity=` field (GUM), of which an interrupted one counts as one a
-    part, and one left open ends with its sentence. Raises DataError: not ten columns, an empty
-    tag, no sentence, a mention closed but never opened.
+    Tags: `universal`: the twelve of Petrov et al. (2012); `entity`: BIO tags of the outermost
+    mentions in the `Entity=` field (GUM); each part of an interrupted mention is one mention, and
+    a mention left open ends with its sentence. Raises DataError: not ten columns; an empty tag; no
+    sentence; a mention closed but never opened.
     """
     kind = 1  # position of the type in a mention, by "# global.Entity = GRP-etype-infstat-..."
     sentences: list[Sentence] = []
     for block in _blocks(path):
-        words: list[_Word] = []
+        words: _Words = []
         for number, line in block:
             if line.startswith(_ENTITY_FORMAT):
                 names = line.partition("=")[2].strip().split("-")
@@ -152,15 +145,15 @@ def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
                 words.append((number, columns))
         if words:
             tags = () if tag is None else _tags(words, tag, kind, path)
-            numbers = tuple(number for number, _ in words)
-            sentences.append(Sentence(tuple(of[_FORM] for _, of in words), tags, numbers))
+            numbers, rows = zip(*words, strict=True)
+            sentences.append(Sentence(tuple(row[_FORM] for row in rows), tags, numbers))
     if not sentences:
         raise DataError("no sentence found; expected CoNLL-U, ten columns per word", path)
     return sentences
 
 
 def _conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
-    """The columns of a word's line; [] of a comment, a range or an empty node."""
+    """Returns the columns of a word, or [] for a comment, a range or an empty node."""
     if line.startswith("#"):
         return []
     columns = line.split("\t")
@@ -177,22 +170,23 @@ def _conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
     return columns
 
 
-def _tags(words: list[_Word], tag: Tag, kind: int, path: str | Path) -> tuple[str, ...]:
+def _tags(words: _Words, tag: Tag, kind: int, path: str | Path) -> tuple[str, ...]:
     if tag == "entity":
-        outermost: list[schemes.Entity] = []  # in no other; of crossing ones the first and longest
+        outermost: list[schemes.Entity] = []  # of crossing mentions the first and longest
         for span in sorted(_mentions(words, kind, path), key=lambda s: (s.start, -s.end)):
             if not outermost or span.start >= outermost[-1].end:
                 outermost.append(span)
         return schemes.from_spans(outermost, len(words), "bio")
-    tags = [columns[_XPOS if tag == "xpos" else _UPOS] for _, columns in words]
-    for (line, _), of_word in zip(words, tags, strict=True):
-        if of_word in ("", "_"):
+    tags = []
+    for line, columns in words:
+        tags.append(columns[_XPOS if tag == "xpos" else _UPOS])
+        if tags[-1] in ("", "_"):
             raise DataError(f"the word has no {tag} tag", path, line)
     return tuple(_UNIVERSAL.get(t, t) for t in tags) if tag == "universal" else tuple(tags)
 
 
-def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.Entity]:
-    """All mentions of a sentence, nested ones too."""
+def _mentions(words: _Words, kind: int, path: str | Path) -> list[schemes.Entity]:
+    """Returns all mentions of a sentence, nested ones too."""
     spans, opened = [], list[tuple[str, str, int]]()
     for position, (line, columns) in enumerate(words):
         fields = dict(field.partition("=")[::2] for field in columns[_MISC].split("|"))

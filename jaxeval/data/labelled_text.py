@@ -1,4 +1,4 @@
-"""Classified texts and their formats: tab-separated, SST, TREC, three lines, JSON, SemEval."""
+"""Classified texts in their file formats: tab-separated, SST, TREC, three lines, JSON, SemEval."""
 
 import json
 import re
@@ -13,19 +13,18 @@ from xml.parsers import expat
 from jaxeval.data import text
 from jaxeval.errors import DataError, parsing
 
-_SST = {"0": "negative", "1": "positive"}
-_HOLE = "$T$"
-_THREE_LINE = {"-1": "negative", "0": "neutral", "1": "positive"}
 _CLASSES = ("negative", "neutral", "positive")
+_SST = {"0": "negative", "1": "positive"}
+_THREE_LINE = dict(zip(("-1", "0", "1"), _CLASSES, strict=True))
 _NEWS = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # polarities of NewsMTSC
-_HALF = re.compile("[\ud800-\udfff]")  # of a character, which JSON can hold
+_HOLE = "$T$"
+_HALF = re.compile("[\ud800-\udfff]")  # a surrogate, which JSON can hold
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
-_DROPPED, _NO_TARGET = "conflict", "NULL"
 _TERMS = {"aspectTerm": "term", "Opinion": "target"}  # element -> attribute that holds the words
 
 
 class Target(NamedTuple):
-    """What a label is of: from `start` to before `end`, in characters or words; 0, 0: a text."""
+    """A labelled span: characters or words from start to before end; 0, 0: the whole text."""
 
     start: int
     end: int
@@ -33,7 +32,7 @@ class Target(NamedTuple):
 
 
 class LabelledText(NamedTuple):
-    """A text, its targets in the order in which they stand in it, and the line of each."""
+    """A text with its targets in order of position, and the line of each."""
 
     text: str
     targets: tuple[Target, ...]  # in characters
@@ -41,78 +40,76 @@ class LabelledText(NamedTuple):
 
 
 class LabelledTexts(NamedTuple):
-    """The texts of a file.
-
-    Attributes:
-      dropped: why targets were left out, and how many.
-    """
+    """The texts of a file."""
 
     texts: Sequence[LabelledText]
     targeted: bool  # whether labels are of targets
-    tokenised: bool  # whether words are what stands between blanks
-    dropped: Mapping[str, int] = types.MappingProxyType({})
+    tokenised: bool  # whether words are separated by blanks
+    dropped: Mapping[str, int] = types.MappingProxyType({})  # reason -> targets left out
+
+
+class LabelledPair(NamedTuple):
+    """Two sentences in words, their relation, and the line in the file (0: unknown)."""
+
+    premise: tuple[str, ...]
+    hypothesis: tuple[str, ...]
+    label: str
+    line: int = 0
 
 
 def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
-    """Texts with all their targets, of lines; equal texts are one, in the place of the first."""
+    """Collects the targets (line, text, target) of equal texts, in the order of the texts."""
     collected: dict[str, list[tuple[int, Target]]] = {}
     for line, content, target in targets:
         collected.setdefault(content, []).append((line, target))
     texts = []
-    for content, of_text in collected.items():
-        lines, ordered = zip(*sorted(of_text, key=lambda each: each[1][:2]), strict=True)
+    for content, own in collected.items():
+        lines, ordered = zip(*sorted(own, key=lambda each: each[1][:2]), strict=True)
         texts.append(LabelledText(content, ordered, lines))
     return texts
 
 
-def whole(rows: Iterable[tuple[int, str, str]], tokenised: bool) -> LabelledTexts:
-    """Texts without targets, of lines, texts and labels."""
+def without_targets(rows: Iterable[tuple[int, str, str]], tokenised: bool) -> LabelledTexts:
+    """Returns the texts of rows: line, text, label."""
     texts = [LabelledText(content, (Target(0, 0, label),), (n,)) for n, content, label in rows]
     return LabelledTexts(texts, targeted=False, tokenised=tokenised)
 
 
 def read_tsv(path: str | Path) -> LabelledTexts:
-    """Lines of a text, a tab and its label; raises DataError for a line without either."""
+    """Reads lines of a text, a tab and its label."""
     rows = text.columns(path, {"text": 1, "label": 2})
-    return whole(((n, row["text"], row["label"].strip()) for n, row in rows), False)
+    return without_targets(((n, row["text"], row["label"].strip()) for n, row in rows), False)
 
 
 def read_sst(path: str | Path) -> LabelledTexts:
-    """Lines of a label, 0 (negative) or 1, and a text in words (Socher et al. 2013).
-
-    Raises DataError: another label, no text.
-    """
-    return whole(_after_label(text.iterate_lines(path), path, "0 or 1", _SST.get), True)
+    """Reads lines of a label, 0 (negative) or 1, and a tokenised text (Socher et al. 2013)."""
+    return without_targets(_after_label(text.iterate_lines(path), path, "0 or 1", _SST.get), True)
 
 
 def read_trec(path: str | Path) -> LabelledTexts:
-    """Lines such as `DESC:manner How did ...` in Latin-1; the label is DESC (Li & Roth 2002).
-
-    Raises DataError: a line without label or text.
-    """
+    """Reads lines such as `DESC:manner How did ...` in Latin-1 (Li & Roth 2002)."""
     lines = text.read_bytes(path).decode("latin-1").removesuffix("\n").split("\n")
-    expected = "LABEL:detail"
-    return whole(_after_label(lines, path, expected, lambda name: name.rpartition(":")[0]), True)
+    rows = _after_label(lines, path, "LABEL:detail", lambda name: name.rpartition(":")[0])
+    return without_targets(rows, tokenised=True)
 
 
 def _after_label(
-    lines: Iterable[str], path: str | Path, expected: str, name_of: Callable[[str], str | None]
+    lines: Iterable[str], path: str | Path, expected: str, parse_label: Callable[[str], str | None]
 ) -> Iterator[tuple[int, str, str]]:
-    """Number, text and label of lines of a label, a blank and a text."""
+    """Yields number, text and label of lines of a label, a blank and a text."""
     for number, line in enumerate(lines, 1):
         label, _, content = line.partition(" ")
-        name = name_of(label)
-        if not (name and content.strip()):
+        if not ((name := parse_label(label)) and content.strip()):
             message = f"expected {expected}, a blank and a text, found {line[:40]!r}"
             raise DataError(f"{message}; {text.OTHER_FORMAT}", path, number)
         yield number, content, name
 
 
 def read_three_line(path: str | Path) -> LabelledTexts:
-    """Blocks of three lines (.raw, .seg): a text with `$T$` for its target, the target, its label.
+    """Reads blocks of three lines (.raw, .seg): a text with `$T$`, the target, its label.
 
-    A block is one target, at its first `$T$`; further ones stand for its words too. Texts stand
-    once, with all their targets. Raises DataError: a block that is none, an unknown label.
+    The target is the first `$T$`; further ones stand for its words, too. Blocks of equal texts are
+    one text with several targets. Raises DataError: an incomplete block, an unknown label.
     """
     targets, block, number = [], list[str](), 0
     for number, line in enumerate(text.iterate_lines(path), 1):
@@ -122,13 +119,13 @@ def read_three_line(path: str | Path) -> LabelledTexts:
             targets.append((number, *_target(block, path, number - 2)))
             block = []
     if block:
-        expected = "expected three lines: a text with $T$, a target, a label"
-        raise DataError(expected, path, number - len(block) + 1)
+        message = "expected three lines: a text with $T$, a target, a label"
+        raise DataError(message, path, number - len(block) + 1)
     return LabelledTexts(_by_text(targets), targeted=True, tokenised=True)
 
 
 def _target(lines: list[str], path: str | Path, number: int) -> tuple[str, Target]:
-    """The text of a block, its words parted by single blanks, and its target."""
+    """Returns the text of a block, words separated by single blanks, and its target."""
     before, hole, after = lines[0].partition(_HOLE)
     words = " ".join(lines[1].split())
     label = _THREE_LINE.get(lines[2].strip())
@@ -145,15 +142,13 @@ def _target(lines: list[str], path: str | Path, number: int) -> tuple[str, Targe
 
 
 def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
-    """JSON lines of `text`, `label`, and `target` or `span`; with targets, equal texts are one.
+    """Reads JSON lines of `text`, `label`, and `target` or `span`, or of NewsMTSC.
 
-    `span` is where the target stands: its first character, and the first behind it. Without it
-    every mention of `target` is one: whole words or, where there are none, any. Lines of NewsMTSC
-    (Hamborg & Donnay 2021) are read too. Raises DataError: a line that is no such JSON, an empty
-    text, a target that is not in its text, lines with and without targets.
-
-    Args:
-      labelled: whether each must have a label.
+    `span` is the target's first character and the one after its last. Without it, every mention of
+    `target` is one target: those that are whole words or, if there are none, any. Equal texts are
+    one text with several targets. NewsMTSC: Hamborg & Donnay (2021). Raises DataError: a line is
+    no such JSON, or has no label if it must be `labelled`; an empty text; a target that is not in
+    its text; lines with and without targets.
     """
     rows = list[tuple[int, str, Target]]()
     for number, raw in enumerate(text.iterate_lines(path), 1):
@@ -162,8 +157,8 @@ def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
         with parsing(f"expected a JSON object {_EXPECTED}", path, number):
             found = [
                 (number, tree["text"], target)
-                for tree in _plain(json.loads(raw))
-                for target in _targets_of(tree, labelled)
+                for tree in _flat(json.loads(raw))
+                for target in _json_targets(tree, labelled)
             ]
         rows += found
         if (found[0][2].end > 0) != (targeted := rows[0][2].end > 0):
@@ -171,11 +166,11 @@ def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
             raise DataError(f"expected {expected}, as in the lines before", path, number)
     if targeted:
         return LabelledTexts(_by_text(rows), targeted=True, tokenised=False)
-    return whole(((n, content, target.label) for n, content, target in rows), False)
+    return without_targets(((n, content, target.label) for n, content, target in rows), False)
 
 
-def _plain(tree: Any) -> Iterator[Mapping[str, Any]]:
-    """A line itself or, of NewsMTSC, its targets as lines of their own; raises ValueError."""
+def _flat(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """Yields a line, or a line for each target of NewsMTSC; raises ValueError."""
     if not isinstance(tree, dict):
         raise ValueError(f"found {str(tree)[:40]}")
     flat = all(key in tree for key in ("sentence", "from", "to", "polarity"))
@@ -185,18 +180,18 @@ def _plain(tree: Any) -> Iterator[Mapping[str, Any]]:
     targets = [tree] if flat else tree["targets"]
     if not isinstance(targets, list) or not targets:
         raise ValueError("targets: expected a list of one or more")
+    content = tree["sentence" if flat else "sentence_normalized"]
     for target in targets:
         try:
             span, label = [target["from"], target["to"]], _NEWS[target["polarity"]]
         except (KeyError, TypeError):
             expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
             raise ValueError(f"targets: expected {expected}") from None
-        content = tree["sentence" if flat else "sentence_normalized"]
         yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
 
 
-def _targets_of(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
-    """The targets of a line, or 0, 0; raises ValueError that names the key that is wrong."""
+def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
+    """Returns the targets of a line, or (0, 0); raises ValueError that names the wrong key."""
     content: Any = tree.get("text")
     span: Any = tree.get("span")
     label, target = tree.get("label"), tree.get("target")
@@ -225,7 +220,7 @@ def _targets_of(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
 
 
 def _mentions(content: str, target: str) -> list[tuple[int, int]]:
-    """Where a target stands in a text: as whole words or, if nowhere so, in any place."""
+    """Returns where a target occurs: as whole words or, if it never does, in any place."""
     words = re.escape(target)
     for pattern in (rf"(?<!\w){words}(?!\w)", words):
         spans = [match.span() for match in re.finditer(pattern, content) if target.strip()]
@@ -235,11 +230,11 @@ def _mentions(content: str, target: str) -> list[tuple[int, int]]:
 
 
 def read_semeval(path: str | Path) -> LabelledTexts:
-    """The sentences of SemEval's XML that have targets, each once: 2014 to 2016, MAMS.
+    """Reads the sentences with targets of SemEval's XML, each once: 2014 to 2016, MAMS.
 
-    Targets that are NULL or whose polarity is `conflict` are dropped and counted, as is custom.
-    Raises DataError: no XML, or with a document type (entities can be bombs); an unknown polarity,
-    a target that is not where it is said to be, no target at all.
+    Targets that are NULL or have the polarity `conflict` are dropped and counted, as is custom.
+    Raises DataError: not XML, or with a document type (entities can be bombs); an unknown
+    polarity; a target that is not at its position; no target at all.
     """
     dropped: Counter[str] = Counter()
     texts = []
@@ -254,36 +249,35 @@ def read_semeval(path: str | Path) -> LabelledTexts:
             where = f"sentence {name!r}: " if name else ""
             raise DataError(f"{where}{error}", path, line) from None
     if not texts:
-        message = "no target found; expected <aspectTerm> or <Opinion> within <sentence>"
-        raise DataError(message, path)
+        raise DataError("no target found; expected <aspectTerm> or <Opinion>", path)
     return LabelledTexts(texts, targeted=True, tokenised=False, dropped=dropped)
 
 
 def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[Target]:
-    """The targets of a sentence, in characters; counts those left out, raises ValueError."""
+    """Yields the targets of a sentence and counts those left out; raises ValueError."""
     for term in (e for e in sentence.iter() if e.tag in _TERMS):
-        words, polarity = term.get(_TERMS[term.tag], _NO_TARGET), term.get("polarity")
+        words, polarity = term.get(_TERMS[term.tag], "NULL"), term.get("polarity")
         ends = term.get("from", ""), term.get("to", "")
-        if words == _NO_TARGET and term.tag == "Opinion":
-            dropped[_NO_TARGET] += 1
-        elif polarity == _DROPPED:
-            dropped[_DROPPED] += 1
+        if words == "NULL" and term.tag == "Opinion":
+            dropped["NULL"] += 1
+        elif polarity == "conflict":
+            dropped["conflict"] += 1
         elif polarity not in _CLASSES:
-            expected = f"expected {', '.join(_CLASSES)} or {_DROPPED}"
+            expected = f"expected {', '.join(_CLASSES)} or conflict"
             raise ValueError(f"polarity {polarity!r} of {words!r}; {expected}")
         elif not all(end.isdecimal() and len(end) < 10 for end in ends):
             found = f"from={ends[0]!r} to={ends[1]!r} of {words!r}"
             raise ValueError(f"{found}; expected whole numbers")
         else:
             start, end = map(int, ends)
-            if content[start:end] != words or not words.strip():
+            if end > len(content) or content[start:end] != words or not words.strip():
                 where = f"at characters {start} to {end}, found {content[start:end]!r}"
                 raise ValueError(f"expected {words!r} {where}")
             yield Target(start, end, polarity)
 
 
 def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
-    """The elements of sentences, and their lines."""
+    """Returns the sentence elements with their lines."""
     builder, lines, parser = TreeBuilder(), dict[Element, int](), expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:

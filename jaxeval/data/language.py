@@ -1,10 +1,10 @@
 """Text as one stream of tokens, and the windows in which it is read.
 
-Notation: N tokens of a part, T tokens a window, B streams, which are read side by side.
+A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token is
+predicted once: the first from an end of line, the last window in part. A split of a tfds set reads
+as one file, with a newline after each example that does not end in one.
 
-A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token
-is predicted once: the first from an end of line, the last window in part. A set of tfds reads as
-if each of its splits were one file, a newline after each example that does not end in one.
+Notation: N tokens of a part, T tokens of a window, B streams, which are read side by side.
 """
 
 import array
@@ -17,7 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, splits, text, tfds
@@ -25,7 +25,7 @@ from jaxeval.errors import ConfigError, DataError, argument
 
 Unit = Literal["word", "byte"]
 END, UNKNOWN = "<eos>", "<unk>"
-_SPECIALS = {"word": 2, "byte": 1}  # numbers that are no token of a text
+_SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 
 
 @reading.settings
@@ -33,7 +33,7 @@ class LanguageData:
     """A text, and how it is cut into windows."""
 
     path: Annotated[
-        str, markers.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
+        str, fields.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
     ] = ""
     unit: Annotated[Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
@@ -52,65 +52,54 @@ class Text(NamedTuple):
     Attributes:
       corpus: one bucket of windows; `shared["tokens"]` holds all parts end to end, each after an
         end of line.
-      symbols: of each of the V numbers, its word or the value of its byte (-1: of no byte).
-      findings: how many tokens of dev and test train lacks; parts that are the same.
+      symbols: the word of each of the V numbers, or the value of its byte (-1: no byte).
     """
 
     corpus: Corpus
     rows: Mapping[str, np.ndarray]
     vocabulary: int  # V
-    tokens: Mapping[str, int]  # predicted tokens of each part
+    tokens: Mapping[str, int]  # number of predicted tokens of each part
     fingerprint: str
     symbols: Sequence[str | int] = ()
     findings: checks.Findings = checks.Findings()
 
     @property
     def positions(self) -> list[np.ndarray]:
-        """Where each window begins in the text, by bucket; -1 of one that holds no token."""
+        """Start of each window in the text, by bucket; -1 for windows without tokens."""
         return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
 
     def split(self, number: int) -> Split:
-        """The given split; raises ConfigError for another, since a text has no other."""
+        """Returns the given split; raises ConfigError for another, since a text has no other."""
         if number:
             raise ConfigError(
                 f"a text has only the split that its files give; leave {argument('splits')} out"
             )
-        return splits.split_of({part: [rows] for part, rows in self.rows.items()}, ())
+        return splits.to_split({part: [rows] for part, rows in self.rows.items()}, ())
 
 
-class Windows(NamedTuple):
-    """Evaluation windows, stream by stream within each step."""
-
-    start: np.ndarray  # [steps * B] position of the first input in the part
-    length: np.ndarray  # [steps * B] tokens predicted, 0 where a stream has ended
-
-
-def windows(tokens: int, window: int, streams: int) -> Windows:
-    """Cuts a part into `streams` equal stretches, and these into windows.
+def _windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cuts a part into `streams` equal stretches, and these into windows, by step then stream.
 
     Step k holds the k-th window of every stream, so that states can be carried from step to step.
-    Every token is predicted exactly once.
+    Every token is predicted once. Returns [steps * B] the position of each first input in the
+    part, and the number of tokens predicted (0 after the end of a stream).
     """
     ends = np.arange(streams + 1) * tokens // streams
     steps = -(-int(np.diff(ends).max()) // window)
     begin = ends[:-1][None] + window * np.arange(steps)[:, None]
     length = np.clip(ends[1:][None] - begin, 0, window)
-    return Windows(np.where(length > 0, begin, 0).ravel(), length.ravel())
+    return np.where(length > 0, begin, 0).ravel(), length.ravel()
 
 
-# token numbers of each part; what each number stands for; tokens of dev and test not in train
+# token numbers of each part; meaning of each number; tokens of dev and test that train lacks
 _Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
 
 
 def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
-    """Reads a text and lays out its windows.
+    """Reads a text and lays out its windows, for `batch` streams of train.
 
-    Raises ConfigError: no text named; DataError: it cannot be read, a part is too short, train is
-    one token repeated, or test is train.
-
-    Args:
-      batch: streams that train is read in.
-      evaluation_batch: streams that dev and test are read in.
+    Raises ConfigError: no text named; DataError: an unreadable text; a part is too short; train
+    repeats a token; test is train.
     """
     if not settings.path:
         named = argument("data", "PATH")
@@ -138,33 +127,36 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     ]
     findings = checks.Findings({"unseen_tokens": unseen}, remarks, same)
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
-    corpus = Corpus((), {"tokens": tokens})
-    read = Text(corpus, {}, len(symbols), sizes, digest, symbols, findings)
-    return laid_out(read, settings, batch, evaluation_batch)
+    read = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols, findings)
+    return lay_out(read, settings, batch, evaluation_batch)
 
 
-def laid_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
-    """The text with windows for so many streams. Train rows are mere steps of an epoch."""
-    sizes = read.tokens
-    dev, test = (windows(sizes[p], settings.window, evaluation_batch) for p in splits.PARTS[1:])
-    steps, of_dev = settings.steps_per_epoch * batch, sizes["train"] + 1
-    of_test = of_dev + sizes["dev"] + 1
-    start = np.concatenate([np.zeros(steps, int), dev.start + of_dev, test.start + of_test])
-    length = np.concatenate([np.full(steps, settings.window), dev.length, test.length])
-    ends = np.cumsum([0, steps, len(dev.start), len(test.start)])
+def lay_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
+    """Returns the text with windows for so many streams; train rows only count steps."""
+    steps, starts, lengths = settings.steps_per_epoch * batch, [], []
+    ends, offset = [0, steps], read.tokens["train"] + 1
+    for part in splits.PARTS[1:]:
+        start, length = _windows(read.tokens[part], settings.window, evaluation_batch)
+        starts.append(start + offset)
+        lengths.append(length)
+        ends.append(ends[-1] + len(start))
+        offset += read.tokens[part] + 1
     rows = {
         part: np.arange(ends[k], ends[k + 1], dtype=np.int32)
         for k, part in enumerate(splits.PARTS)
     }
-    columns = {"start": start.astype(np.int32), "length": length.astype(np.int32)}
+    columns = {
+        "start": np.concatenate([np.zeros(steps, int), *starts]).astype(np.int32),
+        "length": np.concatenate([np.full(steps, settings.window), *lengths]).astype(np.int32),
+    }
     return read._replace(corpus=read.corpus._replace(buckets=(columns,)), rows=rows)
 
 
 def _words(settings: LanguageData) -> _Numbered:
-    """Words by number: 0 ends a line, then <unk>, then train's words as they appear."""
+    """Numbers words: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     whole = {}
-    for part, of_part in lines(settings).items():
+    for part, of_part in _lines(settings).items():
         stream = array.array("i")
         for line in of_part:
             stream.extend(map(numbers.__getitem__, line.split()))
@@ -179,8 +171,8 @@ def _words(settings: LanguageData) -> _Numbered:
 
 
 def _bytes(settings: LanguageData) -> _Numbered:
-    """Likewise bytes: those of train in order of value; 0 is unseen, and starts a part."""
-    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents(settings).items()}
+    """Numbers bytes: those of train in order of value; 0 is unseen, and starts a part."""
+    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in _contents(settings).items()}
     parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
     seen = np.unique(parts["train"])
     table = np.zeros(256, np.int32)
@@ -189,8 +181,8 @@ def _bytes(settings: LanguageData) -> _Numbered:
     return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
 
 
-def lines(settings: LanguageData) -> dict[str, Iterator[str]]:
-    """The lines of each part that there is, without their ends."""
+def _lines(settings: LanguageData) -> dict[str, Iterator[str]]:
+    """Returns the lines of each part that exists, without line ends."""
     if not settings.path.startswith(tfds.PREFIX):
         return {part: text.iterate_lines(file) for part, file in _files(settings).items()}
 
@@ -203,8 +195,8 @@ def lines(settings: LanguageData) -> dict[str, Iterator[str]]:
     return {part: decoded(part, raw) for part, raw in sets.items()}
 
 
-def contents(settings: LanguageData) -> dict[str, bytes]:
-    """The bytes of each part that there is, decompressed."""
+def _contents(settings: LanguageData) -> dict[str, bytes]:
+    """Returns the bytes of each part that exists, decompressed."""
     if settings.path.startswith(tfds.PREFIX):
         sets = tfds.texts(settings.path, settings.text_feature)
         return {part: b"".join(raw) for part, raw in sets.items()}
@@ -212,18 +204,15 @@ def contents(settings: LanguageData) -> dict[str, bytes]:
 
 
 def _files(settings: LanguageData) -> dict[str, Path]:
-    """The file of each part; one file is train alone."""
-    alone = Path(settings.path).is_file()
-    patterns = {part: getattr(settings, part) for part in splits.PARTS}
-    return text.parts(settings.path, patterns, "data", alone=alone)
+    return text.find_parts(settings, "data", alone=Path(settings.path).is_file())
 
 
 def _cut(
     whole: Mapping[str, np.ndarray], ends: Sequence[int] | np.ndarray, units: str, path: str
 ) -> dict[str, np.ndarray]:
-    """Train, dev and test; each that is lacking is 5 % of train, from its end, dev before test.
+    """Returns train, dev and test; each missing part is 5 % of train, dev before test at its end.
 
-    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom. `ends`: where it may be cut.
+    One file becomes 90, 5 and 5 %, as is custom for enwik8. `ends`: where train may be cut.
     """
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100

@@ -1,8 +1,8 @@
-"""Tagged sentences, and tag schemes of entities: IOB1, BIO and IOBES, converted by way of spans.
+"""Tagged sentences, and entity tag schemes, which are converted by way of spans.
 
 iob1   I-X everywhere, B-X only where a span follows another of the same type (CoNLL-2003).
 bio    B-X opens every span, I-X continues it (IOB2).
-iobes  B-X .. I-X .. E-X for spans of two words and more, S-X for one word.
+iobes  B-X .. I-X .. E-X for spans of two or more words, S-X for one word.
 """
 
 import re
@@ -15,13 +15,13 @@ from jaxeval.errors import DataError
 
 Scheme = Literal["none", "iob1", "bio", "iobes"]
 _PREFIXES = {"iob1": "IB", "bio": "BI", "iobes": "BIES"}
-# what some file calls an entity's tag (L, U: BILOU; M: BMES), and what is meant for O
+# entity tags of any scheme (L, U: BILOU; M: BMES), and spellings of O
 _ENTITY, _BARE = re.compile("[BIESLUM]-.+", re.IGNORECASE), re.compile("[BIESLUM]")
 _OUTSIDE = re.compile("[Oo0]")
 
 
 class Sentence(NamedTuple):
-    """Words with a tag each; `lines` says where they stand (from 1), empty where unknown."""
+    """Words with a tag each, and their lines in the file (from 1), empty if unknown."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -29,23 +29,23 @@ class Sentence(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """An entity: words start .. end - 1."""
+    """An entity of words start .. end - 1."""
 
     start: int
     end: int
     kind: str
 
 
-class Legality(NamedTuple):
-    """Which labels may follow each other, start and end a sentence."""
+class _Legality(NamedTuple):
+    """Labels that may follow each other, start and end a sentence."""
 
     moves: np.ndarray  # [Y, Y] bool, from, to
     start: np.ndarray  # [Y] bool
     end: np.ndarray  # [Y] bool
 
 
-class IllegalTag(ValueError):
-    """A tag that the scheme does not allow where it stands."""
+class _IllegalTag(ValueError):
+    """A tag that the scheme does not allow at a position."""
 
     def __init__(self, position: int, message: str):
         super().__init__(message)
@@ -53,10 +53,10 @@ class IllegalTag(ValueError):
 
 
 def detect(tags: Mapping[str, int]) -> Scheme:
-    """The scheme of tags that may be entities: `iobes` if E- or S- occurs, else `bio`, or `none`.
+    """Returns the scheme of tags: `iobes` if E- or S- occurs, else `bio`, or `none`.
 
-    Tags are entities' if most of them other than O look like it (a prefix, a type): the odd ones
-    are for `convert_sentences` to refuse. `tags`: how often each occurs.
+    Tags are of entities if most of them other than O have a prefix and a type; `convert` refuses
+    the others. `tags`: frequency of each.
     """
     prefixes, entities, others = set[str](), 0, 0
     for tag, count in tags.items():
@@ -70,23 +70,20 @@ def detect(tags: Mapping[str, int]) -> Scheme:
     return "iobes" if prefixes & {"E", "S"} else "bio"
 
 
-def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
-    """Prefix and type; ("O", "") outside."""
+def _parse(tag: str, scheme: Scheme, position: int = 0) -> tuple[str, str]:
+    """Returns prefix and type; ("O", "") outside of entities."""
     if tag == "O":
         return "O", ""
     prefix, _, kind = tag.partition("-")
     if not kind or prefix not in [*_PREFIXES[scheme]]:
         allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
         message = f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
-        raise IllegalTag(position, message)
+        raise _IllegalTag(position, message)
     return prefix, kind
 
 
 def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    """The spans of a tag sequence.
-
-    Raises IllegalTag: naming the position of the first tag that the scheme does not allow there.
-    """
+    """Returns the spans of tags; raises an error for the first tag that the scheme forbids."""
     spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
     opening = {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
@@ -96,14 +93,14 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
             if scheme == "iobes":
                 after = f"tag {tag!r}" if position < len(tags) else "the sentence ends"
                 message = f"{after} after an open {kind}; expected I-{kind} or E-{kind}"
-                raise IllegalTag(min(position, len(tags) - 1), message)
+                raise _IllegalTag(min(position, len(tags) - 1), message)
             spans.append(Entity(start, position, kind))
             kind = ""
         if prefix == "O":
             continue
         if not kind:
             if prefix not in opening:
-                raise IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
+                raise _IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
             start, kind = position, now
         if scheme == "iobes" and prefix in "ES":
             spans.append(Entity(start, position + 1, kind))
@@ -112,11 +109,7 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
 
 
 def lenient_spans(tags: Sequence[str]) -> list[Entity]:
-    """The spans of predicted tags, which may be invalid: as the rule `conlleval` reads them.
-
-    Args:
-      tags: BIO or IOBES.
-    """
+    """Returns the spans of predicted BIO or IOBES tags, valid or not, by the rule `conlleval`."""
     spans: list[Entity] = []
     before, kind_before = "O", ""
     for position, tag in enumerate(tags):
@@ -130,33 +123,29 @@ def lenient_spans(tags: Sequence[str]) -> list[Entity]:
 
 
 def from_spans(spans: Sequence[Entity], length: int, scheme: Scheme) -> tuple[str, ...]:
-    """The tags of `length` words; spans must not overlap."""
-    tags = ["O"] * length
-    before: Entity | None = None
+    """Returns the tags of `length` words; spans must not overlap."""
+    tags, before = ["O"] * length, Entity(0, 0, "")
     for span in sorted(spans):
-        touches = before is not None and before.end == span.start and before.kind == span.kind
-        prefixes = _prefixes(span.end - span.start, scheme, touches)
+        size = span.end - span.start
+        if scheme == "iobes":
+            prefixes = "S" if size == 1 else "B" + "I" * (size - 2) + "E"
+        else:
+            touches = (before.end, before.kind) == (span.start, span.kind)
+            prefixes = ("B" if scheme == "bio" or touches else "I") + "I" * (size - 1)
         tags[span.start : span.end] = [f"{prefix}-{span.kind}" for prefix in prefixes]
         before = span
     return tuple(tags)
 
 
-def _prefixes(length: int, scheme: Scheme, touches: bool) -> str:
-    if scheme == "iobes":
-        return "S" if length == 1 else "B" + "I" * (length - 2) + "E"
-    first = "B" if scheme == "bio" or touches else "I"
-    return first + "I" * (length - 1)
-
-
-def convert_sentences(
+def convert(
     sentences: Sequence[Sentence], source: Scheme, target: Scheme, path: str
 ) -> list[Sentence]:
-    """The same spans in another scheme; raises DataError: an illegal tag, with file and line."""
+    """Converts tags to another scheme; raises DataError for an illegal one, with file and line."""
     converted = []
     for number, sentence in enumerate(sentences, 1):
         try:
             spans = to_spans(sentence.tags, source)
-        except IllegalTag as error:
+        except _IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
             place = "" if line else f"sentence {number}, word {error.position + 1}: "
             hint = "set data.source.scheme: iob1, bio, iobes, or none where tags are no entities"
@@ -167,30 +156,27 @@ def convert_sentences(
 
 
 def possible_tags(labels: Sequence[str], scheme: Scheme) -> frozenset[str]:
-    """The tags that files in this scheme may hold, where labels are in any; `none`: the labels."""
+    """Returns the tags that files in a scheme may hold, given labels in any scheme."""
     if scheme == "none":
         return frozenset(labels)
     kinds = {kind for _, dash, kind in (label.partition("-") for label in labels) if dash}
     return frozenset({"O", *(f"{p}-{kind}" for p in _PREFIXES[scheme] for kind in kinds)})
 
 
-def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> Legality:
-    """Which label may follow which, start and end a sentence."""
-    count = len(labels)
+def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> _Legality:
+    """Returns which label may follow which, start and end a sentence."""
     if scheme == "none":
-        return Legality(*(np.ones(shape, bool) for shape in ((count, count), count, count)))
-    parsed = [_parse(label, scheme, 0) for label in labels]
+        count = len(labels)
+        return _Legality(*(np.ones(shape, bool) for shape in ((count, count), count, count)))
+    outside = ("O", "")
+    parsed = [_parse(label, scheme) for label in labels]
     moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
-    start = np.array([_may_follow(("O", ""), b, scheme) for b in parsed])
-    end = np.array([_may_follow(a, ("O", ""), scheme) for a in parsed])
-    return Legality(moves, start, end)
+    start = np.array([_may_follow(outside, b, scheme) for b in parsed])
+    return _Legality(moves, start, np.array([_may_follow(a, outside, scheme) for a in parsed]))
 
 
 def _may_follow(left: tuple[str, str], right: tuple[str, str], scheme: Scheme) -> bool:
     if scheme == "iobes":
         unfinished = left[0] in "BI"
-        continues = right[0] in "IE"
-        return unfinished == continues and (not unfinished or left[1] == right[1])
-    if scheme == "bio":
-        return right[0] != "I" or left[1] == right[1]
-    return right[0] != "B" or left[1] == right[1]
+        return unfinished == (right[0] in "IE") and (not unfinished or left[1] == right[1])
+    return right[0] != ("I" if scheme == "bio" else "B") or left[1] == right[1]

@@ -1,4 +1,4 @@
-"""Classified texts that a config names, drawing the parts that they lack; texts of any file."""
+"""Classified texts of the files that a config names, with drawn parts; unlabelled texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.data import checks, generated_texts, labelled_text, splits, text, words
+from jaxeval.data import checks, generated, labelled_text, splits, text, words
 from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
 from jaxeval.errors import DataError
 
@@ -20,13 +20,9 @@ _READERS: Mapping[str, Callable[[Path], LabelledTexts]] = {
     "sst": labelled_text.read_sst,
     "trec": labelled_text.read_trec,
 }
-_SUFFIXES = {  # what a file's name tells
-    ".xml": "semeval",
-    ".raw": "three_line",
-    ".seg": "three_line",
-    ".json": "json",
-    ".jsonl": "json",
-    ".tsv": "tsv",
+_SUFFIXES = {
+    **{".xml": "semeval", ".raw": "three_line", ".seg": "three_line"},
+    **{".json": "json", ".jsonl": "json", ".tsv": "tsv"},
 }
 _PatternIfAny = Annotated[str | None, about("file name pattern; absent: drawn from train")]
 
@@ -46,54 +42,46 @@ class SentimentSource:
     seed: Annotated[fields.Natural, about("of the generated corpus, of drawn parts")] = 1
     sentences: Annotated[fields.Count, about("generated: of train; dev and test have half")] = 400
 
-    def format_of(self, file: Path) -> str:
-        """As named, or as the file's name tells."""
-        auto = self.format == "auto"
-        return text.format_of(file, _SUFFIXES, _READERS) if auto else self.format
-
 
 class Sentence(NamedTuple):
-    """Words, and targets among them, in words: all, or those that a row asks for."""
+    """Words, and targets with positions in words."""
 
     words: tuple[str, ...]
     targets: tuple[Target, ...]
 
 
 class TextParts(NamedTuple):
-    """Texts by part.
-
-    Attributes:
-      files: part -> the file that it was read, or drawn, from, for errors.
-      findings: parts that were drawn, targets that were left out, files that may have a header.
-    """
+    """Texts by part, and the file that each part was read or drawn from."""
 
     parts: Mapping[str, Sequence[LabelledText]]
     targeted: bool  # whether labels are of targets
-    tokenised: bool  # whether words are what stands between blanks
+    tokenised: bool  # whether words are separated by blanks
     files: Mapping[str, str | Path]
-    findings: checks.Findings
+    findings: checks.Findings  # drawn parts, targets left out
 
 
 def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
-    """The texts of train, dev and test.
+    """Returns the texts of train, dev and test.
 
-    A test that the files lack is a fraction of train's texts, and then a dev is one of the rest.
-    Raises DataError: what the readers raise; files with and without targets; too few texts to draw
-    from; a folder without train, or with a file beside that no pattern fits.
+    If the files have no test, it is a fraction of train's texts; dev is then drawn from the rest.
+    Raises DataError: a file that cannot be read; files with and without targets; too few texts to
+    draw from; a folder without train, or with a file that no pattern fits.
     """
     if source.path is None:
-        parts = generated_texts.texts(source.seed, source.sentences)
-        files: Mapping[str, str | Path] = dict.fromkeys(splits.PARTS, "generated corpus")
-        return TextParts(parts, True, True, files, checks.Findings())
-    patterns = {part: getattr(source, part) for part in splits.PARTS}
-    files = text.parts(source.path, patterns, "data.source", ("train",), alone=True)
-    read_files = {part: _READERS[source.format_of(file)](file) for part, file in files.items()}
-    train, texts, remarks = read_files["train"], {}, list[str]()
-    for part, of_part in read_files.items():
-        texts[part] = [*of_part.texts]
-        if of_part.targeted != train.targeted:
+        parts = generated.texts(source.seed, source.sentences)
+        named = dict.fromkeys(splits.PARTS, "generated corpus")
+        return TextParts(parts, True, True, named, checks.Findings())
+    files = text.find_parts(source, "data.source", ("train",), alone=True)
+    found = {
+        part: _READERS[text.detect_format(file, source.format, _SUFFIXES, _READERS)](file)
+        for part, file in files.items()
+    }
+    train, remarks = found["train"], list[str]()
+    texts = {part: [*own.texts] for part, own in found.items()}
+    for part, own in found.items():
+        if own.targeted != train.targeted:
             raise DataError(f"train and {part} differ: one has targets, one has none", source.path)
-        if dropped := ", ".join(f"{n} {why}" for why, n in of_part.dropped.items()):
+        if dropped := ", ".join(f"{n} {why}" for why, n in own.dropped.items()):
             remarks.append(f"{part}: targets dropped: {dropped}")
     for part in ("test", "dev"):
         if part not in files:
@@ -101,7 +89,7 @@ def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
             texts["train"], texts[part] = _draw(source, texts["train"], part, fraction)
             drawn = f"{fraction:.0%} of train's texts, drawn by data.source.seed {source.seed}"
             remarks.insert(0, f"{part}: the files have none; it is {drawn}")
-    facts = {part: dict(of.dropped) for part, of in read_files.items() if of.dropped}
+    facts = {part: dict(own.dropped) for part, own in found.items() if own.dropped}
     return TextParts(
         {part: texts[part] for part in splits.PARTS},
         train.targeted,
@@ -114,7 +102,7 @@ def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
 def _draw(
     source: SentimentSource, texts: Sequence[LabelledText], part: str, fraction: float
 ) -> tuple[list[LabelledText], list[LabelledText]]:
-    """Texts that stay and texts that become a part: a fraction of the different ones, by seed."""
+    """Draws a fraction of the different texts for a part; returns the other texts and these."""
     different = [*dict.fromkeys(each.text for each in texts)]
     size = int(fraction * len(different))
     if not size or size == len(different):
@@ -128,13 +116,13 @@ def _draw(
 def read_unlabelled(
     source: SentimentSource, path: Path, labels: Sequence[str], targeted: bool, tokenised: bool
 ) -> list[LabelledText]:
-    """The texts of a file: JSON lines or tab-separated lines as in training; else one text a line.
+    """Reads the texts of a file: JSON or tab-separated lines as in training, else one text a line.
 
-    Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
-    if `source.format` says so. `labels, targeted, tokenised` are the classifier's. Raises
-    DataError: a line without a text, or without a target where one is needed; labels for texts.
+    Labels are optional and ignored. A file is tab-separated if it is named `*.tsv`, or if
+    `source.format` says so. `labels, targeted, tokenised` are the classifier's. Raises DataError:
+    a line without a text, or without a target if one is needed; labels in place of texts.
     """
-    suffix = text.suffix_of(path)
+    suffix = text.suffix(path)
     if _SUFFIXES.get(suffix) == "json":
         read_texts = labelled_text.read_json(path, labelled=False)
         if read_texts.targeted != targeted:
@@ -147,27 +135,26 @@ def read_unlabelled(
     separated = suffix == ".tsv" or source.format == "tsv"
     columns = [line.split("\t") for _, line in lines]
     for at in (1, 0, -1):
-        holds = sum(len(of) > 1 and of[at].strip() in labels for of in columns)
-        if 2 * holds <= len(columns):
-            continue
-        if separated and at == 1:
-            break
-        raise DataError(
-            "a column holds labels in most lines; expected the text in column 1 and its label in "
-            "column 2 of a file named *.tsv, or texts alone",
-            path,
-        )
+        if 2 * sum(len(own) > 1 and own[at].strip() in labels for own in columns) > len(columns):
+            if separated and at == 1:
+                break
+            raise DataError(
+                "a column holds labels in most lines; expected the text in column 1 and its label "
+                "in column 2 of a file named *.tsv, or texts alone",
+                path,
+            )
     if separated:
         lines = [(n, text.values(line, {"text": 1}, path, n)["text"]) for n, line in lines]
-    return [*labelled_text.whole(((n, line, "") for n, line in lines), tokenised).texts]
+    rows = ((n, line, "") for n, line in lines)
+    return [*labelled_text.without_targets(rows, tokenised).texts]
 
 
 def in_words(
     parts: Mapping[str, Sequence[LabelledText]], tokenised: bool
 ) -> dict[str, list[Sentence]]:
-    """Texts in words; a target's borders are borders of words.
+    """Splits texts into words; the ends of targets are ends of words.
 
-    A text that stands several times is cut at the targets of all, so that it has the same words.
+    Equal texts have the same words: they are cut at the targets of all.
     """
     borders: dict[str, set[int]] = {}
     for each in (each for texts in parts.values() for each in texts):

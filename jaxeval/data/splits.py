@@ -1,12 +1,12 @@
-"""Which rows are train, dev and test: as given, or drawn anew from a split number.
+"""Splits into train, dev and test: the given one, or drawn from a split number.
 
 All splits of a corpus have arrays of the same shapes, so that their members train in one compiled
-program. A random split of rows keeps the proportions of the parts *within each length bucket*. One
-of groups keeps groups of rows whole (a text's targets are never parted): where a part has fewer
-rows in a bucket than that of another split can have, -1 stands behind them.
+program. A random split of rows keeps the proportions of the parts *within each bucket*. A split of
+groups keeps groups of rows whole (a text's targets stay together); -1 pads a part that has fewer
+rows in a bucket than in another split.
 
-Notation: G groups in the order in which they first stand in the corpus, N_b rows of bucket b,
-P parts (train, dev, test) by number, B buckets.
+Notation: G groups in the order of their first rows in the corpus, N_b rows of bucket b, P parts
+(train, dev, test) by number, B buckets.
 """
 
 import hashlib
@@ -23,26 +23,22 @@ PARTS = ("train", "dev", "test")
 _TRAIN, _DEV, _TEST = range(len(PARTS))
 
 
-def given_split(parts: Mapping[str, Sequence], buckets: Sequence[np.ndarray]) -> Rows:
-    """The corpus's own split: for each part and bucket, row numbers within the bucket.
+def given(parts: Mapping[str, Sequence], buckets: Sequence[np.ndarray]) -> Rows:
+    """Returns the corpus's own split: for each part and bucket, row numbers within the bucket.
 
     Args:
-      parts: the rows of each part, which stand in the corpus in the order train, dev, test.
+      parts: rows of each part, which lie in the corpus in the order train, dev, test.
       buckets: bucket b: numbers of its rows in the corpus.
     """
     names = np.repeat(PARTS, [len(parts[part]) for part in PARTS])
     return {p: [np.flatnonzero(names[rows] == p) for rows in buckets] for p in PARTS}
 
 
-def numbered(split: Rows, number: int, pooled: bool = True) -> Rows:
-    """The rows of split `number`: 0 is the given one, others deal each bucket's rows anew.
+def deal(split: Rows, number: int) -> Rows:
+    """Returns the rows of split `number`: 0 is the given one, others deal each bucket anew.
 
     Each part gets as many rows of a bucket as it has in the given split.
-
-    Args:
-      pooled: as of `refuse_foreign_vocabulary`.
     """
-    refuse_foreign_vocabulary(number, pooled)
     if number == GIVEN_SPLIT:
         return split
     drawn: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
@@ -55,22 +51,13 @@ def numbered(split: Rows, number: int, pooled: bool = True) -> Rows:
     return drawn
 
 
-def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
-    """Raises ConfigError for a random split unless the vocabulary is of all parts (pooled)."""
-    if number != GIVEN_SPLIT and not pooled:
-        raise ConfigError(
-            f"split {number}: this corpus has the vocabulary of the given split; random ones need "
-            "data.vocabulary=all (prepare it with random_splits)"
-        )
-
-
-def split_of(rows: Rows, tables: Tree) -> Split:
-    """What a member of a split reads."""
+def to_split(rows: Rows, tables: Tree) -> Split:
+    """Returns the split that a member reads."""
     return Split(tuple(rows["train"]), tuple(rows["dev"]), tuple(rows["test"]), tables)
 
 
 def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:
-    """Hash of the items of all parts, in their order: 16 hexadecimal digits."""
+    """Returns a hash of the items of all parts, in order: 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in PARTS:
         for item in parts[part]:
@@ -78,20 +65,44 @@ def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:
     return digest.hexdigest()[:16]
 
 
+class Fractions(NamedTuple):
+    """The fraction of test, and that of dev in the rest."""
+
+    dev: float
+    test: float
+
+
 class Groups(NamedTuple):
-    """What is dealt as a whole; rows of a group lie in one bucket."""
+    """Groups of rows that random splits keep whole; rows of a group lie in one bucket."""
 
-    of_row: Sequence[np.ndarray]  # bucket b: [N_b] group of each row
+    row_groups: Sequence[np.ndarray]  # bucket b: [N_b] group of each row
     bucket: np.ndarray  # [G] in which its rows lie
-    rows: np.ndarray  # [G] how many it has
-    items: np.ndarray  # [G] how many targets these hold
+    rows: np.ndarray  # [G] number of rows
+    items: np.ndarray  # [G] number of targets in these rows
     labels: np.ndarray  # [G] equal for groups with the same labels
-    part: np.ndarray  # [G] that of its first row in the corpus's own split
+    part: np.ndarray  # [G] that of its first row in the given split
+    blocks: Fractions | None  # sizes of blocks of neighbours; None: splits are stratified
 
-    def row_counts(self, part: np.ndarray) -> np.ndarray:
-        """[P, B] rows of each part and bucket if groups go to these parts [G]."""
-        counts = np.zeros((len(PARTS), len(self.of_row)), np.int64)
-        np.add.at(counts, (part, self.bucket), self.rows)
+    def deal(self, number: int) -> Rows:
+        """Returns the rows of split `number`; raises ConfigError if a part is empty."""
+        part = _stratified(self, number) if self.blocks is None else _block(self, number)
+        for name, count in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
+            if not count:
+                raise ConfigError(f"split {number}: no text is left for {name}, of {len(part)}")
+        return {
+            name: [np.flatnonzero(part[row_groups] == number) for row_groups in self.row_groups]
+            for number, name in enumerate(PARTS)
+        }
+
+    def most_rows(self) -> np.ndarray:
+        """Returns the most rows [P, B] that a part has in a bucket in any random split.
+
+        Stratified splits all have those of the groups' own parts.
+        """
+        if self.blocks is not None:
+            return _most_rows(self, self.blocks)
+        counts = np.zeros((len(PARTS), len(self.row_groups)), np.int64)
+        np.add.at(counts, (self.part, self.bucket), self.rows)
         return counts
 
 
@@ -100,8 +111,9 @@ def collect(
     labels: Sequence[Sequence[str]],
     parts: Sequence[str],
     buckets: Sequence[np.ndarray],
+    blocks: Fractions | None,
 ) -> Groups:
-    """The groups of a corpus' rows: those with equal keys.
+    """Returns the groups of rows with equal keys.
 
     Args:
       keys, labels, parts: of each row its key, the labels of its targets, its part.
@@ -110,36 +122,30 @@ def collect(
     number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     group = np.array([number[key] for key in keys])
     collected: list[list[str]] = [[] for _ in number]
-    for n, of_row in zip(group, labels, strict=True):
-        collected[n] += of_row
-    alike = [tuple(sorted(of_group)) for of_group in collected]
+    for n, names in zip(group, labels, strict=True):
+        collected[n] += names
+    alike = [tuple(sorted(names)) for names in collected]
     rank = {names: n for n, names in enumerate(sorted({*alike}))}
     bucket = np.zeros(len(keys), int)
     for b, rows in enumerate(buckets):
         bucket[rows] = b
-    _, first, rows = np.unique(group, return_index=True, return_counts=True)
+    _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     return Groups(
-        [group[rows_of] for rows_of in buckets],
+        [group[rows] for rows in buckets],
         bucket[first],
-        rows,
-        np.array([len(of_group) for of_group in collected]),
+        sizes,
+        np.array([len(names) for names in collected]),
         np.array([rank[names] for names in alike]),
         np.array([PARTS.index(parts[row]) for row in first]),
+        blocks,
     )
 
 
-class Fractions(NamedTuple):
-    """How much is test, and how much of the rest is dev."""
+def _stratified(groups: Groups, number: int) -> np.ndarray:
+    """Returns the parts [G] of split `number`, with the given split's counts in each stratum.
 
-    dev: float
-    test: float
-
-
-def stratified(groups: Groups, number: int) -> np.ndarray:
-    """Parts [G] of split `number`: within each stratum as many groups a part as in the own split.
-
-    A stratum is the groups of a bucket with as many rows and items. Groups with the same labels
-    are spread over the parts as evenly as whole groups can be.
+    A stratum is the groups of a bucket with equal numbers of rows and items. Groups with the same
+    labels are spread over the parts as evenly as whole groups can be.
     """
     generator = np.random.default_rng(number)
     part = np.empty_like(groups.part)
@@ -148,42 +154,43 @@ def stratified(groups: Groups, number: int) -> np.ndarray:
         members = np.flatnonzero((keys == key[:, None]).all(axis=0))
         order = generator.permutation(members)
         order = order[np.argsort(groups.labels[order], kind="stable")]
-        # the parts in an order in which every stretch has about the proportions of all
+        # an order of the parts in which every stretch has about the proportions of all
         counts = np.bincount(groups.part[members], minlength=len(PARTS))
         places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts])
         mixed = np.repeat(np.arange(len(counts)), counts)[np.argsort(places, kind="stable")]
-        # rotated at random, so that each group is as often in a part as any other
+        # rotated at random, so that all groups are equally likely to be in a part
         part[order] = np.roll(mixed, int(generator.integers(len(members))))
     return part
 
 
-def block(groups: Groups, number: int, fractions: Fractions) -> np.ndarray:
-    """Parts [G] of split `number`: test and dev are blocks of neighbours (Moss et al. 2019).
+def _block(groups: Groups, number: int) -> np.ndarray:
+    """Returns parts [G] of split `number` in which test and dev are blocks (Moss et al. 2019).
 
-    As published (the notebook of FIESTA, `split_data`): of n items a start from 0 to n is drawn,
-    the next int(.2 n) are test, going on at the first behind the last; of the rest, which begins
-    behind test, dev is drawn in the same way. Corrected: both ends of a block move on to the end
-    of the text that they fall in.
+    As in the notebook of FIESTA (`split_data`): of n items a start from 0 to n is drawn, and the
+    next int(.2 n) are test, continuing at the first item after the last; dev is drawn in the same
+    way from the rest, which begins after test. Corrected: both ends of a block move to the end of
+    the text that they fall in.
     """
+    assert groups.blocks is not None
     generator = np.random.default_rng(number)
     part = np.full(len(groups.part), _TRAIN)
     rest = np.arange(len(part))
-    for name, fraction in ((_TEST, fractions.test), (_DEV, fractions.dev)):
+    for name, fraction in ((_TEST, groups.blocks.test), (_DEV, groups.blocks.dev)):
         start = int(generator.integers(int(groups.items[rest].sum()) + 1))
-        inside, behind = cut(groups.items[rest], start, fraction)
+        inside, behind = _cut(groups.items[rest], start, fraction)
         part[rest[inside]] = name
         rest = rest[behind]
     return part
 
 
-def cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
-    """Which groups a block of a circle takes, and the others, from the first behind it on.
+def _cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the groups in a block of a circle, and the others, beginning after the block.
 
-    A group is taken if its first item lies in the block: borders move to ends of groups.
+    A group is in the block if its first item is: ends of blocks move to ends of groups.
 
     Args:
-      items: [G] of each group.
-      start: number of the block's first item; that of all is that of none, 0.
+      items: [G] number of items of each group.
+      start: number of the block's first item, modulo the number of items.
       fraction: of the items, rounded down.
     """
     total = int(items.sum())
@@ -193,25 +200,25 @@ def cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.
     return order[:taken], order[taken:]
 
 
-def most_rows(groups: Groups, fractions: Fractions) -> np.ndarray:
-    """[P, B] the most rows that a part has in a bucket in any split of `block`."""
+def _most_rows(groups: Groups, blocks: Fractions) -> np.ndarray:
+    """Returns the most rows [P, B] that a part has in any split of `_block`."""
     items = groups.items
     total = int(items.sum())
-    rows = np.zeros((len(groups.of_row), 2 * total), np.int32)  # at each group's first item
+    rows = np.zeros((len(groups.row_groups), 2 * total), np.int32)  # at each group's first item
     np.add.at(rows, (groups.bucket, np.cumsum(items) - items), groups.rows)
     rows[:, total:] = rows[:, :total]
     upto = np.pad(np.cumsum(rows, axis=1, dtype=np.int32), ((0, 0), (1, 0)))
     most = np.zeros((len(PARTS), len(rows)), np.int64)
-    for begin, end in _blocks(items, int(fractions.test * total)):
+    for begin, end in _blocks(items, int(blocks.test * total)):
         test = upto[:, end] - upto[:, begin]
         behind = upto[:, end : begin + total + 1]
-        low, high = _extremes(behind - behind[:, :1], fractions.dev)
+        low, high = _extremes(behind - behind[:, :1], blocks.dev)
         most = np.maximum(most, np.stack([upto[:, total] - test - low, high, test]))
     return most
 
 
 def _blocks(items: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """From which to before which item the blocks of `size` items reach, ends moved; each once."""
+    """Yields the first item of each different block, and the one after its last."""
     ends = np.concatenate([[0], np.cumsum(items), np.cumsum(items) + items.sum()])
     starts = np.arange(items.sum())
     moved = (ends[np.searchsorted(ends, starts + shift)] for shift in (0, size))
@@ -219,9 +226,12 @@ def _blocks(items: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _extremes(upto: np.ndarray, fraction: float) -> tuple[np.ndarray, np.ndarray]:
-    """[B] fewest and most rows in a block of a circle of n items, by rows before each [B, n + 1].
+    """Returns the fewest and most rows [B] in a block of a circle of n items.
 
-    A block that goes on at the front is what a stretch of the other items leaves.
+    A block across the end of the circle is the complement of a stretch of the other items.
+
+    Args:
+      upto: [B, n + 1] number of rows before each item.
     """
     size = upto.shape[1] - 1
     length = int(fraction * size)
@@ -231,20 +241,12 @@ def _extremes(upto: np.ndarray, fraction: float) -> tuple[np.ndarray, np.ndarray
     return both.min(axis=1), both.max(axis=1)
 
 
-def to_rows(groups: Groups, part: np.ndarray) -> Rows:
-    """The rows of groups that go to these parts [G]."""
-    return {
-        name: [np.flatnonzero(part[of_row] == number) for of_row in groups.of_row]
-        for number, name in enumerate(PARTS)
-    }
-
-
 def pad(rows: Rows, sizes: np.ndarray) -> Rows:
-    """The same with -1 behind the rows of each part and bucket, `sizes` [P, B] in all."""
+    """Pads the rows of each part and bucket with -1 to `sizes` [P, B]."""
     return {
         name: [
-            np.pad(of_bucket, (0, size - len(of_bucket)), constant_values=-1)
-            for of_bucket, size in zip(rows[name], sizes[number].tolist(), strict=True)
+            np.pad(own, (0, size - len(own)), constant_values=-1)
+            for own, size in zip(rows[name], sizes[number].tolist(), strict=True)
         ]
         for number, name in enumerate(PARTS)
     }

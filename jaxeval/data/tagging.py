@@ -1,32 +1,78 @@
-"""Sequence tagging: sentences on disk (or generated) -> a corpus of padded arrays.
+"""Sequence tagging: sentences of files, of tfds or generated -> a corpus of padded arrays.
 
 Notation: N sentences of a bucket, T its width, F word forms, W characters of the longest word,
 V rows of the word table, Y labels that can be predicted. Form 0 and row 0 are padding.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus, Split
-from jaxeval.data import buckets, checks, schemes, splits, tagging_files, word_table, words
-from jaxeval.data.tagging_files import Parts, SentenceSource
+from jaxeval.contracts import Corpus
+from jaxeval.data import (
+    checks,
+    conll,
+    corpora,
+    generated,
+    schemes,
+    splits,
+    text,
+    tfds,
+    word_table,
+    words,
+)
+from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
-_UNSEEN = {  # what becomes of tags that train lacks, by whether a model has rows for them
+_Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
+_UNSEEN = {  # consequence of tags that train lacks, by whether a model has rows for them
     False: "they count as errors",
     True: "as the files are split, no model can learn them",
 }
+_ADVICE = (
+    "; a tagger reads one word a line, alone or in columns (by tabs) as in training, and a "
+    "blank line after each sentence: cut running text into words first"
+)
+
+
+@reading.settings
+class SentenceSource:
+    """Files, a `tfds:` name, or the generated corpus."""
+
+    path: Annotated[
+        str | None,
+        fields.IMMATERIAL,
+        pydantic.Field(
+            min_length=1, description="folder of the files or tfds:NAME; absent: generated"
+        ),
+    ] = None
+    format: Annotated[
+        Literal["auto", "conll", "conllu", "tempeval3"],
+        about("auto: conllu for *.conllu files, else conll"),
+    ] = "auto"
+    train: fields.FilePattern = "*train*"
+    dev: fields.FilePattern = "*dev*"
+    test: fields.FilePattern = "*test*"
+    word_column: Annotated[_Column, about("from 0; conll, tempeval3")] = 0
+    tag_column: Annotated[_Column, about("from 0, -1: last")] = -1
+    tag: Annotated[conll.Tag, about("conllu: what is predicted")] = "upos"
+    tag_feature: Annotated[str | None, about("tfds: feature that holds the tags")] = None
+    scheme: Annotated[
+        Literal["auto", "none", "iob1", "bio", "iobes"],
+        about("scheme of the tags as read; none: not entities"),
+    ] = "auto"
+    seed: Annotated[fields.Natural, about("generated: of the corpus")] = 1
 
 
 @reading.settings
 class TaggingData(word_table.WordSettings):
-    """Where the sentences come from and how they are read."""
+    """The source of the sentences and how they are read."""
 
     source: Annotated[SentenceSource, about("files, a tfds name or the generated corpus")] = (
         SentenceSource()
@@ -43,141 +89,153 @@ class TaggingData(word_table.WordSettings):
     ] = 25
 
 
-class Tagged(NamedTuple):
-    """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N].
+@reading.settings
+class SavedVocabulary(word_table.SavedWords):
+    """The meaning of a trained tagger's numbers."""
 
-    Attributes:
-      positions: bucket b: [N_b] of its sentences among all, those of train, dev, test in turn.
-    """
-
-    corpus: Corpus
-    given_split: splits.Rows
-    table: word_table.WordTable
-    min_count: int
-    labels: Sequence[str]  # those that can be predicted, then those that only other sentences have
-    predicted: int  # Y, how many can be predicted
-    scheme: schemes.Scheme  # of the tags in the files; none: they are no entities
-    legality: schemes.Legality
-    alphabet: int  # number of characters, padding and unknown among them
-    pooled: bool  # whether the vocabulary is that of all sentences, as random splits need it
-    fingerprint: str  # of the sentences
-    widths: Sequence[int]
-    characters: Sequence[str]  # those with a number of their own, in its order
-    findings: checks.Findings
-    positions: Sequence[np.ndarray]
-
-    @property
-    def entities(self) -> bool:
-        """Whether the tags are of entities."""
-        return self.scheme != "none"
-
-    def vocabulary(self, number: int) -> dict[str, Any]:
-        """What the numbers stand for to a member of a split, as plain JSON: `SavedVocabulary`."""
-        return {
-            "labels": [*self.labels[: self.predicted]],
-            **self.table.saved(self.split(number).tables["known"]),
-            "characters": [*self.characters],
-            "longest": self.corpus.shared["characters"].shape[1],
-            "scheme": self.scheme,
-        }
-
-    def split(self, number: int) -> Split:
-        """Split `number` (0: as given) with its tables, as of `WordTable.of_split`.
-
-        Raises ConfigError: a random split of a corpus with the vocabulary of the given one.
-        """
-        rows = splits.numbered(self.given_split, number, self.pooled)
-        chosen = zip(self.corpus.buckets, rows["train"], strict=True)
-        forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
-        return splits.split_of(rows, self.table.of_split(forms, self.min_count))
+    labels: tuple[str, ...]
+    characters: tuple[str, ...]  # in the order of their numbers
+    longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]  # W
+    scheme: schemes.Scheme  # of the tags in the files; none: they are not entities
 
 
-def build(settings: TaggingData, batch_size: int) -> Tagged:
+def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
-    Raises DataError: what the readers raise; a train set with one tag, or that test repeats;
-    vectors of no word of train.
+    A bucket holds forms [N, T], labels [N, T] and length [N]. Raises DataError: the sentences
+    cannot be read; train has one tag; test repeats train; vectors of no word of train.
     """
-    parts, of_files = read(settings)
-    entities = of_files != "none"
+    parts, scheme = read(settings)
     items = {p: [(s.words, s.tags) for s in sentences] for p, sentences in parts.items()}
-    tags = {p: Counter(tag for s in of for tag in s.tags) for p, of in parts.items()}
-    counts = {p: Counter(word for s in of for word in s.words) for p, of in parts.items()}
-    where = settings.source.path or "generated corpus"
+    tags = {p: Counter(tag for s in own for tag in s.tags) for p, own in parts.items()}
     if len(tags["train"]) < 2:
-        only = ", ".join(tags["train"])
-        raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
-    facts, lines = checks.unseen(tags)
-    warnings = checks.repeats(items, where, "sentences")
+        message = f"the only tag of train is {', '.join(tags['train'])!r}: there is nothing"
+        raise DataError(f"{message} to learn", settings.source.path or "generated corpus")
+    unseen, lines = checks.unseen(tags)
+    warnings = checks.repeats(items, settings.source.path, "sentences")
     warnings += [f"tags: {line}; {_UNSEEN[settings.vocabulary == 'all']}" for line in lines]
-    forms, table, of_words = word_table.build(settings, counts)
-    inside = word_table.PARTS_OF[settings.vocabulary]
+    of_words = {p: [s.words for s in own] for p, own in parts.items()}
+    forms, table, findings = word_table.build(settings, of_words)
+    inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
     names = {tag for part in inside for tag in tags[part]}
-    labels = ["O", *sorted(names - {"O"})] if entities else sorted(names)
-    predicted = len(labels)
-    labels += sorted({tag for of in tags.values() for tag in of} - {*labels})
+    predicted = sorted(names) if scheme == "none" else ["O", *sorted(names - {"O"})]
+    labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     rows, widths, columns = _lay_out([s.words for s in sentences], forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
-    for of_bucket, width, arrays in zip(rows, widths, columns, strict=True):
-        numbered = [[number[tag] for tag in sentences[row].tags] for row in of_bucket]
-        arrays["labels"] = buckets.pad(numbered, width)
-    letters = words.numbered(sorted(set().union(*(word for p in inside for word in counts[p]))))
+    for bucket, width, arrays in zip(rows, widths, columns, strict=True):
+        numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
+        arrays["labels"] = corpora.pad(numbered, width)
+    letters = sorted(set().union(*{word for p in inside for s in of_words[p] for word in s}))
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
-    scheme = settings.scheme if entities else "none"
-    return Tagged(
+    meanings = {"characters": letters, "longest": characters.shape[1], "scheme": scheme}
+    return corpora.WordCorpus(
         corpus=Corpus(tuple(columns), shared),
-        given_split=splits.given_split(parts, rows),
+        given_split=splits.given(parts, rows),
         table=table,
-        min_count=settings.min_count,
         labels=labels,
-        predicted=predicted,
-        scheme=of_files,
-        legality=schemes.allowed_transitions(labels[:predicted], scheme),
-        alphabet=len(letters) + words.UNKNOWN + 1,
-        pooled=settings.vocabulary == "all",
+        saved={"labels": predicted, **meanings},
+        settings=settings,
         fingerprint=splits.fingerprint(items),
-        widths=widths,
-        characters=[*letters],
-        findings=checks.Findings({"unseen_tags": facts}, [], warnings).joined(of_words),
+        facts={"labels": len(predicted), "padded_widths": widths},
+        findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
         positions=rows,
     )
 
 
-def read(settings: TaggingData) -> tuple[Parts, schemes.Scheme]:
-    """The sentences of each part, tags in the scheme used inside; the scheme of the files."""
-    parts, scheme = tagging_files.read(settings.source, settings.scheme)
-    if settings.train_sentences is not None:
-        parts = {**parts, "train": parts["train"][: settings.train_sentences]}
+def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schemes.Scheme]:
+    """Returns the sentences of each part, tags in `settings.scheme`, and the files' scheme.
+
+    The latter is none for tags that are not entities. Raises DataError: a file that cannot be
+    read, a tag that is not of the scheme.
+    """
+    source = settings.source
+    files = {p: f"{source.path} ({p})" for p in splits.PARTS}
+    if source.path is None:
+        parts = generated.sentences(source.seed)
+    elif source.path.startswith(tfds.PREFIX):
+        parts = tfds.sentences(source.path, source.tag_feature)
+    else:
+        found = text.find_parts(source, "data.source")
+        files = {part: str(file) for part, file in found.items()}
+        parts = {part: _read_file(source, file) for part, file in found.items()}
+    scheme = source.scheme
+    if scheme == "auto":
+        every = (tag for own in parts.values() for sentence in own for tag in sentence.tags)
+        scheme = schemes.detect(Counter(every))
+    if scheme != "none":
+        for part, own in parts.items():
+            parts[part] = schemes.convert(own, scheme, settings.scheme, files[part])
+    parts["train"] = parts["train"][: settings.train_sentences]
     if settings.zero_digits:
         parts = {
-            part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
-            for part, sentences in parts.items()
+            part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in own]
+            for part, own in parts.items()
         }
     return parts, scheme
 
 
+def _is_conllu(source: SentenceSource, file: Path) -> bool:
+    return source.format == "conllu" or (source.format == "auto" and ".conllu" in file.name)
+
+
+def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
+    if _is_conllu(source, file):
+        return conll.read_conllu(file, source.tag)
+    read = conll.read_tempeval3 if source.format == "tempeval3" else conll.read_columns
+    return read(file, source.word_column, source.tag_column)
+
+
 def _lay_out(
     sentences: Sequence[Sequence[str]], forms: Sequence[str], batch: int, settings: TaggingData
-) -> buckets.LaidOut:
-    """A bucket's arrays are forms [N, T] and length [N]."""
+) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
+    """Lays out forms [N, T] and length [N] of each bucket."""
     number = {form: k for k, form in enumerate(forms)}
     numbers = [[number[word] for word in sentence] for sentence in sentences]
-    laid_out = buckets.lay_out({"forms": numbers}, batch, settings.max_widths)
+    laid_out = corpora.lay_out({"forms": numbers}, batch, settings.max_widths)
     for arrays in laid_out[2]:
         arrays["length"] = arrays.pop("forms_length")
     return laid_out
 
 
-@reading.settings
-class SavedVocabulary(word_table.SavedWords):
-    """What the numbers of a trained tagger stand for."""
+class _Untagged(NamedTuple):
+    """The lines of a file, and its sentences without tags."""
 
-    labels: tuple[str, ...]
-    characters: tuple[str, ...]  # those with a number of their own, in its order
-    longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]  # W
-    scheme: schemes.Scheme  # of the tags in the files that were trained on
+    lines: Sequence[str]
+    sentences: Sequence[Sentence]
+
+    def with_columns(self, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+        """Returns the lines, each word followed by its tags [models][sentences][words]."""
+        lines = [*self.lines]
+        for number, sentence in enumerate(self.sentences):
+            for position, at in enumerate(sentence.lines):
+                line = lines[at - 1]
+                blank = " " if " " in line.strip(" ") and "\t" not in line else "\t"
+                lines[at - 1] = blank.join([line, *(each[number][position] for each in tags)])
+        return lines
+
+
+def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> _Untagged:
+    """Reads the sentences of a file in a format that a tagger was trained on.
+
+    A `*.conllu` file is CoNLL-U. In all others the words are in `source.word_column`, or in the
+    only column; columns of tags are optional and ignored. Lines that all end in one of `tags`
+    (of training) are columns. Raises DataError: no words; running text: lines that differ in
+    columns, or every sentence is a line of several columns.
+    """
+    lines = list(text.iterate_lines(path))
+    if _is_conllu(source, path):
+        return _Untagged(lines, conll.read_conllu(path, None))
+    sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
+    first = sentences[0].lines[0]
+    columns = conll.split(lines[first - 1])
+    by_blanks = len(columns) > 1 and "\t" not in lines[first - 1]
+    last = {conll.split(lines[s.lines[0] - 1])[-1] for s in sentences}
+    if by_blanks and max(len(s.words) for s in sentences) == 1 and not last <= {*tags}:
+        found = f"every sentence is a line of {len(columns)} columns"
+        raise DataError(f"{found}{_ADVICE}", path, first)
+    return _Untagged(lines, sentences)
 
 
 def encode(
@@ -185,8 +243,8 @@ def encode(
     vocabulary: SavedVocabulary,
     sentences: Sequence[Sequence[str]],
     batch: int,
-) -> buckets.Encoded:
-    """Sentences, for batches of so many, as a trained tagger reads them.
+) -> corpora.Encoded:
+    """Encodes sentences for a trained tagger, in batches of `batch`.
 
     Shared are row [F], characters [F, W], casing and capitals [F]; a bucket holds forms [N, T] and
     length [N].
@@ -195,12 +253,11 @@ def encode(
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
     forms = ["", *sorted({word for sentence in sentences for word in sentence})]
     rows, _, columns = _lay_out(sentences, forms, batch, settings)
-    letters = words.numbered(vocabulary.characters)
-    characters = words.characters(forms, letters, vocabulary.longest)
+    characters = words.characters(forms, vocabulary.characters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
     shared = {
         "row": vocabulary.lookup(forms, settings.fold),
         "characters": np.pad(characters, ((0, 0), (0, padding))),
         **words.shapes(forms),
     }
-    return buckets.Encoded(shared, rows, columns)
+    return corpora.Encoded(shared, rows, columns)

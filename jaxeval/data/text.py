@@ -9,38 +9,34 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from jaxeval.errors import DataError
 
-# for a line that is not of the format that a config names
+# ends messages about a line that is not of the format that a config names
 OTHER_FORMAT = (
     "data.source.format=auto goes by the file's name (vectors judge: TASK:data.source.format=auto)"
 )
+_PARTS = ("train", "dev", "test")
 _MOST_NAMES = 8  # in a message
 _GZIP = b"\x1f\x8b"
 _POINTER = b"version https://git-lfs.github.com/spec/"
-_UNREAD = {  # first bytes -> what to do
-    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or export it as text",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first, or compress it by gzip",
-}
 _BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
-MOST_BYTES = 16 << 30  # of a decompressed file
-_MOST_TIMES = 200  # its compressed size; vectors and corpora shrink to a fifth at best
-_SMALL = 1 << 26  # bytes that any file may unpack to
+_MOST_BYTES = 16 << 30  # of a decompressed file
+_MOST_TIMES = 200  # the compressed size; vectors and corpora shrink to a fifth at best
+_SMALL = 1 << 26  # bytes to which any file may unpack
 _LONGEST_LINE = 1 << 24
 _BLOCK = 1 << 18
 _TOO_LARGE = "too large for a text file of this kind"
 
 
 def iterate_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file, without their ends (\\n or \\r\\n) and without a byte order mark.
+    """Yields the lines of a file without line ends (\\n or \\r\\n) and byte order mark.
 
-    Raises:
-      DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
+    Raises DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
     """
     text = False
-    for number, raw in enumerate(raw_lines(path), 1):
+    for number, raw in enumerate(itertools.chain.from_iterable(blocks(path)), 1):
         line = decode(raw, path, number)
         text = text or bool(line.strip())
         yield line
@@ -49,12 +45,9 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
 
 
 def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and `values` of tab-separated lines; empty lines are left out.
+    """Yields line number and `values` of tab-separated lines, without empty lines.
 
-    There is no header, and quotes are characters like others.
-
-    Args:
-      names: name -> column, from 1; other columns are not looked at.
+    There is no header, and quotes have no meaning. `names`: name -> column, from 1.
     """
     for number, line in enumerate(iterate_lines(path), 1):
         if line:
@@ -62,7 +55,7 @@ def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, d
 
 
 def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -> dict[str, str]:
-    """The values of a line's columns; raises DataError for one that is not there, or blank."""
+    """Returns the values of a line's columns; raises DataError if one is missing or blank."""
     fields = line.split("\t")
     for name, column in names.items():
         if column > len(fields):
@@ -73,13 +66,8 @@ def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -
     return {name: fields[column - 1] for name, column in names.items()}
 
 
-def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of `blocks`, one by one."""
-    return itertools.chain.from_iterable(blocks(path))
-
-
 def blocks(path: str | Path) -> Iterator[list[bytes]]:
-    """The lines of a file without their newlines, as many at a time as were read at once.
+    """Yields the lines of a file without newlines, in blocks as they are read.
 
     Raises DataError: no such file, damaged or too large, a line that does not end.
     """
@@ -97,7 +85,7 @@ def blocks(path: str | Path) -> Iterator[list[bytes]]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """All bytes of a file, decompressed; raises DataError as `blocks`, and where there is none."""
+    """Returns all bytes of a file, decompressed; raises DataError as `blocks`, or if empty."""
     raw = b"".join(_pieces(path))
     if not raw:
         raise DataError("the file is empty; expected text", path)
@@ -107,7 +95,7 @@ def read_bytes(path: str | Path) -> bytes:
 def _pieces(path: str | Path) -> Iterator[bytes]:
     total = 0
     with opened(path) as stream:
-        most = most_bytes(path)
+        most = _most_bytes(path)
         while piece := stream.read(_BLOCK):
             total += len(piece)
             if total > most:
@@ -115,25 +103,21 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
             yield piece
 
 
-def most_bytes(path: str | Path) -> int:
-    """How many bytes a file may give: its own if it is plain; fewer than would fill the memory."""
+def _most_bytes(path: str | Path) -> int:
+    """Returns the limit of a file's decompressed size: a plain file's own, or less than memory."""
     size = Path(path).stat().st_size
     with Path(path).open("rb") as stream:
         zipped = stream.read(len(_GZIP)) == _GZIP
-    return min(MOST_BYTES, max(_SMALL, _MOST_TIMES * size) if zipped else size)
+    return min(_MOST_BYTES, max(_SMALL, _MOST_TIMES * size) if zipped else size)
 
 
 def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
-    """Bytes of a file as text; raises DataError where they are not UTF-8, or binary.
+    """Decodes bytes of a file; raises DataError if they are not UTF-8, or binary.
 
-    Args:
-      number: of the line that they are, which then loses its end and a byte order mark; None: they
-        are several.
+    A line, which has a number, loses its end and a byte order mark.
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
-    if raw.startswith(_UTF16):  # no UTF-8 begins so
-        raise DataError("UTF-16; convert it with: iconv -f UTF-16 -t UTF-8", path, number)
     if b"\x00" in raw:
         raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
     try:
@@ -146,9 +130,9 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
 
 @contextlib.contextmanager
 def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
-    """A stream of a file's bytes, decompressed.
+    """Opens a file as a stream of decompressed bytes.
 
-    Raises DataError: no such file, damaged, zip; also of what is read within the block.
+    Raises DataError: no such file, damaged; also for what is read within the block.
     """
     file = Path(path)
     with _data_errors(path):
@@ -156,17 +140,15 @@ def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
             raise DataError("a device or a pipe; expected a file", path)
         refuse_pointer(file)
         with file.open("rb") as stream:
-            start = stream.read(4)
+            zipped = stream.read(len(_GZIP)) == _GZIP
             stream.seek(0)
-            if start in _UNREAD:
-                raise DataError(_UNREAD[start], path)
-            yield gzip.GzipFile(fileobj=stream) if start.startswith(_GZIP) else stream
+            yield gzip.GzipFile(fileobj=stream) if zipped else stream
 
 
 def refuse_pointer(path: Path) -> None:
-    """Raises DataError of a pointer of Git LFS, or of a file that cannot be read.
+    """Raises DataError for a pointer of Git LFS, or a file that cannot be read.
 
-    Large files of a repository that was cloned without Git LFS are a few lines each.
+    Large files of a repository cloned without Git LFS are pointers of a few lines.
     """
     with _data_errors(path), path.open("rb") as stream:
         start = stream.read(len(_POINTER))
@@ -187,29 +169,28 @@ def _data_errors(path: str | Path) -> Iterator[None]:
 
 
 def no_file(path: str | Path, said: str = "no such file or folder") -> DataError:
-    """What to raise where neither a file nor a folder is; a device, which is there, is none."""
-    there = os.path.exists(path)  # False of a name that is too long for a path
+    """Returns the error for a path that is neither a file nor a folder."""
+    there = os.path.exists(path)  # False for names that are too long
     return DataError("a device or a pipe; expected a file or a folder" if there else said, path)
 
 
-def parts(
-    path: str | Path,
-    patterns: Mapping[str, str | None],
+def find_parts(
+    settings: Any,
     key: str,
-    required: Collection[str] = ("train", "dev", "test"),
+    required: Collection[str] = _PARTS,
     alone: bool = False,
 ) -> dict[str, Path]:
-    """The file of each part: the one in a folder whose name fits the pattern of the part.
+    """Returns the files of train, dev and test: those in a folder that fit a part's pattern.
 
-    Raises DataError: no file or several of a part, or a part is lacking beside unread files.
+    Raises DataError: no file or several for a part.
 
     Args:
-      path: folder, or file where one may stand alone.
-      patterns: part -> pattern, or the absolute path of the file; None: no file.
-      key: of a config that holds the patterns' keys, such as "data.source".
+      settings: with `path`, the folder or a single file, and a pattern or absolute path for each
+        part (None: no file); `key` is their key in a config, such as "data.source".
+      required: parts that must be there; others must if an unread file has train's suffix.
       alone: whether one file, or the only one of a folder, is train.
     """
-    folder = Path(path)
+    folder = Path(settings.path)
     if folder.is_file() and alone:
         return {"train": folder}
     if folder.is_file():
@@ -217,24 +198,26 @@ def parts(
     if not folder.is_dir():
         raise no_file(folder, "no such file or folder; expected one that holds the corpus")
     names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    patterns = {part: getattr(settings, part) for part in _PARTS}
     fitting = {p: _fitting(names, p, pattern, key) for p, pattern in patterns.items() if pattern}
-    if alone and len(names) == 1 and not any(of for p, of in fitting.items() if p != "train"):
+    if alone and len(names) == 1 and not any(own for p, own in fitting.items() if p != "train"):
         return {"train": folder / names[0]}
-    unread = [name for name in names if not any(name in of for of in fitting.values())]
+    unread = [name for name in names if not any(name in own for own in fitting.values())]
     files = {}
     for part, pattern in patterns.items():
         found = fitting.get(part, [])
         if len(found) > 1:
-            several = f"{len(found)} files fit the {part} pattern {pattern!r}: {_listed(found)}"
-            raise DataError(f"{several}; set {key}.{part}=NAME", folder)
+            several = f"{len(found)} files fit the {part} pattern {pattern!r}"
+            listed = ", ".join(found[:_MOST_NAMES])
+            raise DataError(f"{several}: {listed}; set {key}.{part}=NAME", folder)
         if found:
-            files[part] = folder / found[0]  # the pattern itself where it is absolute
+            files[part] = folder / found[0]  # the pattern itself if it is absolute
             continue
         beside = [
             name for name in unread if "train" in files and name.endswith(files["train"].suffix)
         ]
         if part in required or (pattern and beside):
-            holds = _listed(beside or names) or "no file"
+            holds = ", ".join((beside or names)[:_MOST_NAMES]) or "no file"
             lacking = f"no file fits the {part} pattern {pattern!r}; the folder holds {holds}"
             absent = "" if part in required else ", or null: there is none"
             raise DataError(f"{lacking}; set {key}.{part}=NAME{absent}", folder)
@@ -242,7 +225,6 @@ def parts(
 
 
 def _fitting(names: list[str], part: str, pattern: str, key: str) -> list[str]:
-    """The files that a pattern fits."""
     if not Path(pattern).is_absolute():
         return [name for name in names if fnmatch(name, pattern)]
     if not Path(pattern).is_file():
@@ -250,27 +232,22 @@ def _fitting(names: list[str], part: str, pattern: str, key: str) -> list[str]:
     return [pattern]
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:_MOST_NAMES])
-
-
-def format_of(file: Path, suffixes: Mapping[str, str], formats: Collection[str]) -> str:
-    """The format that a file's name tells; raises DataError where it tells none.
-
-    Args:
-      suffixes: of names before .gz -> format.
-      formats: all there are, those that no name tells as well.
-    """
-    suffix = suffix_of(file)
-    if suffix not in suffixes:
+def detect_format(
+    file: Path, named: str, suffixes: Mapping[str, str], formats: Collection[str]
+) -> str:
+    """Returns the named format of a file or, for "auto", the one of its suffix (before .gz)."""
+    if named != "auto":
+        return named
+    ending = suffix(file)
+    if ending not in suffixes:
         raise DataError(
             f"its name does not tell its format; expected {', '.join(suffixes)}, or "
             f"data.source.format=FORMAT, one of {', '.join(formats)}",
             file,
         )
-    return suffixes[suffix]
+    return suffixes[ending]
 
 
-def suffix_of(file: Path) -> str:
-    """The end of a file's name before .gz, such as ".tsv"."""
+def suffix(file: Path) -> str:
+    """Returns the lower-case suffix of a file's name before .gz, such as ".tsv"."""
     return Path(file.name.lower().removesuffix(".gz")).suffix

@@ -20,10 +20,10 @@ _TEXTS = ("text", "sentence", "document", "article")
 
 
 def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]:
-    """Train, dev and test sentences of `tfds:NAME` or of a prepared folder `tfds:/path`.
+    """Returns train, dev and test sentences of `tfds:NAME` or of a prepared folder `tfds:/path`.
 
-    The set must have been prepared on this machine, as array_record. `tag_feature`: None takes the
-    first of ner, tags, upos, pos. Raises DataError: not prepared, a part or feature not there.
+    `tag_feature` is by default the first of ner, tags, upos, pos. Raises DataError: the set is not
+    prepared on this machine as array_record; it lacks a part or feature.
     """
     builder, key = _open(name), "data.source.tag_feature"
     words = _feature(builder, _WORDS, "words", key, name)
@@ -33,28 +33,26 @@ def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sente
     for part, split in _splits(builder, tuple(_SPLITS), name).items():
         read = []
         for example in _examples(builder, split, name):
-            of_words = (tag if names is None else names[int(tag)] for tag in example[tags])
-            read.append(Sentence(tuple(map(_text, example[words])), tuple(map(_text, of_words))))
+            own = (tag if names is None else names[int(tag)] for tag in example[tags])
+            read.append(Sentence(tuple(map(_text, example[words])), tuple(map(_text, own))))
         # tfds' CoNLL reader adds an empty sentence at the end of a file
         parts[part] = [sentence for sentence in read if sentence.words]
     return parts
 
 
 def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
-    """The examples of each part that a set has, each closed by a newline.
+    """Returns the examples of each part of a set, each closed by a newline.
 
-    `feature`: None takes the first of text, sentence, document, article. Raises DataError: not
-    prepared, no train, a feature that is not there or no text.
+    `feature` is by default the first of text, sentence, document, article. Raises DataError: the
+    set is not prepared; it has no train; the feature is missing or not a text.
     """
     import tensorflow_datasets as tfds
 
     builder, key = _open(name), "data.text_feature"
     chosen = _feature(builder, (feature,) if feature else _TEXTS, "text", key, name)
-    kind = builder.info.features[chosen]
-    if not isinstance(kind, tfds.features.Text):
-        others = ", ".join(builder.info.features)
-        message = f"feature {chosen} is {type(kind).__name__}, not Text; it has {others}"
-        raise DataError(f"{name}: {message}; set {key}")
+    if not isinstance(kind := builder.info.features[chosen], tfds.features.Text):
+        message = f"feature {chosen} is {type(kind).__name__}, not Text"
+        raise DataError(f"{name}: {message}; it has {_names(builder)}; set {key}")
 
     def closed(split: str) -> Iterator[bytes]:
         for example in _examples(builder, split, name):
@@ -68,8 +66,12 @@ def _text(value: object) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
+def _names(builder: "DatasetBuilder") -> str:
+    return ", ".join(builder.info.features)
+
+
 def _splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> dict[str, str]:
-    """The set's own names of train, dev and test; a part that it lacks is left out."""
+    """Returns the set's names of train, dev and test; a part that it lacks is left out."""
     available, named = builder.info.splits, {}
     for part, names in _SPLITS.items():
         if own := next((n for n in names if n in available), None):
@@ -83,33 +85,25 @@ def _splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> di
 def _feature(
     builder: "DatasetBuilder", candidates: Sequence[str], what: str, key: str, name: str
 ) -> str:
-    """The first of the candidates that the set has."""
-    features = builder.info.features
+    """Returns the first of the candidates that the set has."""
     for candidate in candidates:
-        if candidate in features:
+        if candidate in builder.info.features:
             return candidate
-    raise DataError(
-        f"{name}: no feature for the {what} among {', '.join(candidates)}; it has "
-        f"{', '.join(features)}; set {key}"
-    )
+    lacking = f"no feature for the {what} among {', '.join(candidates)}"
+    raise DataError(f"{name}: {lacking}; it has {_names(builder)}; set {key}")
 
 
 def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[Mapping[str, Any]]:
-    """The examples of a split, feature -> value, in the order in which they were prepared."""
-    try:
-        with parsing("cannot be read", name, passing=(NotImplementedError, MemoryError)):
-            source = builder.as_data_source(split=split)
-            for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
-                yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
-    except NotImplementedError:
-        raise DataError(
-            f"{name}: prepared as {builder.info.file_format.value}, which needs TensorFlow; "
-            f"prepare it anew with file_format='array_record' ({builder.data_dir})"
-        ) from None
+    """Yields the examples of a split, feature -> value, in their prepared order."""
+    expected = "cannot be read; expected a set prepared with file_format='array_record'"
+    with parsing(expected, name, passing=(MemoryError,)):
+        source = builder.as_data_source(split=split)
+        for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
+            yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
 
 
 def _open(name: str) -> "DatasetBuilder":
-    """The builder of `tfds:NAME` or of a prepared folder `tfds:/path`; downloads nothing."""
+    """Returns the builder of `tfds:NAME` or of a prepared folder; downloads nothing."""
     import tensorflow_datasets as tfds
 
     path = name.removeprefix(PREFIX)
@@ -120,7 +114,7 @@ def _open(name: str) -> "DatasetBuilder":
             return tfds.builder_from_directory(path)
     stem = path.partition("/")[0].partition(":")[0]
     for module in (f"text.{stem}.{stem}", f"translate.{stem}.{stem}", f"datasets.{stem}.{stem}"):
-        try:  # builders that tfds hides where TensorFlow is absent register when imported
+        try:  # registers builders that tfds hides without TensorFlow
             importlib.import_module(f"tensorflow_datasets.{module}")
             break
         except ImportError:

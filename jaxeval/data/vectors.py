@@ -1,8 +1,8 @@
 """Pretrained word vectors: GloVe's text, word2vec's text or binary format; plain or gzip.
 
-Lines of text are read in blocks. The numbers of a block whose lines are all alike (a word without
-blanks, D numbers, one blank between them) are read at once; any other block is read line by line,
-which gives the same numbers, or the error. Notation: V words, D numbers of a vector.
+Lines of text are read in blocks. The numbers of a block of regular lines (a word without blanks, D
+numbers, single blanks) are parsed at once; any other block is read line by line, with the same
+result, or an error. Notation: V words, D numbers of a vector.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ _WIDEST = 4096  # numbers of a vector
 _GROWTH = 1.25
 _SHOWN = 40  # characters of a word in a message
 _FIRST_PRINTABLE = 32
-_START = 1 << 16  # bytes by which a format is told
+_START = 1 << 16  # bytes that determine the format
 _LONGEST_HEADER = 64
 _LONGEST_WORD = 4096  # bytes
 _BLOCK = 1 << 22  # bytes of the binary format
@@ -39,22 +39,25 @@ class Vectors:
 def read(
     path: str | Path, words: Container[str] | None = None, unknown: str | None = None
 ) -> Vectors:
-    """The vectors of a file, whose format is told by its content.
+    """Reads the vectors of a file, whose format is determined by its content.
 
     Text: a word and its D numbers a line, separated by blanks. A first line of two whole numbers
-    is word2vec's header (words, D), and must be true. Words may hold blanks (GloVe 840B): the last
-    D fields are the numbers. word2vec binary: the same header, then words and little-endian
-    float32. The first of several equal words counts. Raises DataError: what is neither (file,
-    line), numbers beyond a million, vectors of more than 4,096 numbers or that are all 0, none.
+    is word2vec's header (words, D), and must be true. Words may contain blanks (GloVe 840B): the
+    last D fields are the numbers. word2vec binary: the same header, then words and little-endian
+    float32. The first of several equal words counts.
 
     Args:
       words: only these are read; None: all.
-      unknown: name of the vector for unknown words, if the file holds one.
+      unknown: name of the vector for unknown words, if the file has one.
+
+    Raises:
+      DataError: names file and line; another format, numbers beyond a million, vectors of more
+        than 4,096 numbers or that are all 0, or no vectors.
     """
     into = _Collection(path, words, unknown)
     with text.opened(path) as stream:
         start = stream.read(_START)
-    return into.finished((_read_binary if _is_binary(start) else _read_text)(into))
+    return into.finish((_read_binary if _is_binary(start) else _read_text)(into))
 
 
 class _Collection:
@@ -63,26 +66,20 @@ class _Collection:
     def __init__(self, path: str | Path, words: Container[str] | None, unknown: str | None):
         self.path = path
         self._index: dict[str, int] = {}  # word -> row
-        self._unknown: np.ndarray | None = None  # [D]
-        self._words, self._unknown_name = words, unknown
+        self._words, self._unknown = words, unknown
         self._table: np.ndarray | None = None  # [at least as many rows as words, D]
 
     def choose(self, names: Sequence[str]) -> dict[str, int]:
-        """Which of these vectors to read: the first of each word that is asked for -> its row."""
+        """Returns which of these vectors to read: the first of each requested word -> its row."""
         fresh: dict[str, int] = {}
         for row, name in enumerate(names):
-            asked = self._words is None or name in self._words
-            if (asked and name not in self._index) or name == self._unknown_name:
+            requested = self._words is None or name in self._words or name == self._unknown
+            if requested and name not in self._index:
                 fresh.setdefault(name, row)
         return fresh
 
     def add(self, names: Sequence[str], table: np.ndarray) -> None:
-        """Adds the vectors [rows, D] of the words that `choose` gave."""
-        if self._unknown_name in names:
-            row = names.index(self._unknown_name)
-            self._unknown = table[row].copy() if self._unknown is None else self._unknown
-            if self._words is not None and self._unknown_name not in self._words:
-                names, table = [*names[:row], *names[row + 1 :]], np.delete(table, row, axis=0)
+        """Adds the vectors [rows, D] of chosen words."""
         if self._table is None:
             self._table = np.empty((0, table.shape[1]), np.float32)
         start, stop = len(self._index), len(self._index) + len(names)
@@ -92,21 +89,27 @@ class _Collection:
         self._table[start:stop] = table
         self._index.update(zip(names, range(start, stop), strict=True))
 
-    def finished(self, size: int) -> Vectors:
-        """The vectors, of `size` numbers; raises DataError where all are 0, or one is missing."""
-        if self._unknown_name is not None and self._unknown is None:
-            message = f"no vector named {shown(self._unknown_name)} for unknown words"
+    def finish(self, size: int) -> Vectors:
+        """Returns all vectors; raises DataError if all are 0, or the unknown word has none."""
+        if self._unknown is not None and self._unknown not in self._index:
+            message = f"no vector named {shown(self._unknown)} for unknown words"
             raise DataError(message, self.path)
-        if self._table is None or not self._index:
-            return Vectors({}, np.zeros((0, size), np.float32), self._unknown)
+        if self._table is None:
+            return Vectors({}, np.zeros((0, size), np.float32), None)
         self._table.resize((len(self._index), size), refcheck=False)
-        if not self._table.any():
+        if self._index and not self._table.any():
             raise DataError("all its vectors are 0; expected word vectors", self.path)
-        return Vectors(self._index, self._table, self._unknown)
+        if self._unknown is None:
+            return Vectors(self._index, self._table, None)
+        row = self._index[self._unknown]
+        unknown, table, names = self._table[row].copy(), self._table, [*self._index]
+        if self._words is not None and self._unknown not in self._words:
+            names, table = [*names[:row], *names[row + 1 :]], np.delete(table, row, axis=0)
+        return Vectors({name: k for k, name in enumerate(names)}, table, unknown)
 
 
 def _read_text(into: _Collection) -> int:
-    """Reads a file of text; returns D."""
+    """Reads a text file; returns D."""
     promised, size, number = None, 0, 1
     for lines in text.blocks(into.path):
         if number == 1:
@@ -132,7 +135,7 @@ def _read_text(into: _Collection) -> int:
 
 
 def _at_once(lines: list[bytes], size: int, into: _Collection) -> bool:
-    """Adds the vectors of lines; False, and nothing added, where a line is unlike others."""
+    """Adds the vectors of regular lines; returns False, and adds none, if a line is irregular."""
     lines = [line.rstrip(b" \r") for line in lines]
     control = np.frombuffer(b"".join(lines), np.uint8) < _FIRST_PRINTABLE
     if control.any() or any(line.count(b" ") != size for line in lines):
@@ -152,7 +155,7 @@ def _at_once(lines: list[bytes], size: int, into: _Collection) -> bool:
 
 
 def _numbers(lines: list[bytes], size: int) -> np.ndarray | None:
-    """The numbers of lines [lines, D] float32; None: a line has others, or unusable ones."""
+    """Parses the numbers of lines [lines, D] float32; None if some are unusable."""
     if not lines:
         return np.zeros((0, size), np.float32)
     import pyarrow
@@ -168,13 +171,13 @@ def _numbers(lines: list[bytes], size: int) -> np.ndarray | None:
         )["numbers"].to_numpy()
     except pyarrow.ArrowInvalid:
         return None
-    with np.errstate(over="ignore"):  # too large for float32 becomes inf, which is not usable
+    with np.errstate(over="ignore"):  # too large for float32 becomes inf, which is unusable
         table = values.astype(np.float32).reshape(len(lines), size)
     return table if _usable(table) else None
 
 
 def _line_by_line(lines: list[bytes], number: int, size: int, into: _Collection) -> None:
-    """Adds the vectors of lines, of which the first has this number; raises DataError."""
+    """Adds the vectors of lines, the first with this number; raises DataError."""
     for at, line in enumerate(lines, number):
         if b"\t" in line:  # a word and its first number would be read as a word
             message = "expected blanks between word and numbers, found a tab"
@@ -188,7 +191,7 @@ def _line_by_line(lines: list[bytes], number: int, size: int, into: _Collection)
         if wrong := [field for field in fields[-size:] if not is_number(field)]:
             found = f"expected numbers after the word, found {shown(wrong[0])}"
             raise DataError(found, into.path, at)
-        with np.errstate(over="ignore"):  # too large for float32 becomes inf
+        with np.errstate(over="ignore"):
             vector = np.array([fields[-size:]], np.float32)
         if not _usable(vector):
             found = f"a vector holds {np.abs(vector).max():g}; expected at most {_MOST:g}"
@@ -198,7 +201,7 @@ def _line_by_line(lines: list[bytes], number: int, size: int, into: _Collection)
 
 
 def _is_binary(start: bytes) -> bool:
-    """Whether a file that begins so is word2vec's binary format rather than its text."""
+    """Returns whether the start of a file is of word2vec's binary format rather than its text."""
     header, end, rest = start.partition(b"\n")
     sizes = _sizes(header)
     if not end or sizes is None or not sizes[1]:
@@ -215,7 +218,7 @@ def _read_binary(into: _Collection) -> int:
     path = into.path
     with text.opened(path) as stream:
         sizes = _sizes(stream.readline(_LONGEST_HEADER))
-        assert sizes is not None  # _is_binary has seen it
+        assert sizes is not None  # checked by _is_binary
         count, size = sizes
         _check_size(size, path, 1)
         found = 0
@@ -243,7 +246,7 @@ def _read_binary(into: _Collection) -> int:
 def _binary_blocks(
     stream: io.BufferedIOBase, size: int, path: str | Path
 ) -> Iterator[tuple[list[bytes], np.ndarray]]:
-    """Words and their vectors [words, D], a few megabytes at a time."""
+    """Yields words and their vectors [words, D], a few megabytes at a time."""
     width, left = 4 * size, b""
     while block := stream.read(_BLOCK):
         left += block
@@ -262,7 +265,7 @@ def _binary_blocks(
 
 
 def _sizes(line: bytes) -> tuple[int, int] | None:
-    """V and D of word2vec's first line."""
+    """Returns V and D of word2vec's first line, or None."""
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() and len(field) < 20 for field in fields):
         return None
@@ -275,7 +278,7 @@ def _check_size(size: int, path: str | Path, line: int) -> None:
 
 
 def is_number(field: str | bytes) -> bool:
-    """Whether a field of a file reads as a number, nan and inf included."""
+    """Returns whether a field of a file reads as a number, nan and inf included."""
     try:
         float(field)
     except ValueError:
@@ -284,10 +287,10 @@ def is_number(field: str | bytes) -> bool:
 
 
 def _usable(table: np.ndarray) -> bool:
-    """Whether all numbers are finite and of a size that vectors have."""
+    """True if all numbers are finite and within the allowed magnitude."""
     return not table.size or bool(table.min() >= -_MOST and table.max() <= _MOST)
 
 
 def shown(word: str) -> str:
-    """A word of a file for a message: quoted, control characters escaped, cut when long."""
+    """Returns a word for messages: quoted, control characters escaped, shortened."""
     return repr(word if len(word) <= _SHOWN else word[:_SHOWN] + "...")

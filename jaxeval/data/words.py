@@ -1,9 +1,8 @@
-"""Words: cut out of running text; their spellings, characters and casing.
+"""Words: tokenisation of running text, spellings, characters and casing.
 
-Text is cut by rules that know no language but English clitics. Letters and digits are read by
-their Unicode categories, so that accents that are characters of their own, joined emoji and flags
-stay whole. Text without blanks between words (Chinese, Thai) comes out in long runs: bring it
-with blanks.
+The rules know no language except English clitics. Letters and digits are recognised by Unicode
+category, so that combining accents, joined emoji and flags stay whole. Text without blanks between
+words (Chinese, Thai) comes out in long runs and must be segmented before.
 """
 
 import re
@@ -30,7 +29,7 @@ _CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feat
     re.compile(r"[^A-Z]+[A-Z][^A-Z]*"),
     re.compile(r".*", re.DOTALL),
 )
-NO_CAPITALS = -1  # of padding: no feature is set
+_NO_CAPITALS = -1  # of padding: no feature is set
 _NORMALISED = (
     (re.compile('"+'), '"'),
     (re.compile(r"\d{4}-\d{2}-\d{2}"), "DATE_TOKEN"),
@@ -38,10 +37,10 @@ _NORMALISED = (
     (re.compile(r"[0-9.,]+"), "NUMBER_TOKEN"),
 )
 
-# The rules are patterns over a text's shape, a character of these for each of its own:
-# letter, number, mark (goes with what it follows), joiner, half a flag, other symbol, blank
+# Patterns match a text's shape, which has one of these characters for each of its own:
+# letter, number, mark (belongs to the character before), joiner, half a flag, other symbol, blank
 _SHAPES = {"L": "L", "N": "N", "M": "M", "P": "S", "S": "S", "Z": " ", "C": "S"}
-_AS_THEY_STAND = {"\u2019": "'", **{c: c for c in "'.,:"}, "\u200d": "J"}
+_THEMSELVES = {"\u2019": "'", **{c: c for c in "'.,:"}, "\u200d": "J"}
 _SKIN_TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
 _TOKEN = re.compile(
     r"(?<![LNM])(?:L\.){2,}"  # U.S.
@@ -51,14 +50,14 @@ _TOKEN = re.compile(
 )
 _CLITIC = re.compile(r"(?<=\w)(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
 
-Span = tuple[int, int]  # from a character, or word, to before another
+Span = tuple[int, int]  # start and end, exclusive
 
 
 def split(text: str, at_blanks: bool = False) -> list[Span]:
-    """Words, numbers, clitics ("n't", "'s" ...) and single punctuation marks of a text.
+    """Returns the words, numbers, clitics ("n't", "'s" ...) and punctuation marks of a text.
 
     Args:
-      at_blanks: somebody has cut it into words already: they stand between blanks.
+      at_blanks: the text is tokenised: words stand between blanks.
     """
     if at_blanks:
         return [match.span() for match in re.finditer(r"\S+", text)]
@@ -69,7 +68,7 @@ def split(text: str, at_blanks: bool = False) -> list[Span]:
 
 
 def cut(spans: Sequence[Span], borders: Iterable[int]) -> list[Span]:
-    """The same spans, those that a border lies in cut there."""
+    """Cuts spans at the borders that lie within them."""
     ends = sorted({*borders, *(end for _, end in spans)})
     pieces, at = [], 0
     for start, end in spans:
@@ -82,9 +81,8 @@ def cut(spans: Sequence[Span], borders: Iterable[int]) -> list[Span]:
 
 
 def _shape(character: str) -> str:
-    """One of the characters that patterns are written in."""
-    if character in _AS_THEY_STAND:
-        return _AS_THEY_STAND[character]
+    if character in _THEMSELVES:
+        return _THEMSELVES[character]
     code, category = ord(character), unicodedata.category(character)
     if code in _FLAGS:
         return "R"
@@ -93,14 +91,14 @@ def _shape(character: str) -> str:
     return " " if character.isspace() or category == "Cc" else _SHAPES[category[0]]
 
 
-def padded(sentence: Sequence[str], width: int | None) -> tuple[str, ...]:
-    """The first `width` words, and padding ("") up to them; None: all words."""
+def pad(sentence: Sequence[str], width: int | None) -> tuple[str, ...]:
+    """Cuts or pads ("") a sentence to `width` words; None: returns all words."""
     first = tuple(sentence[:width])
     return first + ("",) * ((width or 0) - len(first))
 
 
-def casing(word: str) -> int:
-    """Number of the word's casing in `CASINGS`."""
+def _casing(word: str) -> int:
+    """Returns the index of the word's casing in `CASINGS`."""
     digits = sum(character.isdigit() for character in word)
     tests = (
         (digits == len(word), "numeric"),
@@ -114,13 +112,13 @@ def casing(word: str) -> int:
     return CASINGS.index(next(name for holds, name in tests if holds))
 
 
-def capitals(word: str) -> int:
-    """Number of the word's pattern in `_CAPITALS`: ASCII letters alone are read."""
+def _capitals(word: str) -> int:
+    """Returns the index of the word's pattern in `_CAPITALS`, which knows ASCII letters only."""
     return next(n for n, pattern in enumerate(_CAPITALS) if pattern.fullmatch(word))
 
 
-def normalise(word: str) -> str:
-    """UKPLab's rule: lower case; dates, times and numbers become one token each.
+def _normalise(word: str) -> str:
+    """Applies UKPLab's rule: lower case; dates, times and numbers become one token each.
 
     As published, "." and "," are numbers; that matters only to words without a vector.
     """
@@ -131,38 +129,37 @@ def normalise(word: str) -> str:
 
 
 def zero_digits(word: str) -> str:
-    """Lample's rule: every digit becomes 0."""
+    """Replaces every digit by 0 (Lample et al. 2016)."""
     return re.sub(r"\d", "0", word)
 
 
 def spellings(word: str) -> tuple[str, ...]:
-    """Under which names a word is looked up, in this order: as is, lower case, normalised."""
-    return word, word.lower(), normalise(word)
+    """Returns the names under which a word is looked up, in order: as is, lower, normalised."""
+    return word, word.lower(), _normalise(word)
 
 
 def rows(forms: Sequence[str], index: Mapping[str, int]) -> np.ndarray:
-    """Row of each form in a table of vectors, by its first known spelling: [F] int32, -1: none."""
+    """Returns the row of each form's first known spelling: [F] int32, -1 if there is none."""
     each = (next((index[s] for s in spellings(form) if s in index), -1) for form in forms)
     return np.fromiter(each, np.int32, len(forms))
 
 
 def shapes(forms: Sequence[str]) -> dict[str, np.ndarray]:
-    """What of each form the kinds of its characters tell: casing and capitals, [F] int32."""
-    casings = [casing(form) if form else PADDING for form in forms]
-    patterns = [capitals(form) if form else NO_CAPITALS for form in forms]
+    """Returns the casing and capitals of each form, [F] int32."""
+    casings = [_casing(form) if form else PADDING for form in forms]
+    patterns = [_capitals(form) if form else _NO_CAPITALS for form in forms]
     return {"casing": np.array(casings, np.int32), "capitals": np.array(patterns, np.int32)}
 
 
-def numbered(alphabet: Iterable[str]) -> dict[str, int]:
-    """Characters, or others beside padding and unknown, by number."""
-    return {character: number for number, character in enumerate(alphabet, UNKNOWN + 1)}
-
-
-def characters(forms: Sequence[str], numbers: Mapping[str, int], most: int) -> np.ndarray:
-    """Character numbers of each form: [F, W], W the longest form's length but at most `most`.
+def characters(forms: Sequence[str], alphabet: Sequence[str], most: int) -> np.ndarray:
+    """Returns the character numbers of each form: [F, W], W <= `most` the longest form's length.
 
     Longer forms are cut: nearly all are web addresses, and one of them would widen all others.
+
+    Args:
+      alphabet: characters in the order of their numbers, after padding and unknown.
     """
+    numbers = {character: number for number, character in enumerate(alphabet, UNKNOWN + 1)}
     width = min(most, max(map(len, forms)))
     table = np.zeros((len(forms), width), np.uint8 if len(numbers) < 250 else np.int32)
     for row, form in enumerate(forms):

@@ -1,21 +1,42 @@
-"""Flax modules and the pure functions under them: cells, recurrence, CRF, character encoders."""
+"""Flax modules and pure functions: cells, recurrences, the CRF, encoders, classifiers."""
 
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from flax import linen as nn
 
-Weights = dict[str, Any]  # arrays by name, or of a part by its name
+from jaxeval.contracts import Array
+
+Weights = dict[str, Any]  # arrays, or nested weights, by name
 
 
 class Module(nn.Module):
-    """A Flax module that does not trace an initialiser where nothing is initialised.
+    """A Flax module that traces initialisers only while it is initialised.
 
-    Flax traces it to compare shapes: a quarter of the time in which a transformer is traced.
+    Flax traces them at every call to compare shapes: a quarter of a transformer's tracing time.
     """
 
     def param(self, name: str, init_fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """A parameter, as Flax declares it."""
+        """Returns a parameter, as Flax does."""
         if not self.is_initializing() and self.has_variable("params", name):
             return self.get_variable("params", name)
         return super().param(name, init_fn, *args, **kwargs)
+
+
+def nll(logits: Array, labels: Array, smoothing: Array | None = None) -> Array:
+    """Negative log-likelihood [...] of labels [...] int32 given logits [..., V], in nats.
+
+    With label smoothing a: (1 - a) (-log p(label)) + a mean over V of (-log p).
+    """
+    log_probs = jax.nn.log_softmax(logits)
+    losses = -jnp.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
+    if smoothing is None:
+        return losses
+    return (1 - smoothing) * losses - smoothing * jnp.mean(log_probs, axis=-1)
+
+
+def attend(scores: Array, values: Array) -> Array:
+    """Mean [..., H] of values [T, ..., H], weighted by the softmax of scores [T, ...] over T."""
+    return jnp.sum(jax.nn.softmax(scores, axis=0)[..., None] * values, axis=0)

@@ -11,25 +11,25 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array
-from jaxeval.models import Module, Weights, recurrence, sentences, softmax
+from jaxeval.models import Module, Weights, attend, recurrence, sentences
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.sentences import Initial, Sentences, WordLSTM
 
 if TYPE_CHECKING:
     from jaxeval.models.sentiment import SentimentModel
 
-_NEVER = -1e30  # score of padding; not -inf: where all is padding, weights stay numbers
+_NEVER = -1e30  # score of padding; not -inf: if all is padding, weights stay numbers
 
 
 class Encoder(Module):
-    """Features [R, F] of targets, or [B, F] of sentences by architectures that read no target."""
+    """Features [R, F] of targets, or [B, F] of sentences from models that read no target."""
 
     choices: "SentimentModel"
     initial: Initial
 
     @nn.compact
     def __call__(self, texts: Sentences, drop: KeyedDropout) -> Array:
-        """What the architecture makes of a batch."""
+        """Encodes a batch with the architecture of the choices."""
         match self.choices.architecture:
             case "bag":
                 return self._bag(texts, drop)
@@ -38,7 +38,7 @@ class Encoder(Module):
             case "lstm":
                 words = drop.steps("input", texts.words)
                 weights = self._lstm("lstm", words.shape[-1])
-                gates = sentences.input_gates(weights["kernel"], texts, words)
+                gates = texts.gates(weights["kernel"], words)
                 return sentences.run(weights, gates, texts.valid)[-1]
             case "atae":
                 return self._atae(texts, drop)
@@ -51,7 +51,7 @@ class Encoder(Module):
         return weights
 
     def _bag(self, texts: Sentences, drop: KeyedDropout) -> Array:
-        """The mean of the word vectors through ReLU layers (Iyyer et al. 2015)."""
+        """The mean word vector through ReLU layers (Iyyer et al. 2015)."""
         features = sentences.mean(drop.steps("input", texts.words), texts.valid)
         for number, width in enumerate(self.choices.bag):
             size = features.shape[-1]
@@ -89,16 +89,16 @@ class Encoder(Module):
         return jnp.concatenate(pooled, axis=-1)
 
     def _contexts(self, texts: Sentences, drop: KeyedDropout) -> Array:
-        """The last states of an LSTM from the left and of one from the right: [R, 2 H].
+        """Last states of an LSTM from the left and of one from the right: [R, 2 H].
 
-        Tang et al. (2016, sections 3.2, 3.3): they read up to the target and back to it, as
-        published with its words. Without these one learned vector stands for a side of no word. In
-        TC-LSTM the target's mean vector stands beside every word.
+        Tang et al. (2016, sections 3.2, 3.3): they read up to the target and, as published, its
+        words. Without these, a learned vector replaces a side without words. In TC-LSTM the
+        target's mean vector is concatenated to every word.
         """
         target = None
         if self.choices.architecture == "tclstm":
-            of_targets = drop.steps("input", texts.target_words)
-            target = sentences.mean(of_targets, texts.valid_target)
+            words = drop.steps("input", texts.target_words)
+            target = sentences.mean(words, texts.valid_target)
         left = self._side(texts, target, drop, reverse=False)[-1]
         right = self._side(texts, target, drop, reverse=True)[0]
         return jnp.concatenate([left, right], axis=-1)
@@ -111,7 +111,7 @@ class Encoder(Module):
         name = "right" if reverse else "left"
         weights = self._lstm(name, size if target is None else 2 * size)
         words = drop.steps("input", texts.words)
-        gates = texts.by_target(sentences.input_gates(weights["kernel"], texts, words, target))
+        gates = texts.by_target(texts.gates(weights["kernel"], words, target))
         if reverse:
             after = texts.positions >= (texts.start if include else texts.end)[None]
             valid = after & (texts.positions < texts.lengths[None])
@@ -123,17 +123,16 @@ class Encoder(Module):
             empty = drop.elements("input", rows) @ weights["kernel"][:size]
             if target is not None:
                 empty = empty + target @ weights["kernel"][size:]
-            # one word in sides that have none
-            none = ~jnp.any(valid, axis=0)
+            none = ~jnp.any(valid, axis=0)  # these sides get one word
             gates = gates.at[0].set(jnp.where(none[:, None], empty, gates[0]))
             valid = valid.at[0].set(valid[0] | none)
         return sentences.run(weights, gates, valid, reverse)
 
     def _text(self, texts: Sentences, drop: KeyedDropout, target: Array | None = None) -> Array:
-        """States [T, R, H] of an LSTM over the words; [T, B, H] where no target is read.
+        """States of an LSTM over the words: [T, R, H], or [T, B, H] if no target is read.
 
         Position weighting multiplies state i of n by 1 - d / n, d its distance from the target
-        (Chen et al. 2017, equation 7); a position embedding stands beside each word.
+        (Chen et al. 2017, equation 7); a position embedding is concatenated to each word.
         """
         choices, words = self.choices.target, drop.steps("input", texts.words)
         table = choices.max_distance + 1, choices.position_size
@@ -155,30 +154,27 @@ class Encoder(Module):
         """Attention over states of [word; target]: [R, H].
 
         Wang et al. (2016, equations 4 to 7): a = softmax(w . M), r = the mean of the states h_i
-        weighted by a, h* = tanh(W_p r + W_x h_N). As published M_i = tanh([W_h h_i; W_v t]): the
-        second half is the same at all words, so that the target cancels in the softmax; without
-        `attention.target` that is what is computed. With it M_i = tanh(W [h_i; t] + b), as public
-        code has it. `attention.projection` says what of h* is computed.
+        weighted by a, h* = tanh(W_p r + W_x h_N). As published, M_i = tanh([W_h h_i; W_v t]), but
+        its second half is the same at all words and cancels in the softmax: without
+        `attention.target` it is left out. With it M_i = tanh(W [h_i; t] + b), as in public code.
         """
         choices, hidden = self.choices, self.choices.hidden
         words = drop.steps("input", texts.target_words)
-        if choices.target.encoder == "mean":  # [R, D], or [R, H] of an LSTM
+        if choices.target.encoder == "mean":  # [R, D]; of an LSTM [R, H]
             target = sentences.mean(words, texts.valid_target)
             beside = drop.elements("input", target)
         else:
             target = beside = drop.elements("hidden", self._target(texts, words)[-1])
         states = self._text(texts, drop, beside)
-        scores = jnp.where(
-            texts.by_target(texts.valid), self._scores(states, target, drop), _NEVER
-        )
-        read = softmax.attend(scores, states)
+        valid = texts.by_target(texts.valid)
+        read = attend(jnp.where(valid, self._scores(states, target, drop), _NEVER), states)
         if choices.attention.projection == "none":
             return read
         lengths = texts.lengths
         last = states[lengths - 1, jnp.arange(len(lengths))]  # weighted by position as the others
-        sides = (("projection", read), ("last_projection", last))
         layers = [
-            self.param(name, self.initial.linear, hidden, hidden, False) for name, _ in sides
+            self.param(name, self.initial.linear, hidden, hidden, False)
+            for name in ("projection", "last_projection")
         ]
         features = read @ layers[0]["kernel"] + last @ layers[1]["kernel"]
         return jnp.tanh(features) if choices.attention.projection == "tanh" else features
@@ -200,7 +196,7 @@ class Encoder(Module):
         return jnp.sum(keys * vector[None, None], axis=-1)
 
     def _ian(self, texts: Sentences, drop: KeyedDropout) -> Array:
-        """Text read for the target, beside the target read for the text: [R, 2 H].
+        """The text read for the target, and the target read for the text: [R, 2 H].
 
         Ma et al. (2017, equations 2 to 7): the weight of state h_i is softmax(tanh(m W h_i + b)),
         m the mean state of the other side.
@@ -212,12 +208,14 @@ class Encoder(Module):
         valid = texts.by_target(texts.valid) if by_target else texts.valid
         mean_target = sentences.mean(target, texts.valid_target)
         mean_text = texts.by_target(sentences.mean(text, valid)[None])[0]
-        of_text = self._read("text_attention", text, valid, mean_target)
-        of_target = self._read("target_attention", target, texts.valid_target, mean_text)
-        return jnp.concatenate([of_text, of_target], axis=-1)
+        sides = [
+            self._read("text_attention", text, valid, mean_target),
+            self._read("target_attention", target, texts.valid_target, mean_text),
+        ]
+        return jnp.concatenate(sides, axis=-1)
 
     def _read(self, name: str, states: Array, valid: Array, query: Array) -> Array:
-        """What queries [R, H] read of states [T, B or R, H] where these are valid: [R, H]."""
+        """Reads valid states [T, B or R, H] with queries [R, H]: [R, H]."""
         hidden = self.choices.hidden
 
         def initial(key: Array) -> Weights:
@@ -227,4 +225,4 @@ class Encoder(Module):
         query = (query @ layer["kernel"]).reshape(1, states.shape[1], -1, hidden)
         scores = jnp.tanh(jnp.sum(states[:, :, None] * query, axis=-1) + layer["bias"])
         scores = jnp.where(valid[..., None], scores, _NEVER)
-        return softmax.attend(scores, states[:, :, None]).reshape(-1, hidden)
+        return attend(scores, states[:, :, None]).reshape(-1, hidden)

@@ -1,8 +1,8 @@
 """A bidirectional LSTM encoder and an LSTM decoder with additive attention.
 
-Wiemerslage et al. (2024), as their public code computes it (Luong's encoder, Bahdanau's scores):
+Wiemerslage et al. (2024), as in their public code (Luong's encoder, Bahdanau's scores):
 
-    score(t) = v . tanh(M [encoded(t) ; h] + b) + c      h: the decoder's output before
+    score(t) = v . tanh(M [encoded(t) ; h] + b) + c      h: the decoder's previous output
     context  = sum over t of softmax(score)(t) encoded(t)
     h, memory = LSTM([embedded ; context], h, memory)    from a learned initial state
     logits   = W h + b
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array
-from jaxeval.models import Module, Weights, cells, ragged, recurrence, softmax
+from jaxeval.models import Module, Weights, attend, cells, ragged, recurrence
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.recurrence import Blocks, Tap
@@ -30,8 +30,8 @@ _BIASES = ("bias_input", "bias_recurrent")  # two, as in torch
 SOURCE, LAYER, TARGET, OUTPUT = range(4)  # dropout sites
 
 
-class EncodedSource(NamedTuple):
-    """What the decoder attends to."""
+class _Encoded(NamedTuple):
+    """The encoded source, which the decoder attends to."""
 
     encoded: Array  # [Ts, B, 2 H]
     keys: Array  # [Ts, B, H], the encoder's part of the attention's hidden layer
@@ -39,7 +39,7 @@ class EncodedSource(NamedTuple):
 
 
 class AttentiveLstm(Module):
-    """See the module; methods as in `seq2seq`."""
+    """The model of this module; methods are described in `seq2seq`."""
 
     rows_axis: ClassVar[int] = 0  # of the decoder's state
 
@@ -55,7 +55,7 @@ class AttentiveLstm(Module):
         self.source = self.param("source", ragged.embeddings, shape.source, embedding)
         self.target = self.param("target", ragged.embeddings, shape.target, embedding)
         self.attention = self.param("attention", _attention, both, hidden)
-        self.start = self.param("start", _initial_state, hidden)
+        self.start = self.param("start", _states, hidden)
         inputs = {"kernel": embedding, "context": both, "recurrent": hidden}
         self.decoder = self.param("decoder", _recurrent, inputs, gates)
         self.output = self.param("output", ragged.linear, hidden, ragged.axis(shape.target))
@@ -71,7 +71,7 @@ class AttentiveLstm(Module):
         layers = self.live.encoder_layers
         return True if layers is None or not layer else layer < layers
 
-    def encode(self, source: Array, length: Array, drop: HashedDropout) -> EncodedSource:
+    def encode(self, source: Array, length: Array, drop: HashedDropout) -> _Encoded:
         """Encodes sources [B, Ts] of the given lengths [B]."""
         valid = jnp.arange(source.shape[1])[:, None] < length[None]
         x = drop.at(SOURCE).apply(self.source[source.T], 1)
@@ -83,19 +83,17 @@ class AttentiveLstm(Module):
                 for name in _DIRECTIONS:
                     weights = layer[name]
                     gates = recurrence.project(x, weights["kernel"], 0)
-                    bias, recurrent = sum(weights[n] for n in _BIASES), weights["recurrent"]
-                    states.append(
-                        cells.plain_states(gates, bias, recurrent, valid, name == "backward")
-                    )
+                    how = sum(weights[n] for n in _BIASES), weights["recurrent"], valid
+                    states.append(cells.plain_states(gates, *how, name == "backward"))
                 return jnp.concatenate(states, axis=-1)
 
             live = self._is_live(number)
             x = run() if live is True else lax.cond(live, run, lambda x=x: x)
         x = jnp.where(valid[..., None], x, 0.0)
         keys = ragged.affine(self.attention["keys"], x)
-        return EncodedSource(x, keys, jnp.where(valid, 0.0, -jnp.inf))
+        return _Encoded(x, keys, jnp.where(valid, 0.0, -jnp.inf))
 
-    def teacher_forced(self, memory: EncodedSource, target: Array, drop: HashedDropout) -> Array:
+    def teacher_forced(self, memory: _Encoded, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
@@ -104,17 +102,17 @@ class AttentiveLstm(Module):
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
-    def initial_state(self, memory: EncodedSource, steps: int) -> tuple[Array, Array]:
-        """The learned one: h and c [B, H]."""
+    def initial_state(self, memory: _Encoded, steps: int) -> tuple[Array, Array]:
+        """The learned h and c [B, H]."""
         del steps
         shape = memory.keys.shape[1:]
         hidden, cell = (jnp.broadcast_to(self.start[n], shape) for n in ("hidden", "memory"))
         return hidden, cell
 
     def step(
-        self, memory: EncodedSource, state: tuple, token: Array, position: Array
+        self, memory: _Encoded, state: tuple, token: Array, position: Array
     ) -> tuple[Array, tuple[Array, Array]]:
-        """Logits [B, V] after a symbol [B]."""
+        """Logits [B, V] after a symbol [B], and the new state."""
         del position
         kernels, weights = self._weights(memory)
 
@@ -126,8 +124,8 @@ class AttentiveLstm(Module):
         state, hidden = _step(tap, weights, memory.attention_bias, state, inputs)
         return ragged.affine(self.output, hidden), state
 
-    def _weights(self, memory: EncodedSource) -> tuple[Weights, Weights]:
-        """Kernels of a step, and what else it reads and is differentiated by."""
+    def _weights(self, memory: _Encoded) -> tuple[Weights, Weights]:
+        """Kernels of a step, and the other values that it is differentiated by."""
         decoder, attention = self.decoder, self.attention
         kernels = {name: decoder[name] for name in ("context", "recurrent")}
         weights = {"encoded": memory.encoded, "keys": memory.keys, "score": attention["score"]}
@@ -140,12 +138,12 @@ class AttentiveLstm(Module):
 
 
 def _step(tap: Tap, weights: Weights, bias: Array, state: tuple, inputs: Blocks) -> Any:
-    """One step of the decoder; `bias` [Ts, B] of the attention's scores."""
+    """One step of the decoder; `bias` [Ts, B] is added to the attention's scores."""
     hidden, cell = state
     (query,) = tap("query", hidden)
     attended = jnp.tanh(weights["keys"] + query[None])
     scores = jnp.sum(attended * weights["score"][None, None], axis=-1) + bias
-    context = softmax.attend(scores, weights["encoded"])
+    context = attend(scores, weights["encoded"])
     parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
     gates: Any = [sum(part) for part in parts]
     hidden, cell = cells.PLAIN.update(gates, cell, {})
@@ -153,7 +151,7 @@ def _step(tap: Tap, weights: Weights, bias: Array, state: tuple, inputs: Blocks)
 
 
 def _recurrent(key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis) -> Weights:
-    """An LSTM's weights, all uniform within 1 / sqrt(H), as in torch; kernels by name."""
+    """An LSTM's weights, uniform within 1 / sqrt(H) as in torch; kernels by name."""
     bound = lax.rsqrt(inputs["recurrent"].units)
     axes = {**inputs, **dict.fromkeys(_BIASES)}
     keys = zip(axes.items(), jax.random.split(key, len(axes)), strict=True)
@@ -163,14 +161,14 @@ def _recurrent(key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis) -> 
 def _layer(
     key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis, live: Array | bool
 ) -> Weights:
-    """Both directions, 0 where the layer is not live."""
+    """The weights of both directions, 0 if the layer is not live."""
     keys = zip(_DIRECTIONS, jax.random.split(key), strict=True)
     weights = {name: _recurrent(k, inputs, gates) for name, k in keys}
     return weights if live is True else jax.tree.map(lambda w: w * live, weights)
 
 
 def _attention(key: Array, both: RaggedAxis, hidden: RaggedAxis) -> Weights:
-    """M as its rows for the encoder and those for the decoder; v; both biases."""
+    """M as rows for the encoder and rows for the decoder; v; both biases."""
     matrix_key, score_key = jax.random.split(key)
     matrix = ragged.linear(matrix_key, ragged.joined(both, hidden), hidden)
     score = ragged.linear(score_key, hidden, ragged.axis(1))
@@ -182,6 +180,6 @@ def _attention(key: Array, both: RaggedAxis, hidden: RaggedAxis) -> Weights:
     }
 
 
-def _initial_state(key: Array, hidden: RaggedAxis) -> Weights:
+def _states(key: Array, hidden: RaggedAxis) -> Weights:
     names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
     return {name: ragged.uniform(k, None, hidden, 0.0, 1.0) for name, k in names}

@@ -1,12 +1,10 @@
-"""Recurrent cells: the LSTM of taggers and classifiers, and those of language models.
+"""Recurrent cells: the LSTM of taggers and classifiers, and the cells of language models.
 
-Notation: T time steps, B rows, D inputs, H hidden units, G gates or mask groups (1, or one a
-gate), L levels of a highway.
+Notation: T time steps, B rows, D inputs, H hidden units, G gates or mask groups (1, or one per
+gate), L levels of a highway. The inputs' part of all time steps is one product outside the loop.
 
-The input's part of all time steps is one product outside the loop. Cells of language models are
-those of Melis et al. (2018), with initial values of the authors' code: every tile of a kernel
-truncated normal with standard deviation sqrt(1 / fan-in) of that tile, biases random (their text
-says nothing of it).
+Cells of language models follow Melis et al. (2018); initial values follow the authors' code: every
+tile of a kernel truncated normal with standard deviation sqrt(1 / fan-in), biases random.
 """
 
 import functools
@@ -25,13 +23,13 @@ from jaxeval.models.recurrence import Blocks, Tap
 
 Kind = Literal["lstm", "rhn", "nas"]
 Gates = Literal["untied", "tied", "capped"]
-_BIAS = 1.0  # of a forget or carry gate at first, its mean
-_TRUNCATED = 0.87962566103423978  # standard deviation of a normal cut at two of its own
+_BIAS = 1.0  # initial mean bias of a forget or carry gate
+_TRUNCATED = 0.87962566103423978  # standard deviation of a normal truncated at two of its own
 
 
 @reading.settings
 class LSTMVariant:
-    """Which LSTM: the plain one with a forget gate, or a relative that was published."""
+    """The variant of the LSTM; the default is the plain one with a forget gate."""
 
     hard_sigmoid: bool = Field(False, description="gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")
     coupled_forget: bool = Field(False, description="forget gate = 1 - input gate (Lample)")
@@ -42,15 +40,15 @@ class LSTMVariant:
 
     @property
     def gates(self) -> int:
-        """Gate inputs of a unit: input, output, candidate, and forget unless coupled."""
+        """Gates of a unit: input, output, candidate, and forget unless coupled."""
         return 3 if self.coupled_forget else 4
 
     def update(
         self, gates: Array | Sequence[Array], memory: Array, weights: Weights
     ) -> tuple[Array, Array]:
-        """Hidden and memory [B, H] after gate inputs [B, G H] (or G of [B, H]) and a memory.
+        """Returns hidden and memory [B, H], given gate inputs [B, G H] or G of [B, H].
 
-        Gates are in the order input, output, candidate (, forget).
+        The order of gates is input, output, candidate (, forget).
         """
         # `jax.nn.hard_sigmoid` has the slope 1/6
         keras = self.hard_sigmoid
@@ -74,28 +72,26 @@ PLAIN = LSTMVariant()
 def plain_states(
     gates: Array, bias: Array, recurrent: Array, valid: Array, reverse: bool = False
 ) -> Array:
-    """Hidden states [T, B, H] of the plain LSTM from zero: inputs' part of the gates [T, B, 4 H].
+    """Hidden states [T, B, H] of the plain LSTM from zero, given the inputs' gates [T, B, 4 H].
 
-    Where `valid` [T, B] is false the state before is held.
+    Where `valid` [T, B] is false, the previous state is held.
     """
     zeros = jnp.zeros((gates.shape[1], len(recurrent)))
-    start = zeros, zeros
-    return recurrence.run(
-        PLAIN.update, reverse, None, gates, bias, recurrent, {}, start, valid, None
-    )
+    how = PLAIN.update, reverse, None, gates, bias, recurrent
+    return recurrence.run(*how, {}, (zeros, zeros), valid, None)
 
 
 class LSTM(Module):
     """One direction of an LSTM layer: inputs [T, B, D] -> hidden [T, B, H].
 
-    Kernels start Glorot uniform, recurrent kernels orthogonal (one matrix for all gates, so one QR
-    decomposition), biases 0 but for the forget gate, as in Keras.
+    As in Keras, kernels start Glorot uniform, recurrent kernels orthogonal (one matrix for all
+    gates: one QR decomposition), and biases 0 except for the forget gate.
     """
 
     width: int
     variant: LSTMVariant = LSTMVariant()
     reverse: bool = False
-    frozen: int = 0  # so many leading inputs need no gradient
+    frozen: int = 0  # number of leading inputs that need no gradient
 
     @nn.compact
     def __call__(
@@ -105,9 +101,9 @@ class LSTM(Module):
         input_mask: Array | None = None,
         recurrent_mask: Array | None = None,
     ) -> Array:
-        """Runs over inputs [T, B, D]; `valid` [T, B] is false at padding, which stands at the end.
+        """Reads inputs [T, B, D]; `valid` [T, B] is false at padding, which is at the end.
 
-        Masks [G, B, D] and [G, B, H] multiply the inputs and h(t-1), the same at all steps.
+        Masks [G, B, D] and [G, B, H] multiply the inputs and h(t-1) at all steps.
         """
         variant, shape = self.variant, (inputs.shape[1], self.width)
         units = variant.gates * self.width
@@ -139,45 +135,39 @@ class LSTM(Module):
 
 
 class Masks(NamedTuple):
-    """Dropout masks [B, H] of a layer, the same at all time steps of a window; None: none.
+    """Dropout masks [B, H] of a layer, constant over a window."""
 
-    On h(t-1) before all gates (Gal & Ghahramani 2016; variational), and on the candidate
-    (Semeniuta et al. 2016; recurrent dropout), for which the NAS cell has no place.
-    """
-
-    state: Array | None = None
-    update: Array | None = None
+    state: Array | None = None  # on h(t-1), before all gates (Gal & Ghahramani 2016)
+    update: Array | None = None  # on the candidate (Semeniuta et al. 2016); not for NAS cells
 
 
 class Cell(NamedTuple):
-    """What a layer of a language model is made of; static.
+    """The cell of a language model's layers; static.
 
-    Gates are equations 1 (untied), 2 (tied) and 3 (capped) of the paper; a highway's not capped.
+    Gates: equations 1 (untied), 2 (tied), 3 (capped) of the paper; a highway has no capped ones.
     """
 
     kind: Kind = "lstm"
     gates: Gates = "capped"
-    clip: float | None = None  # the LSTM's memory is held in [-clip, clip]
+    clip: float | None = None  # keeps the LSTM's memory within [-clip, clip]
     depth: int = 1  # levels of the highway
 
     @property
     def blocks(self) -> int:
-        """Gate blocks of H units each."""
+        """Number of gate blocks of H units."""
         return {"lstm": 4, "rhn": 3, "nas": 8}[self.kind] - (self.gates == "tied")
 
+    def parameters(self, inputs: int, hidden: int) -> int:
+        """Number of parameters of one layer."""
+        if self.kind == "nas":
+            return self.blocks * hidden * (inputs + hidden)
+        levels = (self.depth - 1) * self.blocks * hidden * (hidden + 1)
+        return self.blocks * hidden * (inputs + hidden + 1) + levels
 
-def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
-    """Parameters of one layer of the cell."""
-    if cell.kind == "nas":
-        return cell.blocks * hidden * (inputs + hidden)
-    levels = (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
-    return cell.blocks * hidden * (inputs + hidden + 1) + levels
-
-
-def start(cell: Cell, rows: int, hidden: int) -> Tree:
-    """The zero state of a layer: (h, c), or s of a highway."""
-    zero = jnp.zeros((rows, hidden))
-    return zero if cell.kind == "rhn" else (zero, zero)
+    def start(self, rows: int, hidden: int) -> Tree:
+        """The zero state of a layer: (h, c), or a highway's s."""
+        zero = jnp.zeros((rows, hidden))
+        return zero if self.kind == "rhn" else (zero, zero)
 
 
 def _dropped(x: Array, mask: Array | None) -> Array:
@@ -187,7 +177,7 @@ def _dropped(x: Array, mask: Array | None) -> Array:
 def _lstm_step(
     cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
 ) -> tuple[Tree, Array]:
-    """One step of the LSTM: state (h, c); inputs: their part of the gates, a block a gate."""
+    """One step of the LSTM with state (h, c); one block of inputs per gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
     biases = jnp.split(weights["bias"], cell.blocks)
@@ -225,7 +215,7 @@ def _rhn_step(
 def _nas_step(
     cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
 ) -> tuple[Tree, Array]:
-    """One step of the NAS cell (Zoph & Le 2017): state (h, c), inputs in 8 blocks; no biases."""
+    """One step of the NAS cell (Zoph & Le 2017): state (h, c), 8 input blocks, no biases."""
     hidden, memory = state
     a, b = inputs, tap("recurrent", _dropped(hidden, masks.state))
     sigmoid, relu, tanh = jax.nn.sigmoid, jax.nn.relu, jnp.tanh
@@ -242,14 +232,14 @@ _STEPS: dict[Kind, Any] = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_ste
 
 
 class Layer(Module):
-    """One layer of a cell over a window of time: inputs [T, B, D] -> outputs [T, B, H]."""
+    """One layer of a language model over a window: inputs [T, B, D] -> outputs [T, B, H]."""
 
     cell: Cell
     width: int
 
     @nn.compact
     def __call__(self, inputs: Array, state: Tree, masks: Masks) -> tuple[Tree, Array]:
-        """The state after the last step, and the outputs; `state` as `start` gives it."""
+        """Returns the state after the last step, and the outputs."""
         cell, units = self.cell, self.cell.blocks * self.width
         # each [D, H] tile has a standard deviation of sqrt(1 / D)
         tiles = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")

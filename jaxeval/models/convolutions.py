@@ -1,8 +1,8 @@
 """Convolutions of taggers: over the characters of a word, and over the words of a sentence.
 
-Notation: N words, W characters of the longest word, C characters of the alphabet, D the size of a
+Notation: N words, W characters of the longest word, C characters of the alphabet, D size of a
 character's vector or of a word's features, F filters, H units, T positions, B sentences. Character
-0 is padding and stands at the end of a word.
+0 is padding, at the end of a word.
 """
 
 from typing import Literal
@@ -42,13 +42,15 @@ class WindowSettings:
 
 
 class CharacterConvolution(Module):
-    """Convolution over the characters, then the maximum over positions (Ma & Hovy 2016)."""
+    """Convolution over characters, then the maximum over positions (Ma & Hovy 2016).
+
+    Reads a table of characters [C, D] and words [N, W] int32, rows of the table; returns [N, F].
+    """
 
     choices: CharacterSettings
 
     @nn.compact
     def __call__(self, table: Array, ids: Array, drop: KeyedDropout) -> Array:
-        """Characters of words, rows of their table: [C, D], [N, W] int32 -> [N, F]."""
         choices, width, filters = self.choices, self.choices.width, self.choices.filters
         shape = (width * table.shape[1], filters)
         kernel = self.param("kernel", nn.initializers.glorot_uniform(), shape)
@@ -61,7 +63,7 @@ class CharacterConvolution(Module):
         else:  # the padding of the longest word too (UKPLab, LasagneNLP)
             positions = jnp.full(len(ids), ids.shape[1] + beyond)
         if drop.drops("characters"):
-            # a product over all windows is the convolution, and faster than XLA's on a CPU
+            # faster than XLA's convolution on a CPU
             embedded = drop.elements("characters", table[ids])
             padded = jnp.pad(embedded, ((0, 0), margins, (0, 0)))
             count = padded.shape[1] - width + 1
@@ -72,24 +74,23 @@ class CharacterConvolution(Module):
             kernels = kernel.reshape(width, -1, filters)
             products = jnp.pad(jnp.einsum("cd,kdf->kcf", table, kernels), ((0, 0), (0, 1), (0, 0)))
             padded = jnp.pad(ids, ((0, 0), margins), constant_values=len(table))
-            largest = table_convolution(products, padded, positions)
-        # bias and tanh do not change which position is largest, so they come after
-        shifted = largest + bias[None]
+            largest = _table_convolution(products, padded, positions)
+        shifted = largest + bias[None]  # neither bias nor tanh changes which position is largest
         return jnp.tanh(shifted) if choices.activation == "tanh" else shifted
 
 
 @jax.custom_vjp
-def table_convolution(products: Array, ids: Array, positions: Array) -> Array:
+def _table_convolution(products: Array, ids: Array, positions: Array) -> Array:
     """Largest response of each filter over a word [N, F], from a table of products.
 
     With products[k, c] = embedding[c] @ kernel[k], the response at position p is the sum over k of
-    products[k, ids[p + k]], and the gradient goes to the winning positions alone: 8 times faster
-    than windows on a CPU.
+    products[k, ids[p + k]], and gradients reach only the winning positions: 8 times faster than
+    windows on a CPU.
 
     Args:
-      products: [width, C + 1, F]; the last row, of zeros, stands for what lies beyond a word.
+      products: [width, C + 1, F]; the last row is zero, for what lies beyond a word.
       ids: [N, P + width - 1] int32 rows of `products`, margins included.
-      positions: [N] int32 >= 1; only so many first positions take part in the maximum.
+      positions: [N] int32 >= 1, the number of leading positions that take part in the maximum.
     """
     return _largest(products, ids, positions)[0]
 
@@ -105,7 +106,7 @@ def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, tupl
 
     shape = (len(ids), products.shape[-1])
     start = (jnp.full(shape, -jnp.inf), jnp.zeros(shape, jnp.int32))
-    # up to this batch's longest word: few words are as long as the longest of the corpus
+    # up to this batch's longest word; few are as long as the longest of the corpus
     largest, winner = lax.fori_loop(0, jnp.max(positions), step, start)
     return largest, (products, ids, winner)
 
@@ -119,7 +120,7 @@ def _largest_gradient(residuals: tuple, d_largest: Array) -> tuple[Array, None, 
     return gradient, None, None
 
 
-table_convolution.defvjp(_largest, _largest_gradient)
+_table_convolution.defvjp(_largest, _largest_gradient)
 
 
 class Window(Module):
@@ -129,7 +130,6 @@ class Window(Module):
 
     @nn.compact
     def __call__(self, features: Array) -> Array:
-        """The states of words, whose features have `reach` positions more on either side."""
         span = 2 * self.choices.reach + 1
         return jnp.tanh(_Convolution(span, self.choices.hidden, name="hidden")(features))
 
@@ -147,10 +147,10 @@ class _Convolution(Module):
 
 @jax.custom_vjp
 def convolve(x: Array, kernel: Array, bias: Array) -> Array:
-    """x [T + span - 1, B, D], kernel [span D, H], bias [H] -> [T, B, H].
+    """Convolves x [T + span - 1, B, D] with kernel [span D, H] and bias [H]: [T, B, H].
 
-    One product makes what each word adds to every window that it is in, and shifted copies of that
-    are added up: no window is written out, and no product has as few columns as H.
+    One product makes what each word adds to every window; shifted copies of it are added up. So no
+    window is written out, and no product has as few columns as H.
     """
     width, span = kernel.shape[1], len(kernel) // x.shape[-1]
     steps = len(x) - span + 1
@@ -173,7 +173,7 @@ def _convolve_backward(saved: tuple, d_out: Array) -> tuple[Array, Array, Array]
     by_word = x.reshape(-1, x.shape[-1]).T @ d_parts
     d_kernel = jnp.concatenate(jnp.split(by_word, span, axis=1))
     d_rows = d_out.reshape(-1, d_out.shape[-1])
-    # products alone read the gradient, so that it is computed once; a sum would have it anew
+    # a product, so that the gradient is computed once; a sum would compute it again
     d_bias = jnp.ones((1, len(d_rows)), x.dtype) @ d_rows
     return d_x, d_kernel, d_bias[0]
 

@@ -1,11 +1,10 @@
-"""Linear-chain conditional random field in log space, written for one sentence; vmap for a batch.
+"""Linear-chain conditional random field in log space for one sentence; vmap it for a batch.
 
 Notation: T positions, Y labels. The score of labels y(1..T) is (Lample et al. 2016, eq. 1)
     start[y(1)] + sum_t emissions[t, y(t)] + sum_t transitions[y(t-1), y(t)] + end[y(T)].
-A disallowed transition, start or end carries the score `IMPOSSIBLE`. `transitions` is [Y, Y], or
-[T, Y, Y] where the transition scores depend on the input (Ma & Hovy's code); entry t of the latter
-leads from position t-1 to t, and entry 0 is not used. In all functions emissions are [T, Y]
-float32, `valid` [T] bool; padding (`valid` false) stands at the end, never first.
+`transitions` is [Y, Y], or [T, Y, Y] if it depends on the input (Ma & Hovy's code); entry t then
+leads from position t-1 to t, and entry 0 is unused. In all functions emissions are [T, Y] float32
+and `valid` is [T] bool; padding (`valid` false) is at the end, never first.
 """
 
 from typing import NamedTuple
@@ -16,11 +15,11 @@ from jax import lax
 
 from jaxeval.contracts import Array
 
-IMPOSSIBLE = -1e4  # finite, so that a sentence with an illegal gold path has a finite loss
+_IMPOSSIBLE = -1e4  # finite, so that a sentence with an illegal gold path has a finite loss
 
 
 class Potentials(NamedTuple):
-    """Scores that do not depend on the position (except transitions [T, Y, Y])."""
+    """Scores beside the emissions."""
 
     transitions: Array  # [Y, Y] from, to; or [T, Y, Y]
     start: Array  # [Y]
@@ -35,7 +34,7 @@ def _stepwise(transitions: Array, steps: int) -> Array:
 
 
 def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Array:
-    """log of the sum over all label sequences of exp(score): the forward algorithm."""
+    """Computes log of the sum of exp(score) over all label sequences (forward algorithm)."""
 
     def step(alpha: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, None]:
         emission, transition, is_word = inputs
@@ -48,7 +47,7 @@ def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Arr
 
 
 def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
-    """Score of one label sequence [T] int32, the positions that are not valid left out."""
+    """Computes the score [] of one label sequence [T] int32 over its valid positions."""
     steps = jnp.arange(len(labels))
     emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
     stepwise = _stepwise(potentials.transitions, len(labels))
@@ -58,15 +57,15 @@ def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array)
 
 
 def nll(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
-    """-log p(labels | emissions), [] >= 0; arguments as of `score`."""
+    """Computes -log p(labels | emissions), [] >= 0; arguments as for `score`."""
     total = log_partition(emissions, potentials, valid)
     return total - score(emissions, potentials, labels, valid)
 
 
 def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
-    """The label sequence of the highest score: [T] int32; ties go to the lower label number.
+    """Returns the highest-scoring label sequence [T] int32; ties go to the lower label.
 
-    Positions that are not valid repeat the last valid label.
+    Invalid positions repeat the last valid label.
     """
     labels = jnp.arange(emissions.shape[1])
 
@@ -85,6 +84,6 @@ def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
 
 
 def mask_illegal(potentials: Potentials, *legal: Array) -> Potentials:
-    """Scores of moves (legal: bool [Y, Y] from, to), starts and ends; `IMPOSSIBLE` if illegal."""
+    """Replaces the scores of illegal transitions (legal: bool [Y, Y]), starts and ends."""
     pairs = zip(legal, potentials, strict=True)
-    return Potentials(*(jnp.where(is_legal, value, IMPOSSIBLE) for is_legal, value in pairs))
+    return Potentials(*(jnp.where(is_legal, value, _IMPOSSIBLE) for is_legal, value in pairs))

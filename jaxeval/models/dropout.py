@@ -1,11 +1,11 @@
-"""Dropout with traced rates (Flax's own needs a Python number, hence a compilation a rate).
+"""Dropout with traced rates; Flax needs a Python number, and so one compilation per rate.
 
-Two generators make the masks. JAX's draws sixteen bits an element. The other makes them from a row
-and a column number alone: for window perceptrons, a quarter of whose step JAX's would be, and for
-models whose members differ in size: a mask depends neither on padded units nor on how a batch is
-cut.
+JAX's generator draws sixteen bits per element of a mask. A hash computes them from row and column
+numbers alone: for window perceptrons, where JAX's generator takes a quarter of a step, and for
+models whose members differ in size, where neither padded units nor cut batches may matter.
 """
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple
@@ -15,58 +15,63 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
-from jaxeval.config import fields, markers
+from jaxeval.config import fields
 from jaxeval.contracts import Array
 
-_PREFIX = "dropout_"  # of a rate among hyperparameters, the name of its site behind it
+_PREFIX = "dropout_"  # of the names of rates among hyperparameters
 _GOLDEN = np.uint32(0x9E3779B9)
-InputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}input")]
-OutputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}output")]
-StateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}state")]
-InterLayerRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}inter_layer")]
-UpdateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}update")]
-ProjectedRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}projected")]
-HiddenRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}hidden")]
-AttentionInputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}attention_input")]
-AttentionRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}attention")]
-LayerInputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}layer_input")]
-CharactersRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}characters")]
+_SITES, _LAYERS = 6, 128  # sites and layers in a block of mask numbers
 Kind = Annotated[
     Literal["none", "naive", "variational"],
     Field(description="of sequences; variational: one mask for all words; naive: one each"),
 ]
 
 
+def site(name: str) -> fields.Traced:
+    """Marks a setting as the dropout rate of a site."""
+    return fields.dropout(rate_name(name))
+
+
 def rate_name(site: str) -> str:
-    """The hyperparameter that is the rate of a site, in models that have several."""
+    """Returns the name of the hyperparameter that holds the rate of a site."""
     return f"{_PREFIX}{site}"
 
 
 def rates(hparams: Mapping[str, Array]) -> dict[str, Array]:
-    """The rates among hyperparameters, by site."""
+    """Returns the dropout rates among hyperparameters, by site."""
     return {n.removeprefix(_PREFIX): v for n, v in hparams.items() if n.startswith(_PREFIX)}
 
 
+def mask_number(site: int, layer: int) -> int:
+    """Returns the number of the mask of a site (from 0) in a layer.
+
+    Frozen, so that masks stay equal when a site is appended: the first six sites have the numbers
+    site + 6 layer; later sites follow in blocks after the last possible layer.
+    """
+    block, place = divmod(site, _SITES)
+    return block * _SITES * _LAYERS + place + _SITES * layer
+
+
 def _mix(x: Array) -> Array:
-    """A bijection of 32-bit numbers whose outputs look random (murmur3's last step, Appleby)."""
+    """A bijection of 32-bit numbers whose outputs look random: murmur3's finaliser (Appleby)."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
     return x ^ (x >> 16)
 
 
 def words(key: Array) -> Array:
-    """[2] uint32: what `bits` needs of a threefry key, which is consumed."""
+    """The two words [2] uint32 of a threefry key, for `bits`; the key is consumed."""
     return jax.random.key_data(key).astype(jnp.uint32)
 
 
 def fold_in(words: Array, number: Array | int) -> Array:
-    """Other words for every number."""
+    """Returns other words for every number."""
     return _mix(words + _mix(jnp.asarray(number).astype(jnp.uint32) * _GOLDEN + 3))
 
 
 @jax.jit  # traced once for all masks and weights of a shape
 def bits(words: Array, rows: Array, columns: Array) -> Array:
-    """[rows, columns] uint32 that depend on the words and the numbers of row and column alone."""
+    """Random bits [rows, columns] uint32 that depend only on words, row and column numbers."""
     first, second = words
     by_row = _mix(first ^ _mix(rows.astype(jnp.uint32) * _GOLDEN + 1))
     by_column = _mix(second ^ _mix(columns.astype(jnp.uint32) * _GOLDEN + 2))
@@ -74,16 +79,16 @@ def bits(words: Array, rows: Array, columns: Array) -> Array:
 
 
 def _keeps(bits: Array, rate: Array | float, count: int) -> Array:
-    """Which elements stay: bits are uniform below 2**count, to which the rate is rounded."""
+    """Mask of what stays; bits are uniform below 2**count, to which the rate is rounded."""
     return bits < jnp.round((1.0 - rate) * (1 << count)).astype(jnp.uint32)
 
 
 def mask(
     key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True, hashed: bool = False
 ) -> Array:
-    """Zeros with probability `rate`, else 1 / (1 - rate) (inverted) or 1; float32 of `shape`.
+    """A float32 mask: 0 with probability `rate`, else 1 / (1 - rate) (inverted) or 1.
 
-    A rate of 0 gives ones exactly. The key is consumed.
+    A rate of 0 gives exact ones. The key is consumed.
     """
     if hashed:
         rows, columns = jnp.arange(math.prod(shape[:-1])), jnp.arange(shape[-1])
@@ -93,77 +98,63 @@ def mask(
     return jnp.where(keeps, 1.0 / (1.0 - rate) if inverted else jnp.ones_like(rate), 0.0)
 
 
+@dataclasses.dataclass(eq=False)
 class KeyedDropout:
-    """The dropout of one forward pass; every mask takes a key of its own.
+    """The dropout of one forward pass; every mask has a key of its own."""
 
-    Args:
-      rates: traced, by site; a site without a rate drops nothing and costs nothing.
-      key: of this forward pass, consumed; None at evaluation, when nothing is dropped.
-      sites: masks are numbered by site and layer; without sites, as they are drawn.
-      variational: `steps` drops the same units at all time steps; else others at each (naive).
-      inverted: scale by 1 / (1 - rate) in training; else by 1 - rate at evaluation.
-      hashed: masks and keys are made from numbers alone.
-    """
-
-    def __init__(
-        self,
-        rates: Mapping[str, Array],
-        key: Array | None,
-        *,
-        sites: Sequence[str] = (),
-        variational: bool = False,
-        inverted: bool = True,
-        hashed: bool = False,
-    ):
-        self.rates, self.key, self.sites = rates, key, sites
-        self.variational, self.inverted, self.hashed = variational, inverted, hashed
-        self._drawn = 0
+    rates: Mapping[str, Array]  # by site; a site without a rate drops nothing and costs nothing
+    key: Array | None  # of this pass, consumed; None at evaluation, when nothing is dropped
+    _: dataclasses.KW_ONLY
+    sites: Sequence[str] = ()  # masks are numbered by site and layer; without sites as drawn
+    variational: bool = False  # `steps` drops the same units at all time steps
+    inverted: bool = True  # scales by 1 / (1 - rate) in training, else by 1 - rate at evaluation
+    hashed: bool = False  # keys and masks come from the hash
+    drawn: int = 0  # masks so far
 
     def next_key(self, number: int | None = None) -> Array:
-        """A key that no other mask of this pass uses; without a number, numbered as drawn."""
+        """Returns an unused key; without a number, numbered in drawing order."""
         assert self.key is not None
         if number is None:
-            self._drawn += 1
-            number = self._drawn
+            self.drawn = number = self.drawn + 1
         if not self.hashed:
             return jax.random.fold_in(self.key, number)
         made = fold_in(words(self.key), number)
         return jax.random.wrap_key_data(made, impl=jax.random.key_impl(self.key))
 
     def drops(self, site: str) -> bool:
-        """Whether this pass changes anything at a site."""
+        """True if this pass changes anything at a site."""
         return site in self.rates and (self.key is not None or not self.inverted)
 
     def mask(self, site: str, shape: tuple[int, ...], layer: int = 0) -> Array | None:
-        """A mask of the shape; None: nothing is dropped."""
+        """A mask of the shape, or None if nothing is dropped."""
         if not self.drops(site):
             return None
-        rate, sites = self.rates[site], self.sites
+        rate = self.rates[site]
         if self.key is None:
             return jnp.full(shape, 1.0 - rate)
-        key = self.next_key(sites.index(site) + len(sites) * layer if sites else None)
-        return mask(key, rate, shape, self.inverted, self.hashed)
+        number = mask_number(self.sites.index(site), layer) if self.sites else None
+        return mask(self.next_key(number), rate, shape, self.inverted, self.hashed)
 
     def elements(self, site: str, x: Array, layer: int = 0) -> Array:
-        """x with a mask entry for every element."""
+        """Applies an independent mask entry to every element of x."""
         drawn = self.mask(site, x.shape, layer)
         return x if drawn is None else x * drawn
 
     def steps(self, site: str, x: Array) -> Array:
-        """x [T, B, D] with one mask [B, D] for all steps (variational), or one a step."""
+        """Applies one mask [B, D] to all steps of x [T, B, D] (variational), or one per step."""
         drawn = self.mask(site, (1, *x.shape[1:]) if self.variational else x.shape)
         return x if drawn is None else x * drawn
 
 
 class HashedDropout(NamedTuple):
-    """Dropout of one pass: every site has words of its own; without any nothing is dropped."""
+    """The dropout of one pass with hashed masks; without words it drops nothing."""
 
     words: Array | None = None  # [2] uint32
     rate: Array | float = 0.0
     rows: Array | None = None  # [B] positions of the rows in their batch; None: in order
 
     def at(self, *numbers: int | Array) -> "HashedDropout":
-        """The dropout of a site."""
+        """The dropout of a site, given by numbers."""
         words = self.words
         if words is not None:
             for number in numbers:
@@ -171,7 +162,7 @@ class HashedDropout(NamedTuple):
         return self._replace(words=words)
 
     def apply(self, x: Array, rows_axis: int = 0, numbers: Array | None = None) -> Array:
-        """x [B, T, n], or [T, B, n] with 1: units dropped by position r T + t and number [n]."""
+        """Drops units of x, [B, T, n] or [T, B, n], by position r T + t and unit number [n]."""
         if self.words is None:
             return x
         steps = x.shape[1 - rows_axis]
@@ -179,6 +170,5 @@ class HashedDropout(NamedTuple):
         positions = rows[:, None] * steps + jnp.arange(steps)[None]
         positions = positions.T if rows_axis else positions
         numbers = jnp.arange(x.shape[-1]) if numbers is None else numbers
-        # a hash a unit: with two to a hash, putting the halves side by side was a pass of its own
         drawn = bits(self.words, positions.reshape(-1), numbers).reshape(x.shape)
         return jnp.where(_keeps(drawn >> 8, self.rate, 24), x / (1.0 - self.rate), 0.0)

@@ -1,48 +1,57 @@
-"""A recurrent language model: its settings, its sizes under a budget, embeddings and cells.
+"""A recurrent language model (Melis et al. 2018, section 3): settings, sizes, cells, softmax.
 
-Notation: T time steps, B rows, V vocabulary, E embedding size, H hidden units of every layer.
-After Melis et al. (2018), section 3: layer l + 1 reads layer l, the output is the sum of all
-layers, projected down to E where E is not H, and the softmax has a bias.
+Notation: T time steps, B rows, N = T B positions, V vocabulary, E embedding size, H hidden units
+of every layer. Layer l + 1 reads layer l; the output is the sum of all layers, projected down to E
+where E differs from H; the softmax has a bias, and its logits are never whole in memory.
 """
 
 import bisect
 import functools
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from jax import lax
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, reading
+from jaxeval.config.fields import Rate, about
 from jaxeval.contracts import Array, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.models import Module, cells, dropout
 from jaxeval.models.cells import Cell, Masks
-from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models.dropout import KeyedDropout, site
 
-SITES = ("input", "inter_layer", "state", "update", "output", "projected")  # of dropout
+# dropout sites; append only: masks are numbered by place (`dropout.mask_number`)
+SITES = ("input", "inter_layer", "state", "update", "output", "projected")
+SLICE = 1 << 23  # logits [N, V] that exist at once: 32 MB per member
 _BUDGET = 1_000_000
 
 
 @reading.settings
-class LanguageDropout:
+class _LanguageDropout:
     """Dropout rates by site."""
 
-    input: dropout.InputRate = Field(0.0, description="embedded input; fresh at each step")
-    inter_layer: dropout.InterLayerRate = Field(0.0, description="input of layers from the second")
-    state: dropout.StateRate = Field(0.0, description="h(t-1); the same in a window (variational)")
-    update: dropout.UpdateRate = Field(0.0, description="the candidate; variational (Semeniuta)")
-    output: dropout.OutputRate = Field(0.0, description="the sum of all layers")
-    projected: dropout.ProjectedRate = Field(0.0, description="after the projection down")
+    input: Annotated[Rate, site("input"), about("embedded input; fresh at each step")] = 0.0
+    inter_layer: Annotated[Rate, site("inter_layer"), about("input of layers from the second")] = (
+        0.0
+    )
+    state: Annotated[Rate, site("state"), about("h(t-1); the same in a window (variational)")] = (
+        0.0
+    )
+    update: Annotated[Rate, site("update"), about("the candidate; variational (Semeniuta)")] = 0.0
+    output: Annotated[Rate, site("output"), about("the sum of all layers")] = 0.0
+    projected: Annotated[Rate, site("projected"), about("after the projection down")] = 0.0
 
 
 @reading.settings
 class LanguageModelSettings:
-    """A stack of cells; either sizes, or a budget that they are solved from."""
+    """A stack of cells; either sizes, or a budget that determines them."""
 
     kind: cells.Kind = Field("lstm", description="of the cells")
-    gates: Literal["untied", "tied", "capped"] | None = Field(
+    gates: cells.Gates | None = Field(
         None, description="input gate; absent: capped for lstm, untied for rhn"
     )
     layers: fields.Layers = Field(1, description="of lstm and nas")
@@ -54,7 +63,7 @@ class LanguageModelSettings:
     tied: bool = Field(True, description="input and output share the embedding")
     clip: float | None = Field(None, gt=0, description="of lstm's memory")
     state_reset_probability: float = Field(0.01, ge=0, lt=1, description="of a stream, by window")
-    dropout: LanguageDropout = LanguageDropout()
+    dropout: _LanguageDropout = _LanguageDropout()
 
     @model_validator(mode="after")
     def _fits(self) -> "LanguageModelSettings":
@@ -74,9 +83,9 @@ class LanguageModelSettings:
 
     @property
     def unused(self) -> frozenset[str]:
-        """Dropout rates of sites that these sizes do not have; a sweep draws both."""
+        """Dropout rates of sites that these sizes lack; a sweep may draw both."""
         projects = self.embedding not in (None, self.hidden)
-        if self.hidden is None:  # but for ratios that rounding makes 1
+        if self.hidden is None:  # except for ratios that are rounded to 1
             projects = self.ratio is not None and self.ratio < 1
         absent = {"inter_layer": self.layers == 1, "projected": not projects}
         return frozenset(dropout.rate_name(site) for site in absent if absent[site])
@@ -87,7 +96,7 @@ class LanguageModelSettings:
         return Cell(self.kind, gates, self.clip, self.depth)
 
     def shape(self, vocabulary: int) -> "LanguageShape":
-        """The sizes, as set or solved for; raises ConfigError where the budget is too small."""
+        """The sizes, set or solved for. Raises ConfigError if the budget is too small."""
         if self.hidden is not None:
             size = self.embedding or self.hidden
             return LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
@@ -96,7 +105,7 @@ class LanguageModelSettings:
 
 
 class LanguageShape(NamedTuple):
-    """The sizes V, H and E of a language model; the output embedding has size E too."""
+    """Sizes of a language model; the output embedding has size E too."""
 
     vocabulary: int
     hidden: int
@@ -106,23 +115,27 @@ class LanguageShape(NamedTuple):
 
     @property
     def projected(self) -> bool:
-        """Whether outputs are projected down to the embedding size."""
+        """True if outputs are projected down to the embedding size."""
         return self.embedding != self.hidden
 
     def parameters(self, cell: Cell) -> int:
-        """How many the model has, the softmax bias included."""
+        """Number of parameters, the softmax bias included."""
         embeddings = self.vocabulary * self.embedding * (1 if self.tied else 2)
         projection = self.hidden * self.embedding if self.projected else 0
         sizes = [self.embedding, *[self.hidden] * (self.layers - 1)]
-        inner = sum(cells.parameter_count(cell, size, self.hidden) for size in sizes)
+        inner = sum(cell.parameters(size, self.hidden) for size in sizes)
         return embeddings + self.vocabulary + projection + inner
+
+    def start(self, cell: Cell, rows: int) -> tuple[Tree, ...]:
+        """The zero state of all layers."""
+        return tuple(cell.start(rows, self.hidden) for _ in range(self.layers))
 
 
 def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
-    """The largest model within a budget of parameters (Melis et al. 2018, section 4).
+    """Returns the largest model within a budget of parameters (Melis et al. 2018, section 4).
 
-    H and E of `like` are solved for; `ratio` is E / H, rounded, at most 1 (no projection).
-    ConfigError: not even one hidden unit fits.
+    Replaces H and E of `like`; E / H is `ratio`, rounded, and at most 1 (no projection).
+    Raises ConfigError if not even one hidden unit fits.
     """
 
     def shape(hidden: int) -> LanguageShape:
@@ -141,14 +154,14 @@ def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> L
 
 
 class LanguageModel(Module):
-    """Tokens to what the softmax sees."""
+    """Embeds tokens and runs the layers: the part of the model before the softmax."""
 
     shape: LanguageShape
     cell: Cell
 
     @nn.compact
     def __call__(self, tokens: Array, state: Tree, drop: KeyedDropout) -> tuple[Tree, Array]:
-        """A window of tokens [T, B] from the state of each layer: states after it, [T, B, E]."""
+        """Reads tokens [T, B] from the layers' states; returns new states, outputs [T, B, E]."""
         shape, width = self.shape, self.shape.hidden
         # truncated normal with standard deviation sqrt(1 / E)
         initial = nn.initializers.variance_scaling(1.0, "fan_out", "truncated_normal")
@@ -162,10 +175,10 @@ class LanguageModel(Module):
         for number in range(shape.layers):
             if number:
                 x = drop.elements("inter_layer", x, number)
-            of_state = drop.mask("state", rows, number)
-            of_update = None if self.cell.kind == "nas" else drop.mask("update", rows, number)
+            on_state = drop.mask("state", rows, number)
+            on_update = None if self.cell.kind == "nas" else drop.mask("update", rows, number)
             layer = cells.Layer(self.cell, width, name=f"layer_{number}")
-            end, x = layer(x, state[number], Masks(of_state, of_update))
+            end, x = layer(x, state[number], Masks(on_state, on_update))
             ends.append(end)
             outputs.append(x)
         output = drop.elements("output", functools.reduce(jnp.add, outputs))
@@ -176,11 +189,83 @@ class LanguageModel(Module):
         return tuple(ends), output
 
 
-def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Tree, ...]:
-    """The zero state of all layers."""
-    return tuple(cells.start(cell, rows, shape.hidden) for _ in range(shape.layers))
-
-
 def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:
-    """What the softmax multiplies by: [V, E] and its bias [V]."""
+    """Returns the softmax's table [V, E] and bias [V]."""
     return params.get("softmax", params["embedding"]), params["softmax_bias"]
+
+
+def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> Array:
+    """-log p [T, B] of targets [T, B] in nats: outputs [T, B, E], table [V, E], bias [V].
+
+    Logits exist for one slice of positions at a time.
+    """
+
+    def losses(part: tuple[Array, Array]) -> Array:
+        rows, gold = part
+        return _nll(rows @ table.T + bias[None], gold)[0]
+
+    rows, gold, _ = _slices(len(bias), outputs, targets, jnp.ones(targets.shape))
+    return lax.map(losses, (rows, gold)).reshape(-1)[: targets.size].reshape(targets.shape)
+
+
+@jax.custom_vjp
+def weighted_loss(
+    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
+) -> Array:
+    """Sum of weights * token_losses, with gradients computed in the forward pass.
+
+    The logits of a slice are computed once: three products, where recomputing takes four.
+    """
+    return _loss_and_gradients(table, bias, outputs, targets, weights)[0]
+
+
+def _loss_and_gradients(
+    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
+) -> tuple[Array, tuple[tuple[Array, Array, Array], Array]]:
+    def add_slice(sums: tuple, part: tuple) -> tuple[tuple, Array]:
+        loss, d_table, d_bias = sums
+        rows, gold, weight = part
+        logits = rows @ table.T + bias[None]
+        nll, log_normaliser = _nll(logits, gold)
+        p = jnp.exp(logits - log_normaliser[:, None])
+        d_logits = (p - jax.nn.one_hot(gold, len(bias), dtype=p.dtype)) * weight[:, None]
+        loss = loss + jnp.sum(nll * weight)
+        sums = loss, d_table + d_logits.T @ rows, d_bias + d_logits.sum(axis=0)
+        # [E, n]: XLA's product with the vocabulary inside takes 1.6 times as long the other way
+        return sums, lax.dot_general(table, d_logits, (((0,), (1,)), ((), ())))
+
+    zero = (jnp.zeros((), table.dtype), jnp.zeros_like(table), jnp.zeros_like(bias))
+    parts = _slices(len(bias), outputs, targets, weights)
+    (loss, d_table, d_bias), d_rows = lax.scan(add_slice, zero, parts)
+    d_rows = jnp.swapaxes(d_rows, 1, 2).reshape(-1, outputs.shape[-1])
+    d_outputs = d_rows[: targets.size].reshape(outputs.shape)
+    return loss, ((d_table, d_bias, d_outputs), weights)
+
+
+def _backward(residuals: tuple, factor: Array) -> tuple:
+    gradients, weights = residuals
+    # weights are no parameters: nothing asks for their gradient
+    return (*(factor * gradient for gradient in gradients), None, jnp.zeros_like(weights))
+
+
+weighted_loss.defvjp(_loss_and_gradients, _backward)
+
+
+def _nll(logits: Array, targets: Array) -> tuple[Array, Array]:
+    """-log p of the targets, and the log of the normaliser, [N] each."""
+    log_normaliser = jax.nn.logsumexp(logits, axis=1)
+    chosen = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+    return log_normaliser - chosen, log_normaliser
+
+
+def _slices(
+    vocabulary: int, outputs: Array, targets: Array, weights: Array
+) -> tuple[Array, Array, Array]:
+    """Positions in K equal slices padded with weight 0: [K, n, E], [K, n] and [K, n]."""
+    count = targets.size
+    parts = -(-count // max(1, min(count, SLICE // vocabulary)))
+    size = -(-count // parts)
+    padding = parts * size - count
+    rows = jnp.pad(outputs.reshape(count, -1), ((0, padding), (0, 0))).reshape(parts, size, -1)
+    gold = jnp.pad(targets.reshape(-1), (0, padding)).reshape(parts, size)
+    return rows, gold, jnp.pad(weights.reshape(-1), (0, padding)).reshape(parts, size)

@@ -2,14 +2,13 @@
 
 Notation: T time steps, B rows, H hidden units, K gate inputs (4 H for an LSTM), G mask groups.
 
-Reverse-mode differentiation of a plain scan adds up the gradient of each recurrent kernel at every
-step, a product with an inner dimension of B, and rewrites the whole kernel T times. Here the
-backward scan emits the gradients of the gates alone; that of a kernel is one product over all
-T x B rows afterwards: 1.2 times faster for B = 8.
+Differentiating a plain scan adds up the gradient of each recurrent kernel at every step: a product
+with an inner dimension of B that rewrites the whole kernel T times. Here the backward scan emits
+only the gradients of the gates; a kernel's is one product over all T x B rows afterwards, which is
+1.2 times faster for B = 8.
 
-`run` is for cells whose only product with the state is h(t-1) @ kernel, with padding and masks by
-gate: encoders. `unroll` is for cells with several products, and carries the state in and out:
-language models and decoders.
+`run` serves encoders: one product with the state, h(t-1) @ kernel, padding, masks by gate.
+`unroll` serves language models and decoders: several products, the state carried in and out.
 """
 
 import functools
@@ -21,16 +20,16 @@ from jax import lax
 
 from jaxeval.contracts import Array, Tree
 
-# (gates [B, K], memory [B, H], weights) -> (hidden [B, H], memory [B, H]), of one step
-Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
-Blocks = Sequence[Array]  # [B, H] each, one a gate
+# one step: (gates [B, K], memory [B, H], weights) -> (hidden [B, H], memory [B, H])
+_Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
+Blocks = Sequence[Array]  # [B, H] each, one per gate
 Tap = Callable[[str, Array], Blocks]  # (name of a kernel, x) -> x @ kernel
 # (tap, other weights, masks, state, inputs of a step) -> (state, output [B, H])
-Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
+_Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
 
 
 def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
-    """h(t-1) @ kernel [B, K], with h masked once (G = 1) or for each gate (G = K / H)."""
+    """Computes h(t-1) @ kernel [B, K], h masked once (G = 1) or for each gate (G = K / H)."""
     if mask is None:
         return hidden @ kernel
     if mask.shape[0] == 1:
@@ -45,14 +44,14 @@ def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
         return gates @ kernel.T
     if mask.shape[0] == 1:
         return (gates @ kernel.T) * mask[0]
-    of_gates = gates.reshape(len(gates), len(mask), -1)
+    gates = gates.reshape(len(gates), len(mask), -1)
     by_gate = kernel.reshape(len(kernel), len(mask), -1)
-    return jnp.sum(jnp.einsum("bgk,hgk->gbh", of_gates, by_gate) * mask, axis=0)
+    return jnp.sum(jnp.einsum("bgk,hgk->gbh", gates, by_gate) * mask, axis=0)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
 def run(
-    cell: Cell,
+    cell: _Cell,
     reverse: bool,
     clip: float | None,
     inputs: Array,
@@ -63,18 +62,17 @@ def run(
     valid: Array,
     mask: Array | None,
 ) -> Array:
-    """Hidden states [T, B, H] of all time steps.
+    """Computes the hidden states [T, B, H] of all time steps.
 
     Args:
-      cell, reverse: the step, and whether it runs from the last time step to the first; static.
-      clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop (Lasagne's
-        `grad_clipping`); None: not; static.
-      inputs: [T, B, K] the input's part of the gate inputs.
-      bias, kernel: [K] and [H, K]; weights: whatever else the cell needs (peepholes ...).
+      cell, reverse: the step, and whether time runs backwards; static.
+      clip: bound of the gradients of gate inputs inside the loop (Lasagne's `grad_clipping`), or
+        None; static.
+      inputs: [T, B, K], the inputs' part of the gates.
+      bias, kernel: [K] and [H, K]; weights: other weights of the cell, such as peepholes.
       start: (hidden, memory), each [B, H].
-      valid: [T, B] bool; where it is false the state is held. Padding stands at the end: a
-        reversed run meets it first and keeps `start`; a forward run ends with the last real state.
-      mask: [G, B, H] multiplies h(t-1), the same at all steps (Gal & Ghahramani 2016); or None.
+      valid: [T, B] bool; false at padding, where the state is held. Padding is at the end.
+      mask: [G, B, H] or None; multiplies h(t-1) at all steps (Gal & Ghahramani 2016).
     """
     return _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask)[0]
 
@@ -124,13 +122,13 @@ run.defvjp(_forward, _backward)
 
 
 def _product_over_rows(left: Array, right: Array) -> Array:
-    """[T, B, M], [T, B, N] -> [M, N], summed over T and B, without the transposes of an einsum."""
+    """Sums products of [T, B, M] and [T, B, N] over T and B: [M, N]; einsum would transpose."""
     return left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
 def project(inputs: Array, kernel: Array, frozen: int) -> Array:
-    """inputs [T, B, D] @ kernel [D, K], with no gradient for the first `frozen` features."""
+    """Computes inputs [T, B, D] @ kernel [D, K], without gradient for `frozen` first features."""
     steps, batch, size = inputs.shape
     return (inputs.reshape(-1, size) @ kernel).reshape(steps, batch, -1)
 
@@ -155,21 +153,20 @@ def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def unroll(
-    step: Step, kernels: dict[str, Array], weights: Tree, masks: Tree, inputs: Array, start: Tree
+    step: _Step, kernels: dict[str, Array], weights: Tree, masks: Tree, inputs: Array, start: Tree
 ) -> tuple[Tree, Array]:
-    """The cell's state after the last step, and its outputs [T, B, H] of all time steps.
+    """Computes the state after the last step, and the outputs [T, B, H] of all steps.
 
-    The forward pass saves the products and the states; the backward pass runs the step again on
-    them, which takes no product. Two habits of XLA on the CPU shape the code. A slice at a running
-    index whose parts are used apart is compiled without vectors, so each gate's block is sliced
-    alone. A product with a transposed matrix takes twice as long when it has few rows, so kernels
-    are transposed once.
+    The backward pass runs the step again on saved products and states, which takes no product. Two
+    habits of XLA on the CPU shape the code: a slice at a running index whose parts are used apart
+    is not vectorised, so each gate's block is sliced alone; a product with a transposed matrix of
+    few rows takes twice as long, so kernels are transposed once.
 
     Args:
       step: the cell; static. It calls `tap` once for each kernel.
-      kernels: name -> [H, G H] recurrent weights, [D, G H] of what else is read (a context).
+      kernels: name -> [H, G H] recurrent weights, or [D, G H] for a context.
       weights, masks: of the step; masks are the same at all steps and not differentiated.
-      inputs: [T, B, G H] the input's part of the gates.
+      inputs: [T, B, G H], the inputs' part of the gates.
       start: the state before the first step.
     """
     return _unroll_forward(step, kernels, weights, masks, inputs, start)[0]
@@ -194,7 +191,7 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start):  # type: igno
 
 @jax.custom_vjp
 def _replayed(transposed: Array, x: Array, product: Blocks, offset: Array) -> Blocks:
-    """The blocks of x @ kernel, known already; `offset` takes the gradient with respect to it."""
+    """The known blocks of x @ kernel; `offset` takes the gradient with respect to them."""
     return product
 
 
@@ -206,7 +203,7 @@ def _replayed_backward(transposed: Array, gradient: Blocks) -> tuple:
 _replayed.defvjp(lambda transposed, x, product, offset: (product, transposed), _replayed_backward)
 
 
-def _unroll_backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
+def _unroll_backward(step: _Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
     kernels, weights, masks, inputs, states, products = saved
     width = min(map(len, kernels.values()))  # H
     transposed = {name: kernel.T for name, kernel in kernels.items()}

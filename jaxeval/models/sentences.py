@@ -1,36 +1,40 @@
-"""Sentences with their targets, an LSTM over them, and how weights of classifiers begin.
+"""Sentences and targets in them, an LSTM over words, initial weights; a classifier of pairs.
 
-Notation: T positions, B sentences, K targets of a sentence, R = B K rows, one a target (row
+Notation: T positions, B sentences, K targets of a sentence, R = B K rows, one per target (row
 b K + k), W words of the longest target, D size of a word vector, P of a position's, H hidden
-units, N filters. Sequences are time-major.
+units, N filters, Y classes. Sequences are time-major.
 
-Of an LSTM over words with a target beside each of them, [x(t); target], the kernel's first rows
-are multiplied once a sentence, the others once a target: [T, R, 2 D] is never formed.
+An LSTM may read each word with a target, [x(t); target]. The kernel's first rows are multiplied
+once per sentence, the others once per target: [T, R, 2 D] is never formed.
 """
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field
 
-from jaxeval.contracts import Array
-from jaxeval.models import Module, Weights, cells, recurrence
+from jaxeval.config import fields, reading
+from jaxeval.config.fields import Rate, about
+from jaxeval.contracts import Array, Batch, Hparams
+from jaxeval.models import Module, Weights, cells, dropout, recurrence, word_vectors
+from jaxeval.models.dropout import KeyedDropout, site
 
 InitialKind = Literal["keras", "torch", "uniform"]
 _SMALL = 0.01  # bound of an attention's vector
 
 
 class Sentences(NamedTuple):
-    """A batch of sentences; a target at 0, 0 is none."""
+    """A batch of sentences; a target from 0 to 0 is none."""
 
     words: Array  # [T, B, D] vectors
     length: Array  # [B]
     start: Array  # [R] position of each target's first word
-    end: Array  # [R] and behind its last
+    end: Array  # [R] position after its last word
     target_words: Array  # [W, R, D] vectors
-    frozen: int  # so many features of a word, from the first, need no gradient
-    empty: Array | None = None  # [D] stands for a side of a target without words
+    frozen: int  # number of leading features of a word that need no gradient
+    empty: Array | None = None  # [D] replaces a side without words
 
     @property
     def positions(self) -> Array:
@@ -49,7 +53,7 @@ class Sentences(NamedTuple):
 
     @property
     def lengths(self) -> Array:
-        """[R] words of each target's sentence."""
+        """[R] number of words of each target's sentence."""
         return jnp.repeat(self.length, len(self.start) // len(self.length))
 
     @property
@@ -60,42 +64,41 @@ class Sentences(NamedTuple):
         return jnp.maximum(jnp.maximum(before, after), 0)
 
     def by_target(self, x: Array) -> Array:
-        """[T, B, ...], the same for all targets of a sentence, as [T, R, ...], which stays."""
+        """Repeats x [T, B, ...] for all targets of a sentence: [T, R, ...], which stays."""
         rows = len(self.start)
         return x if x.shape[1] == rows else jnp.repeat(x, rows // len(self.length), axis=1)
 
+    def gates(
+        self,
+        kernel: Array,
+        words: Array,
+        target: Array | None = None,
+        position: Array | None = None,
+    ) -> Array:
+        """The inputs' part of all gates: [T, B, 4 H], or [T, R, 4 H] with a target or position.
+
+        Args:
+          kernel: [D (+ Dt) (+ P), 4 H], rows in the order of the following.
+          words: [T, B, D], those of the sentences, some perhaps dropped.
+          target: [R, Dt], the same at all words.
+          position: [N, P], a vector per distance from the target; the last for longer ones too.
+        """
+        size = words.shape[-1]
+        gates = recurrence.project(words, kernel[:size], self.frozen)
+        if target is not None:
+            from_target = target @ kernel[size : size + target.shape[-1]]
+            gates = self.by_target(gates) + from_target[None]
+        if position is not None:
+            from_position = position @ kernel[-position.shape[-1] :]
+            distance = jnp.minimum(self.distance, len(position) - 1)
+            gates = self.by_target(gates) + from_position[distance]
+        return gates
+
 
 def mean(x: Array, valid: Array) -> Array:
-    """[T, R, D] averaged where `valid` [T, R]: [R, D]; 0 where nothing is."""
+    """Mean [R, D] of x [T, R, D] where `valid` [T, R]; 0 where nothing is valid."""
     total = jnp.sum(jnp.where(valid[..., None], x, 0.0), axis=0)
     return total / jnp.maximum(jnp.sum(valid, axis=0), 1)[:, None]
-
-
-def input_gates(
-    kernel: Array,
-    sentences: Sentences,
-    words: Array,
-    target: Array | None = None,
-    position: Array | None = None,
-) -> Array:
-    """The inputs' part of all gates: [T, B, 4 H]; [T, R, 4 H] where they depend on the target.
-
-    Args:
-      kernel: [D (+ Dt) (+ P), 4 H], rows in the order of the following.
-      words: [T, B, D], those of the sentences, perhaps some of them dropped.
-      target: [R, Dt], the same at all words.
-      position: [N, P], a vector of each distance from the target; the last of longer ones too.
-    """
-    size = words.shape[-1]
-    gates = recurrence.project(words, kernel[:size], sentences.frozen)
-    if target is not None:
-        of_target = target @ kernel[size : size + target.shape[-1]]
-        gates = sentences.by_target(gates) + of_target[None]
-    if position is not None:
-        of_position = position @ kernel[-position.shape[-1] :]
-        distance = jnp.minimum(sentences.distance, len(position) - 1)
-        gates = sentences.by_target(gates) + of_position[distance]
-    return gates
 
 
 def run(weights: Weights, gates: Array, valid: Array, reverse: bool = False) -> Array:
@@ -105,18 +108,19 @@ def run(weights: Weights, gates: Array, valid: Array, reverse: bool = False) -> 
 
 
 class Initial(NamedTuple):
-    """How weights begin: as in Keras, as in PyTorch, or uniform within a scale (traced)."""
+    """Initial weights: as in Keras, as in PyTorch, or uniform within a traced scale."""
 
     kind: InitialKind = "keras"
     scale: Array | float = 0.0
-    zero_biases: bool = False  # of uniform
+    zero_biases: bool = False  # for uniform
 
     def linear(self, key: Array, inputs: int, outputs: int, biased: bool = True) -> Weights:
         """Kernel [D, N] and, if biased, bias [N] of a linear layer of N outputs."""
         kernel_key, bias_key = jax.random.split(key)
         kernel = self._kernel(kernel_key, (inputs, outputs), inputs)
-        bias = {"bias": self._bias(bias_key, (outputs,), inputs)} if biased else {}
-        return {"kernel": kernel, **bias}
+        return {"kernel": kernel} | (
+            {"bias": self._bias(bias_key, (outputs,), inputs)} if biased else {}
+        )
 
     def lstm(self, key: Array, inputs: int, width: int) -> Weights:
         """Kernel [D, 4 H], recurrent [H, 4 H] and biases [n, 4 H], which are added up.
@@ -140,7 +144,7 @@ class Initial(NamedTuple):
         return self._uniform(key, (rows, size), 1) if uniform else _glorot(key, (rows, size))
 
     def vector(self, key: Array, size: int) -> Array:
-        """A vector [size] of an attention, U(-.01, .01)."""
+        """An attention's vector [size], U(-.01, .01)."""
         bound = self.scale if self.kind == "uniform" else _SMALL
         return jax.random.uniform(key, (size,), minval=-bound, maxval=bound)
 
@@ -162,10 +166,10 @@ def _glorot(key: Array, shape: tuple[int, int]) -> Array:
 
 
 class WordLSTM(Module):
-    """States [T, B, H] of an LSTM over words [T, B, D]; [T, R, H] where they read the target.
+    """States [T, B, H] of an LSTM over words [T, B, D]; [T, R, H] if they read the target.
 
-    Args of a call: `valid` [T, B]; `target` [R, Dt], beside every word; `positions` and their
-    size P: so many distances have a vector, beside every word.
+    A call takes `valid` [T, B], `target` [R, Dt], which is concatenated to every word, and
+    `positions`: the number of distances whose vectors are concatenated too, and their size P.
     """
 
     hidden: int
@@ -186,6 +190,82 @@ class WordLSTM(Module):
             position = self.param("position", self.initial.table, *positions)
             inputs += positions[1]
         weights = self.param("lstm", self.initial.lstm, inputs, self.hidden)
-        gates = input_gates(weights["kernel"], sentences, words, target, position)
+        gates = sentences.gates(weights["kernel"], words, target, position)
         by_target = gates.shape[1] != valid.shape[1]
         return run(weights, gates, sentences.by_target(valid) if by_target else valid)
+
+
+@reading.settings
+class _PairWords:
+    """Word embeddings."""
+
+    trained: bool = Field(True, description="train word vectors; false: as read")
+
+
+@reading.settings
+class _PairDropout:
+    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
+
+    kind: dropout.Kind = "variational"
+    input: Annotated[Rate, site("input"), about("rate on word vectors")] = 0.0
+    output: Annotated[Rate, site("output"), about("rate on last states")] = 0.0
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Rates that no member has."""
+        sites = ("input", "output") if self.kind == "none" else ()
+        return frozenset(map(dropout.rate_name, sites))
+
+
+@reading.settings
+class PairModel:
+    """A classifier of pairs of sentences."""
+
+    hidden: fields.Size = Field(50, description="H of either LSTM")
+    layer: fields.Size = Field(50, description="units of the tanh layer over both states")
+    words: _PairWords = Field(_PairWords(), description="word embeddings")
+    dropout: _PairDropout = Field(_PairDropout(), description="dropout")
+
+
+class PairSizes(NamedTuple):
+    """Sizes that depend on the corpus."""
+
+    labels: int
+    words: int  # leading rows of the word table that may be trained: the vocabulary
+
+
+class PairClassifier(Module):
+    """Logits [B, Y] of B pairs: two LSTMs, a tanh layer over both last states, a linear layer.
+
+    Bowman et al. (2015, section 4.3) with a single layer, as in VecEval (Nayak et al. 2016). Rows
+    of a batch are premise and hypothesis [B, T] int32 with premise_length and hypothesis_length
+    [B]; `shared` and `split` are as for `word_vectors`, arguments as for `sentiment.Classifier`.
+    """
+
+    choices: PairModel
+    sizes: PairSizes
+
+    @nn.compact
+    def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
+        choices, initial = self.choices, Initial("keras")
+        variational = choices.dropout.kind == "variational"
+        drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
+        table, frozen = None, word_vectors.size(batch)
+        if choices.words.trained:
+            table, frozen = word_vectors.parameter(self, "words", batch, self.sizes.words), 0
+        states = []
+        for side in ("premise", "hypothesis"):
+            rows = word_vectors.known_rows(batch, batch.rows[side].T)
+            words = word_vectors.look_up(table, batch, rows, key is not None)
+            length = batch.rows[f"{side}_length"]
+            nowhere = jnp.zeros_like(length)  # nothing is a target
+            texts = Sentences(words, length, nowhere, nowhere, words[:1], frozen)
+            encoder = WordLSTM(choices.hidden, initial, name=side)
+            hidden = encoder(texts, drop.steps("input", words), texts.valid)
+            states.append(drop.elements("output", hidden[-1]))
+        pair = jnp.concatenate(states, axis=-1)
+        layer = self.param("layer", initial.linear, pair.shape[-1], choices.layer)
+        hidden = jnp.tanh(pair @ layer["kernel"] + layer["bias"][None])
+        last = self.param("logits", initial.linear, choices.layer, self.sizes.labels)
+        logits: Array = hidden @ last["kernel"] + last["bias"][None]
+        return logits

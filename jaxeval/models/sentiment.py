@@ -1,14 +1,8 @@
-"""A classifier of texts, or of targets in them: words and places of targets -> class logits.
+"""A classifier of texts, or of targets in them.
 
-Notation: T positions, B sentences, K targets of a sentence, R = B K, D size of a word vector, H
-hidden units, Y classes, F word forms, V rows of the word table. A batch holds
-
-    rows    forms [B, T] int32, length [B] int32, start and end [B, K] int32 (word positions of
-            each target, the end exclusive; 0, 0 without one), targets [B] (how many of the K are
-            real; and labels, which the model never sees)
-    shared  what `word_vectors` reads; of V rows of the word table the first `Sizes.words` are
-            the vocabulary's, which may be trained
-    split   known [V] bool (the word has a vector or stood in train)
+Notation as in `sentences`. Rows of a batch are forms [B, T] int32, length [B] int32, start and end
+[B, K] int32 (word positions of each target, the end exclusive; 0, 0 without one) and targets [B]
+(how many of the K are real); `shared` and `split` are as for `word_vectors`.
 """
 
 from typing import Annotated, Literal, NamedTuple
@@ -17,62 +11,69 @@ import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
+from jaxeval.config.fields import Rate, about
 from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import Module, aspects, dropout, recurrence, sentences, word_vectors
-from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models.dropout import KeyedDropout, site
 from jaxeval.models.sentences import Initial, Sentences
 
-Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
-TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
-SITES: dict[Architecture, frozenset[str]] = {  # of dropout
+_Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
+TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # architectures that read the target
+SITES: dict[_Architecture, frozenset[str]] = {  # dropout sites
     "majority": frozenset(),
     **dict.fromkeys(("bag", "cnn", "lstm", "tdlstm", "tclstm"), frozenset({"input", "output"})),
     "atae": frozenset({"input", "hidden", "attention_input", "attention", "output"}),
     "ian": frozenset({"input", "hidden", "output"}),
 }
+_Scale = fields.Traced(
+    name="initial_scale", range=fields.Range(1e-3, 1.0, log=True), limits=fields.Limits(0, 1000)
+)
 
 
 @reading.settings
-class SentimentWordSettings:
+class _Words:
     """Word embeddings."""
 
     trained: bool = Field(True, description="train word vectors; false: as read")
-    initialiser: Literal["uniform", "normal"] = Field(
-        "uniform", description="without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read"
-    )
-    target_table: bool = Field(False, description="trained: a table of targets' words beside")
+    initialiser: Annotated[
+        Literal["uniform", "normal"],
+        about("without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read"),
+    ] = "uniform"
+    target_table: bool = Field(False, description="trained: a second table for targets' words")
 
 
 @reading.settings
-class TargetSettings:
-    """What a model makes of a target and of its place."""
+class _Target:
+    """The target and its position."""
 
     include: bool = Field(True, description="tdlstm, tclstm: both sides hold the target")
     encoder: Literal["mean", "lstm"] = Field("mean", description="atae: of vectors, or last state")
-    position: Literal["none", "weighting", "embedding"] = Field(
-        "none", description="atae, ian: states weigh 1 - distance / length, or distances embedded"
-    )
+    position: Annotated[
+        Literal["none", "weighting", "embedding"],
+        about("atae, ian: states weigh 1 - distance / length, or distances embedded"),
+    ] = "none"
     position_size: fields.Size = Field(30, description="embedding: its size")
     max_distance: fields.Length = Field(100, description="embedding: the longest distance")
-    inter_aspect: fields.Size | None = Field(
-        None, description="units of an LSTM over a sentence's targets; needs data.rows = sentences"
-    )
+    inter_aspect: Annotated[
+        fields.Size | None,
+        about("units of an LSTM over a sentence's targets; needs data.rows = sentences"),
+    ] = None
 
 
 @reading.settings
-class AttentionSettings:
+class _Attention:
     """The attention of atae."""
 
     target: bool = Field(True, description="its hidden layer reads the target too")
     bias: bool = Field(True, description="its hidden layer has a bias")
-    projection: Literal["none", "linear", "tanh"] = Field(
-        "tanh", description="after it: r alone, W r + V h_N, or the tanh of that"
-    )
+    projection: Annotated[
+        Literal["none", "linear", "tanh"], about("after it: r, W r + V h_N, or the tanh of that")
+    ] = "tanh"
 
 
 @reading.settings
-class ConvolutionSettings:
+class _Convolutions:
     """Convolutions over words (Kim 2014)."""
 
     widths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
@@ -82,66 +83,64 @@ class ConvolutionSettings:
 
 
 @reading.settings
-class InitialSettings:
-    """How weights begin."""
+class _Initial:
+    """Initial weights."""
 
-    kind: sentences.InitialKind = Field(
-        "keras", description="Glorot and orthogonal; torch: U(+-1/sqrt(n)); uniform: U(+-scale)"
+    kind: Annotated[
+        sentences.InitialKind,
+        about("Glorot and orthogonal; torch: U(+-1/sqrt(n)); uniform: U(+-scale)"),
+    ] = "keras"
+    scale: Annotated[float, _Scale] = Field(
+        0.1, ge=0, le=1000, description="of uniform, word vectors among them"
     )
-    scale: Annotated[
-        float,
-        markers.Traced(
-            name="initial_scale",
-            range=markers.Range(1e-3, 1.0, log=True),
-            limits=markers.Limits(0, 1000),
-        ),
-    ] = Field(0.1, ge=0, le=1000, description="of uniform, word vectors among them")
     zero_biases: bool = Field(False, description="uniform: biases begin at 0")
 
     @model_validator(mode="after")
-    def _fits(self) -> "InitialSettings":
+    def _fits(self) -> "_Initial":
         if self.zero_biases and self.kind != "uniform":
             raise ValueError("zero_biases needs kind = 'uniform'")
         return self
 
     @property
     def unused(self) -> frozenset[str]:
-        """The scale, where nothing reads it."""
+        """The scale, if nothing reads it."""
         return frozenset(() if self.kind == "uniform" else {"initial_scale"})
 
 
 @reading.settings
-class SentimentDropout:
-    """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
+class _Dropout:
+    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
 
     kind: dropout.Kind = "variational"
-    input: dropout.InputRate = Field(0.0, description="rate on word vectors")
-    hidden: dropout.HiddenRate = Field(0.0, description="atae, ian: rate on LSTM states")
-    attention_input: dropout.AttentionInputRate = Field(
-        0.0, description="atae: rate on what only the attention reads, states and target"
-    )
-    attention: dropout.AttentionRate = Field(0.0, description="atae: rate on its hidden layer")
-    output: dropout.OutputRate = Field(0.0, description="rate on what the classifier reads")
+    input: Annotated[Rate, site("input"), about("rate on word vectors")] = 0.0
+    hidden: Annotated[Rate, site("hidden"), about("atae, ian: rate on LSTM states")] = 0.0
+    attention_input: Annotated[
+        Rate, site("attention_input"), about("atae: rate on states and target for the attention")
+    ] = 0.0
+    attention: Annotated[Rate, site("attention"), about("atae: rate on its hidden layer")] = 0.0
+    output: Annotated[Rate, site("output"), about("rate on what the classifier reads")] = 0.0
 
 
 @reading.settings
 class SentimentModel:
     """A classifier."""
 
-    architecture: Architecture = Field(
-        "tdlstm",
-        description="majority: a bias; bag: the mean word vector; cnn: Kim 2014; lstm: the last "
-        "state; tdlstm, tclstm: Tang et al. 2016; atae: Wang et al. 2016; ian: Ma et al. 2017",
-    )
+    architecture: Annotated[
+        _Architecture,
+        about(
+            "majority: a bias; bag: the mean word vector; cnn: Kim 2014; lstm: the last state; "
+            "tdlstm, tclstm: Tang et al. 2016; atae: Wang et al. 2016; ian: Ma et al. 2017"
+        ),
+    ] = "tdlstm"
     hidden: fields.Size = Field(100, description="H of every LSTM")
     bag: tuple[fields.Size, ...] = Field((100,), max_length=8, description="ReLU layers' widths")
     tanh_logits: bool = Field(False, description="logits are the tanh of a linear layer")
-    words: SentimentWordSettings = Field(SentimentWordSettings(), description="word embeddings")
-    target: TargetSettings = Field(TargetSettings(), description="the target")
-    attention: AttentionSettings = Field(AttentionSettings(), description="atae's attention")
-    cnn: ConvolutionSettings = Field(ConvolutionSettings(), description="convolutions")
-    initial: InitialSettings = Field(InitialSettings(), description="how weights begin")
-    dropout: SentimentDropout = Field(SentimentDropout(), description="dropout")
+    words: _Words = _Words()
+    target: _Target = _Target()
+    attention: _Attention = _Attention()
+    cnn: _Convolutions = _Convolutions()
+    initial: _Initial = _Initial()
+    dropout: _Dropout = _Dropout()
 
     @model_validator(mode="after")
     def _fits(self) -> "SentimentModel":
@@ -157,22 +156,22 @@ class SentimentModel:
 
     @property
     def unused(self) -> frozenset[str]:
-        """Traced numbers that no member has, by name."""
+        """Names of traced values that no member has."""
         every = frozenset.union(*SITES.values())
         sites = frozenset() if self.dropout.kind == "none" else SITES[self.architecture]
         return frozenset(map(dropout.rate_name, every - sites))
 
 
 class Sizes(NamedTuple):
-    """What of a corpus sets shapes."""
+    """Sizes that depend on the corpus."""
 
     labels: int
-    words: int  # rows of the word table that the vocabulary has, the first ones
+    words: int  # leading rows of the word table that may be trained: the vocabulary
     longest_target: int  # in words, at least 1
 
 
-class Words(Module):
-    """The word vectors of a batch; see the module's docstring for its fields."""
+class _Embedding(Module):
+    """Looks up the words of a batch; in training all of them are the vocabulary's."""
 
     choices: SentimentModel
     initial: Initial
@@ -180,33 +179,29 @@ class Words(Module):
 
     @nn.compact
     def __call__(self, batch: Batch, training: bool) -> Sentences:
-        """The sentences, all rows of which are the vocabulary's in training."""
         choices, trained = self.choices, self.choices.words.trained
         forms, length = batch.rows["forms"], batch.rows["length"]
         start, end = batch.rows["start"].reshape(-1), batch.rows["end"].reshape(-1)
-        # word forms [W, R] from each target's start on
+        # word forms [W, R] from the start of each target
         rows = jnp.arange(len(start)) // (len(start) // len(forms))
         last = forms.shape[1] - 1
         places = start[None] + jnp.arange(min(self.sizes.longest_target, last + 1))[:, None]
-        of_targets = forms[rows[None], jnp.minimum(places, last)]
+        target_forms = forms[rows[None], jnp.minimum(places, last)]
         like = batch, self.sizes.words, self._draw(batch)
         table = other = word_vectors.parameter(self, "words", *like) if trained else None
         if choices.words.target_table and trained:
             other = word_vectors.parameter(self, "target_words", *like)
-
-        def look_up(table: Array | None, forms: Array) -> Array:
-            rows = word_vectors.known_rows(batch, forms)
-            return word_vectors.look_up(table, batch, rows, training)
-
         size = word_vectors.size(batch)
         may_be_empty = choices.architecture in ("tdlstm", "tclstm") and not choices.target.include
         empty = self.param("empty", self._draw(batch), (size,)) if may_be_empty else None
-        words, of_target = look_up(table, forms.T), look_up(other, of_targets)
-        frozen = 0 if trained else size
-        return Sentences(words, length, start, end, of_target, frozen, empty)
+        words, targets = (
+            word_vectors.look_up(t, batch, word_vectors.known_rows(batch, f), training)
+            for t, f in ((table, forms.T), (other, target_forms))
+        )
+        return Sentences(words, length, start, end, targets, 0 if trained else size, empty)
 
     def _draw(self, batch: Batch) -> word_vectors.Draw:
-        """How vectors of words without one begin."""
+        """Initial vectors of words that have none."""
         if self.initial.kind == "uniform":
             return lambda key, shape: word_vectors.uniform(key, shape, self.initial.scale)
         if self.choices.words.initialiser == "uniform":
@@ -216,17 +211,17 @@ class Words(Module):
 
 
 class Classifier(Module):
-    """Words, an encoder, logits."""
+    """Embedding, encoder, logits."""
 
     choices: SentimentModel
     sizes: Sizes
 
     @nn.compact
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
-        """Logits [B, K, Y]; the same for all targets of a sentence where none is read.
+        """Computes logits [B, K, Y], equal for all targets of a sentence if none is read.
 
-        Traced hparams are `initial_scale` and dropout rates; the key of masks is consumed, None at
-        evaluation.
+        Traced hparams are `initial_scale` and dropout rates; the key of the masks is consumed, and
+        None at evaluation.
         """
         choices, shape = self.choices, batch.rows["start"].shape
         if choices.architecture == "majority":
@@ -235,7 +230,7 @@ class Classifier(Module):
         begin, variational = choices.initial, choices.dropout.kind == "variational"
         initial = Initial(begin.kind, hparams.get("initial_scale", 0.0), begin.zero_biases)
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
-        words = Words(choices, initial, self.sizes, name="embedding")(batch, key is not None)
+        words = _Embedding(choices, initial, self.sizes, name="embedding")(batch, key is not None)
         features = aspects.Encoder(choices, initial, name="encoder")(words, drop)
         features = drop.elements("output", features).reshape(shape[0], -1, features.shape[-1])
         if choices.target.inter_aspect is not None:
@@ -248,10 +243,7 @@ class Classifier(Module):
     def _inter_aspect(
         self, features: Array, batch: Batch, initial: Initial, drop: KeyedDropout
     ) -> Array:
-        """States [B, K, H'] of an LSTM over a sentence's targets in their order.
-
-        Hazarika et al. (2018, equation 4); features are [B, K, F].
-        """
+        """States [B, K, H'] of an LSTM over a sentence's targets (Hazarika et al. 2018, eq. 4)."""
         width = self.choices.target.inter_aspect
         weights = self.param("inter_aspect", initial.lstm, features.shape[-1], width)
         real = jnp.arange(features.shape[1])[None] < batch.rows["targets"][:, None]

@@ -1,13 +1,11 @@
-"""What both sequence-to-sequence models share: settings, sizes and costs, decoding.
+"""Settings, sizes, costs and decoding of both sequence-to-sequence models.
 
 Notation, here and in `attentive_lstm` and `transformer`: B rows, Ts and Tt positions of sources
 and targets, E embedding size, H hidden units (of a direction; of a transformer's feed-forward
-layer), V target symbols, K beams. After Wiemerslage et al. (2024), as their public code computes
-it.
+layer), V target symbols, K beams. Models follow the public code of Wiemerslage et al. (2024).
 
-A model is a Flax module that encodes sources once (`encode`: what the decoder attends to), and
-decodes with `teacher_forced` or step by step (`initial_state`, `step`). Its `rows_axis` is that of
-the rows in the leaves of a state.
+A model is a Flax module that encodes sources once (`encode`), and decodes with `teacher_forced`,
+or step by step with `initial_state` and `step`. Its `rows_axis` is the axis of rows in a state.
 """
 
 import dataclasses
@@ -20,12 +18,13 @@ import jax.numpy as jnp
 from jax import lax
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import Array, Hparams, Tree
 
-Architecture = Literal["attentive_lstm", "transformer"]
+_Architecture = Literal["attentive_lstm", "transformer"]
 # (state, tokens [B], position []) -> (logits [B, V], state); leaves of a state are [.., B, ..]
-Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
+_Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
 
 
 class Seq2SeqShape(NamedTuple):
@@ -41,7 +40,7 @@ class Seq2SeqShape(NamedTuple):
 
 
 class Live(NamedTuple):
-    """How much of a shape a member uses, traced; None: all of it (`models.ragged`)."""
+    """The part of a shape that a member uses, traced; None: all of it (`models.ragged`)."""
 
     embedding: Array | None = None
     hidden: Array | None = None
@@ -49,36 +48,40 @@ class Live(NamedTuple):
     decoder_layers: Array | None = None
     heads: Array | None = None
 
-
-def live_of(hparams: Hparams) -> Live:
-    """What a member's hyperparameters say of its sizes."""
-    return Live(*(hparams.get(name) for name in Live._fields))
+    @classmethod
+    def from_hparams(cls, hparams: Hparams) -> "Live":
+        """The sizes among a member's hyperparameters."""
+        return cls(*(hparams.get(name) for name in cls._fields))
 
 
 @reading.settings
 class Seq2Seq:
     """The model; defaults are the LSTM of Wiemerslage et al. (2024) in the middle of its range."""
 
-    architecture: Architecture = Field("attentive_lstm", description="which model")
-    embedding: Annotated[fields.Size, markers.RAGGED] = Field(
-        128, description="size of embeddings; a transformer's width"
-    )
-    hidden: Annotated[fields.Size, markers.RAGGED] = Field(
-        512, description="units per direction; of a transformer's feed-forward layer"
-    )
-    encoder_layers: Annotated[fields.Layers, markers.RAGGED] = Field(1, description="layers")
-    decoder_layers: Annotated[fields.Layers, markers.RAGGED] = Field(
-        1, description="layers; an LSTM's decoder has one"
-    )
-    heads: Annotated[fields.Size, markers.RAGGED] = Field(
-        1, description="heads of a transformer; an LSTM has one"
-    )
-    dropout: Annotated[fields.Rate, markers.dropout("dropout", alone=False)] = Field(
-        0.1, description="rate at all sites"
-    )
-    label_smoothing: Annotated[fields.Rate, markers.dropout("label_smoothing", alone=False)] = (
-        Field(0.0, description="fraction of the loss spread evenly over all symbols")
-    )
+    architecture: Annotated[_Architecture, about("which model")] = "attentive_lstm"
+    embedding: Annotated[
+        fields.Size, fields.RAGGED, about("size of embeddings; a transformer's width")
+    ] = 128
+    hidden: Annotated[
+        fields.Size,
+        fields.RAGGED,
+        about("units per direction; of a transformer's feed-forward layer"),
+    ] = 512
+    encoder_layers: Annotated[fields.Layers, fields.RAGGED, about("layers")] = 1
+    decoder_layers: Annotated[
+        fields.Layers, fields.RAGGED, about("layers; an LSTM's decoder has one")
+    ] = 1
+    heads: Annotated[
+        fields.Size, fields.RAGGED, about("heads of a transformer; an LSTM has one")
+    ] = 1
+    dropout: Annotated[
+        fields.Rate, fields.dropout("dropout", alone=False), about("rate at all sites")
+    ] = 0.1
+    label_smoothing: Annotated[
+        fields.Rate,
+        fields.dropout("label_smoothing", alone=False),
+        about("fraction of the loss spread evenly over all symbols"),
+    ] = 0.0
     beam: fields.Size = Field(1, description="width of the beam while decoding; 1: greedy")
 
     @model_validator(mode="after")
@@ -93,21 +96,21 @@ class Seq2Seq:
         return self
 
     def shape(self, source: int, target: int) -> Seq2SeqShape:
-        """Sizes of arrays for vocabularies of such sizes."""
+        """Sizes of arrays, given numbers of source and target symbols."""
         return Seq2SeqShape(source, target, *(getattr(self, name) for name in Live._fields))
 
 
 @dataclasses.dataclass(frozen=True)
 class Seq2SeqSizes:
-    """Arrays that hold members of several sizes, and what a training step costs."""
+    """Sizes of arrays that hold members of several sizes, and the cost of a training step."""
 
-    architecture: Architecture
+    architecture: _Architecture
     shape: Seq2SeqShape
     lengths: tuple[float, float]  # mean Ts and Tt
     grain: int  # embedding sizes of all members are multiples of it
 
     def joined(self, other: "Seq2SeqSizes") -> "Seq2SeqSizes | None":
-        """The largest of everything; heads of every member are groups of the computed ones."""
+        """Returns the largest of all sizes, or None if heads cannot be groups of computed ones."""
         heads = math.lcm(self.shape.heads, other.shape.heads)
         grain = math.gcd(self.grain, other.grain)
         if self.architecture != other.architecture or grain % heads:
@@ -118,20 +121,20 @@ class Seq2SeqSizes:
         return dataclasses.replace(self, shape=shape, grain=grain)
 
     def sizes(self) -> dict[str, int]:
-        """By the names of the config's keys."""
+        """Sizes by key of the config."""
         return {name: getattr(self.shape, name) for name in Live._fields}
 
     def describe(self) -> str:
-        """Sizes for people."""
+        """Formats the sizes for people."""
         shape = self.shape
         layers = f"{shape.encoder_layers}+{shape.decoder_layers} layers"
         heads = f", heads {shape.heads}" if self.architecture == "transformer" else ""
         return f"embedding {shape.embedding}, hidden {shape.hidden}, {layers}{heads}"
 
     def operations(self, own: "Seq2SeqSizes") -> float:
-        """Floating-point operations of a training step for a row of a member of its own sizes.
+        """Floating-point operations of a training step, per row of a member of `own` sizes.
 
-        Two for each product of the forward pass, three times; layers that it lacks are skipped.
+        Two per product of the forward pass, three times; layers that it lacks are skipped.
         """
         (_, _, e, h, *_), (source, target), s = self.shape, self.lengths, own.shape
         if self.architecture == "attentive_lstm":
@@ -147,7 +150,7 @@ class Seq2SeqSizes:
         return 2.0 * 3.0 * (source * encoder + target * (decoder + output))
 
     def parameters(self) -> int:
-        """Parameters of a member: the closed forms of the reference."""
+        """Number of a member's parameters: the closed forms of the reference."""
         s, e, h = self.shape, self.shape.embedding, self.shape.hidden
         embeddings = (s.source + s.target) * e + s.target  # and the bias of the logits
         if self.architecture == "attentive_lstm":
@@ -161,10 +164,10 @@ class Seq2SeqSizes:
         return embeddings + encoder + decoder + 4 * e + e * s.target
 
 
-def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
-    """The best symbol at each step: [B, T] int32 for so many rows and steps, cut there.
+def greedy(step: _Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
+    """Returns the best symbol at each step: [B, T] int32, at most `steps` symbols.
 
-    `begin` stands before the first symbol; `end` is generated once and repeated to T.
+    `begin` precedes the first symbol; `end` is generated once and repeated to T.
     """
 
     def generate(running: tuple) -> tuple:
@@ -180,15 +183,15 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
 
 
 def beams(
-    step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
+    step: _Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
 ) -> tuple[Array, Array]:
-    """The sequences that a beam search of K = `width` finds, the most probable first.
+    """Returns the sequences of a beam search of K = `width`, the most probable first.
 
-    Sequences are ranked by the sum of their log probabilities; ended ones compete with the others.
-    `state` is of B K rows, the beams of a row side by side; `axis` is that of rows in its leaves.
+    Sequences rank by the sum of their log probabilities; ended ones compete with the others.
+    `state` has B K rows, the beams of a row side by side; `axis` is the rows' axis in its leaves.
 
     Returns:
-      [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.
+      [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf if there are fewer.
     """
 
     def generate(running: tuple) -> tuple:
@@ -217,7 +220,7 @@ def beams(
 
 
 def _until_ended(generate: Callable, start: tuple, steps: int, end: int) -> tuple:
-    """Steps from (position, last symbols, ...) until all rows have ended, or so many."""
+    """Generates from (position, last symbols, ...) until all rows have ended."""
 
     def unfinished(running: tuple) -> Array:
         position, last, *_ = running

@@ -1,14 +1,14 @@
 """A pre-norm transformer encoder-decoder (Vaswani et al. 2017; Xiong et al. 2020).
 
-Wiemerslage et al. (2024), as their public code computes it: a layer adds attention(norm(x)) and
+As in the public code of Wiemerslage et al. (2024), a layer adds attention(norm(x)) and
 feed-forward(norm(x)) to x, both stacks end with a norm, embeddings are drawn with variance 1/E and
 multiplied by sqrt(E), positions are sinusoids, nothing is tied.
 
-Notation: A heads that are computed, D = E / A units of each; K positions that are attended to.
+Notation: A computed heads, D = E / A units of each; K positions that are attended to.
 
 The layers of a stack are one loop over stacked weights: eight compile as fast as two. Members of
-one program may use fewer layers (a loop's step that does nothing) and fewer heads: a head is then
-a group of the computed ones, whose scores are added up before the softmax (`models.ragged`).
+one program may use fewer layers (idle steps of the loop) and fewer heads: a head is then a group
+of computed ones, whose scores are added up before the softmax (`models.ragged`).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
 SOURCE, ENCODER, TARGET, DECODER = range(4)  # dropout sites
-# ... and those of a layer: attention weights, and what is added to x
+# sites of a layer: attention weights, and terms that are added to x
 WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)
 _SELF, _CROSS = (WEIGHTS, ADDED), (CROSS_WEIGHTS, ADDED_CROSS)
 
 
-class SourceKeyValues(NamedTuple):
-    """What the decoder attends to: for each of its layers, the keys and values of the source."""
+class _Encoded(NamedTuple):
+    """Keys and values of the source for each layer of the decoder, which attends to them."""
 
     keys: Array  # [layers, B, A, Ts, D]
     values: Array  # the same
@@ -39,7 +39,7 @@ class SourceKeyValues(NamedTuple):
 
 
 class _Axes(NamedTuple):
-    """Axes of the arrays, each with the units that are live."""
+    """Axes of the arrays, with their live units."""
 
     model: RaggedAxis
     heads: RaggedAxis  # as many units as `model`, in A blocks
@@ -48,7 +48,7 @@ class _Axes(NamedTuple):
 
 
 class Transformer(Module):
-    """See the module; methods as in `seq2seq`."""
+    """The model of this module; methods are described in `seq2seq`."""
 
     rows_axis: ClassVar[int] = 1  # of the cache
 
@@ -76,7 +76,7 @@ class Transformer(Module):
         self.decoder = self.param("decoder", _stack, *layers, attentions, axes)
         self.output = self.param("output", ragged.linear, axes.model, ragged.axis(shape.target))
 
-    def encode(self, source: Array, length: Array, drop: HashedDropout) -> SourceKeyValues:
+    def encode(self, source: Array, length: Array, drop: HashedDropout) -> _Encoded:
         """Encodes sources [B, Ts] of the given lengths [B]."""
         bias = jnp.where(jnp.arange(source.shape[1])[None] < length[:, None], 0.0, -jnp.inf)
         x = self._embedded(self.source, source, jnp.arange(source.shape[1]), drop.at(SOURCE))
@@ -89,11 +89,11 @@ class Transformer(Module):
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
         qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
-        of_source = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
-        keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), of_source)
-        return SourceKeyValues(keys, values, bias)
+        source_part = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
+        keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), source_part)
+        return _Encoded(keys, values, bias)
 
-    def teacher_forced(self, memory: SourceKeyValues, target: Array, drop: HashedDropout) -> Array:
+    def teacher_forced(self, memory: _Encoded, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         positions = jnp.arange(target.shape[1])
         x = self._embedded(self.target, target, positions, drop.at(TARGET))
@@ -105,16 +105,16 @@ class Transformer(Module):
         stacked = (self.decoder["layers"], memory.keys, memory.values)
         return self._logits(_through(layer, stacked, x, self.live.decoder_layers))
 
-    def initial_state(self, memory: SourceKeyValues, steps: int) -> tuple[Array, Array]:
-        """An empty cache of keys and values: [layers, B, A, steps, D] each."""
+    def initial_state(self, memory: _Encoded, steps: int) -> tuple[Array, Array]:
+        """Returns an empty cache of keys and values: [layers, B, A, steps, D] each."""
         layers, rows, heads, _, size = memory.keys.shape
         zeros = jnp.zeros((layers, rows, heads, steps, size))
         return zeros, zeros
 
     def step(
-        self, memory: SourceKeyValues, state: tuple, token: Array, position: Array
+        self, memory: _Encoded, state: tuple, token: Array, position: Array
     ) -> tuple[Array, tuple]:
-        """Logits [B, V] after a symbol [B] at a position []; past keys and values are cached."""
+        """Logits [B, V] after a symbol [B] at a position [], and the new state."""
         none = HashedDropout()
         x = self._embedded(self.target, token[:, None], position[None], none)
         past = jnp.where(jnp.arange(state[0].shape[3]) <= position, 0.0, -jnp.inf)
@@ -139,25 +139,31 @@ class Transformer(Module):
         self,
         inputs: tuple,
         x: Array,
-        memory: SourceKeyValues,
+        memory: _Encoded,
         bias: Array,
         drop: HashedDropout,
         remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
     ) -> Array:
-        """x [B, T, E] through a layer: its weights, keys and values of the source."""
+        """Sends x [B, T, E] through a layer; `inputs`: its weights, source keys and values."""
         weights, *source = inputs
         own, cross = weights["self_attention"], weights["cross_attention"]
         x = x + self._attention(own, x, bias, drop, _SELF, remembered)
-        of_source = memory.attention_bias[:, None, None]
-        x = x + self._attention(cross, x, of_source, drop, _CROSS, lambda none: source)
+        source_bias = memory.attention_bias[:, None, None]
+        x = x + self._attention(cross, x, source_bias, drop, _CROSS, lambda none: source)
         return x + self._feed_forward(weights["feed_forward"], x, drop)
 
     def _embedded(
         self, table: Array, tokens: Array, positions: Array, drop: HashedDropout
     ) -> Array:
-        """Embeddings [B, T, E] of tokens [B, T] with their positions [T]."""
+        """Embeddings [B, T, E] of tokens [B, T] plus those of their positions [T].
+
+        The latter are sin(t / 10000^(2i/E)) at unit 2i, cos at 2i + 1 (Vaswani et al., 3.5).
+        """
         model = self.axes.model
-        x = table[tokens] * jnp.sqrt(model.units) + _sinusoids(positions, model)[None]
+        pair = jnp.floor(model.number.astype(jnp.float32) / 2)
+        angles = positions[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.units)[None]
+        waves = jnp.where((model.number % 2 == 0)[None], jnp.sin(angles), jnp.cos(angles))
+        x = table[tokens] * jnp.sqrt(model.units) + (waves * model.live[None])[None]
         return drop.apply(x)
 
     def _logits(self, x: Array) -> Array:
@@ -179,10 +185,10 @@ class Transformer(Module):
         sites: tuple[int, int],
         remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
     ) -> Array:
-        """What is added to x [B, T, E]: values by the softmax of queries and keys over K.
+        """The attention's term [B, T, E], before it is added to x [B, T, E].
 
-        The bias is [.., T, K]; sites are of dropout of attention weights, and of what is added.
-        `remembered`: keys and values [B, A, T, D] of x, none of cross-attention -> all of K.
+        The bias is [.., T, K]; sites are dropout's, of attention weights and of the term.
+        `remembered` maps new keys and values [B, A, T, D] (none for cross-attention) to all K.
         """
         model, inputs, heads = self.axes.model, weights["in_projection"], self.live.heads
         normed = ragged.layer_norm(x, weights["norm"], model)
@@ -198,11 +204,11 @@ class Transformer(Module):
         count = self.shape.heads if heads is None else heads
         scale = jnp.sqrt(count / model.units)
         attention = jax.nn.softmax(scores * scale + bias, axis=-1)
-        of_weights = drop.at(sites[0])
-        if of_weights.words is not None:  # computed heads that are parts of one head drop the same
+        share_drop = drop.at(sites[0])
+        if share_drop.words is not None:  # parts of one head drop the same
             number = _head_of(self.shape.heads, jnp.float32(count) if heads is None else heads)
-            words = jax.vmap(lambda n: of_weights.at(n).words)(number)
-            by_head = jax.vmap(lambda w, x: of_weights._replace(words=w).apply(x), (0, 1), 1)
+            words = jax.vmap(lambda n: share_drop.at(n).words)(number)
+            by_head = jax.vmap(lambda w, x: share_drop._replace(words=w).apply(x), (0, 1), 1)
             attention = by_head(words, attention)
         attended = jnp.einsum("batk,bakd->batd", attention, values)
         concatenated = attended.transpose(0, 2, 1, 3).reshape(x.shape)
@@ -215,20 +221,12 @@ class Transformer(Module):
 
 
 def _head_of(computed: int, heads: Array) -> Array:
-    """[A] int32: which of the `heads` each computed one belongs to."""
+    """The head [A] int32 that each computed one belongs to."""
     return ((jnp.arange(computed) + 0.5) * heads / computed).astype(jnp.int32)
 
 
-def _sinusoids(positions: Array, model: RaggedAxis) -> Array:
-    """[T, E]: sin(t / 10000^(2i/E)) at unit 2i, the cosine at 2i + 1 (Vaswani et al., 3.5)."""
-    pair = jnp.floor(model.number.astype(jnp.float32) / 2)
-    angles = positions[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.units)[None]
-    waves = jnp.where((model.number % 2 == 0)[None], jnp.sin(angles), jnp.cos(angles))
-    return waves * model.live[None]
-
-
 def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | None) -> Tree:
-    """x through all layers, or as many as are live."""
+    """Sends x through all layers, or the live ones."""
 
     def step(x: Tree, numbered: tuple) -> tuple[Tree, None]:
         number, inputs = numbered
@@ -243,11 +241,11 @@ def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | N
 def _stack(
     key: Array, layers: int, live: Array | None, attentions: tuple[str, ...], axes: _Axes
 ) -> Weights:
-    """The weights of all layers, leaves [layers, ...], 0 where not live; and the last norm."""
+    """Draws the weights of all layers [layers, ...], 0 if not live, and the last norm."""
     norm = {"scale": axes.model.live, "bias": jnp.zeros_like(axes.model.live)}
 
     def attention(key: Array) -> Weights:
-        """Projections to queries, keys and values (Glorot uniform as one matrix), and out."""
+        # queries, keys and values are Glorot uniform as one matrix
         qkv_key, output_key = jax.random.split(key)
         bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
         kernel = ragged.uniform(qkv_key, axes.model, axes.qkv, -bound, bound)

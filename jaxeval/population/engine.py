@@ -15,12 +15,12 @@ from jax.sharding import Mesh
 from jaxeval.contracts import Array, Member, Split, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import epoch as epochs
-from jaxeval.population import lanes, member, schedule
+from jaxeval.population import lanes, member
 from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
 
 
 class Lane(NamedTuple):
-    """A lane's member: its inputs, and the rows of the parts it is scored on."""
+    """A lane's member: its inputs, and the rows that it is scored on."""
 
     inputs: Inputs
     dev: Sequence[np.ndarray]
@@ -30,7 +30,7 @@ class Lane(NamedTuple):
 class Engine(NamedTuple):
     """Functions over all lanes; `active` and the like are bool [S].
 
-    What `epoch` leaves in the state of an idle lane means nothing, nor does its loss.
+    `epoch` leaves arbitrary state and loss in idle lanes.
     """
 
     mesh: Mesh
@@ -40,12 +40,11 @@ class Engine(NamedTuple):
     epoch: Callable[..., Tree]  # (shared, state, lane, active) -> (state, loss [S])
     evaluate: Callable[..., Tree]  # (shared, params, inputs, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, best, params, better) -> best
-    # as `evaluate`, -> counts of each row, leaves [S, rows]; compiled at its first call
-    row_counts: Callable[..., Tree]
+    row_counts: Callable[..., Tree]  # as `evaluate`, leaves [S, rows]; compiled at the first call
 
 
 def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
-    """The programs; any split of the corpus gives the sizes."""
+    """Returns the programs, not yet compiled; any split of the corpus gives the sizes."""
     program, mode = problem.program, problem.mode
 
     def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
@@ -62,14 +61,13 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
         # over all lanes at once: lane by lane takes ten times as many operations
         return lanes.choose("vmap", better, lambda: params, best)
 
-    def of_part(count: Callable) -> Callable[..., Tree]:
+    def over_part(count: Callable) -> Callable[..., Tree]:
         def counts(
             shared: Shared, params: Tree, inputs: Inputs, rows: Tree, active: Array
         ) -> Tree:
             # an idle lane evaluates no rows: its loops end before their first step
-            return count(
-                program, shared, params, inputs, [jnp.where(active, part, -1) for part in rows]
-            )
+            rows = [jnp.where(active, part, -1) for part in rows]
+            return count(program, shared, params, inputs, rows)
 
         return lanes.spread(counts, mesh, mode)
 
@@ -79,33 +77,33 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
         shared(problem, split, mesh),
         lanes.spread(fill, mesh, mode, donate=True),
         lanes.spread(epoch, mesh, mode, donate=True),
-        of_part(member.evaluate),
+        over_part(member.evaluate),
         lanes.spread(keep, mesh, "vmap", donate=True),
-        of_part(member.row_counts),
+        over_part(member.row_counts),
     )
 
 
 def shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
-    """What all members read, on every device."""
-    steps = schedule.steps([len(rows) for rows in split.train], problem.training.batch_size)
-    placed = Shared(problem.corpus, schedule.Steps(*map(jnp.asarray, steps)))
+    """Places what all members read on every device."""
+    steps = member.steps([len(rows) for rows in split.train], problem.training.batch_size)
+    placed = Shared(problem.corpus, member.Steps(*map(jnp.asarray, steps)))
     return Shared(*lanes.replicate(placed, mesh))
 
 
-def member_steps(who: Member, split: Split) -> schedule.Steps | None:
-    """The steps of a member with its own batch size; None: they are those of all."""
+def member_steps(who: Member, split: Split) -> member.Steps | None:
+    """Returns the steps of a member with its own batch size, else None."""
     size = dict(who.hparams).get("batch_size")
     if size is None:
         return None
     if not float(size).is_integer() or size < 1:
         raise ConfigError(f"batch_size: expected a whole number above 0, got {size:g}")
-    return schedule.steps([len(rows) for rows in split.train], int(size))
+    return member.steps([len(rows) for rows in split.train], int(size))
 
 
 def most_steps(members: Sequence[Member], split: Split) -> int:
-    """Of an epoch of those members that have their own batch size; any split gives the sizes.
+    """Returns the most steps per epoch of members with their own batch size; 0 without any.
 
-    Rounded up to a power of two, so that later populations find programs: it costs nothing, since
+    Rounded up to a power of two, so that later populations find programs. This costs nothing, as
     each member's number of steps is traced.
     """
     each = filter(None, (member_steps(who, split) for who in members))
@@ -114,7 +112,7 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
 
 
 def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:
-    """A member's lane, on the host; `longest`: `most_steps` of its cohort."""
+    """Returns a member's lane, on the host; `longest` is `most_steps` of its cohort."""
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     batch = program.evaluation_batch_size
     hparams = {name: np.float32(value) for name, value in who.hparams}
@@ -123,22 +121,28 @@ def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:
     if steps is not None:
         padding = (0, longest - len(steps.bucket))
         padded = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
-        steps = schedule.Steps(*padded, steps.count)
+        steps = member.Steps(*padded, steps.count)
     inputs = Inputs(np.uint32(who.seed), hparams, train, split.tables, steps)
-    dev, test = (schedule.part_order(part, sizes, batch) for part in (split.dev, split.test))
-    return Lane(inputs, dev, test)
+
+    def whole(part: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Pads rows with -1 to whole batches that hold dev and test."""
+        lengths = [-(-size // batch) * batch for size in sizes]
+        pairs = zip(part, lengths, strict=True)
+        return [np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs]
+
+    return Lane(inputs, whole(split.dev), whole(split.test))
 
 
 def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
-    """The lane with other, or more, hyperparameters."""
+    """Returns the lane with hyperparameters changed or added."""
     changed = {name: np.float32(value) for name, value in changes.items()}
     inputs = lane.inputs._replace(hparams={**lane.inputs.hparams, **changed})
     return lane._replace(inputs=inputs)
 
 
 def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tree:
-    """Zeros of the shape of a population's state: [S, ...]."""
-    # shapes and types alone: arrays tell their mesh too, for which `init` would be traced again
+    """Returns zeros of the shape of a population's state: [S, ...]."""
+    # shapes and types alone: arrays have a mesh too, for which `init` would be traced again
     inputs = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), (engine.shared, lane.inputs)
     )
@@ -147,25 +151,25 @@ def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tre
 
 
 def stack(each: Sequence[Tree]) -> Tree:
-    """What each lane has, with the lane axis in front, on the host."""
+    """Stacks the lanes' trees on a new leading axis, on the host."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *each)
 
 
 def arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
-    """The arguments of each program beside `shared`, by its name."""
-    all_of = state, lane, flags
+    """Returns the arguments of each program after `shared`, by its name."""
+    whole = state, lane, flags
     scored = state.params, lane.inputs, lane.dev, flags
     kept = state.best, state.params, flags
-    return {"epoch": all_of, "evaluate": scored, "fill": all_of, "keep": kept}
+    return {"epoch": whole, "evaluate": scored, "fill": whole, "keep": kept}
 
 
 def compile_all(
     engine: Engine, state: MemberState, lane: Lane, tell: Callable[[str, float | None], None]
 ) -> Engine:
-    """The engine with its programs compiled for these shapes, in parallel threads.
+    """Compiles the programs for these shapes, in parallel threads.
 
-    They are traced one after the other, the longest first, since tracing holds Python's lock.
-    `tell` is called with each program's name, first with None, then with the seconds it took.
+    They are traced one after the other, the longest first, as tracing holds Python's lock. Calls
+    `tell` with each program's name, first with None, then with the seconds it took.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     calls = arguments(state, lane, flags)
@@ -190,7 +194,7 @@ def compile_all(
 
 
 class Scorer:
-    """Members with their parameters, ready to be scored in any way that their task knows."""
+    """Scores members with given parameters."""
 
     def __init__(self, problem: Problem, members: Sequence[Member], params: Sequence[Tree]):
         self._task, self._mesh = problem.task, lanes.make_mesh()
@@ -209,7 +213,7 @@ class Scorer:
     def scores(
         self, part: Literal["dev", "test"], more: Mapping[str, float] | None = None
     ) -> list[dict[str, float]]:
-        """Scores of each member on a part of the corpus; `more`: hyperparameters of all."""
+        """Scores each member on a part; `more` are hyperparameters for all."""
         stacked = self._stacked([with_hparams(lane, more or {}) for lane in self._lanes])
         flags = lanes.shard(np.arange(self._width) < len(self._lanes), self._mesh)
         each = self._params, stacked.inputs, getattr(stacked, part), flags

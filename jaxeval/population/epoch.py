@@ -1,15 +1,14 @@
-"""An epoch of one member: every step an update, of one batch or of the sums of its parts.
+"""An epoch of one member: every step is an update from one batch, or from the sums of its parts.
 
-Notation: F buckets with train rows, B rows per update, M rows computed at once. Where every member
+Notation: F buckets with train rows, B rows per update, M rows computed at once. If every member
 has the program's B and B <= M, a batch is computed whole. Otherwise it is cut into ceil(rows / M)
-micro-batches, and B may be the member's own, a traced number: the loss is a mean over the batch's
-`task.normaliser`, so that gradients weighted by it and divided by its total are those of one
-batch.
+micro-batches, and B may be the member's own, a traced number. The loss is a mean over the batch's
+`task.normaliser`, so gradients weighted by it and divided by its total are those of one batch.
 
-Adagrad leaves a weight without gradient as it is, and its state too. A table of word vectors has R
-rows, thousands; a batch reads n of them, hundreds (repeated ones too), and N at most: to add a
-gradient of zeros to all others would take longer than all else of a small model's step. So rows
-that are not read are left alone, where that changes no bit of them.
+Adagrad leaves a weight without gradient, and its state, as it is. A table of word vectors has
+thousands of rows, of which a batch reads hundreds; adding zero gradients to the others would take
+longer than the rest of a small model's step. So unread rows are left alone, where that changes no
+bit of them.
 """
 
 import functools
@@ -23,13 +22,13 @@ import optax
 from jax import lax
 
 from jaxeval.contracts import Array, Batch, Table, Tree
-from jaxeval.population import member, optimisers, schedule
+from jaxeval.population import member, optimisers
 
 _NO_ROW = np.iinfo(np.int32).max
 
 
 class _Step(NamedTuple):
-    """What the gradient of a step is computed from, traced."""
+    """Inputs of the gradient of a step, traced."""
 
     bucket: Array  # [] int32 of F
     batch: Array  # [] int32, number of the batch within the bucket
@@ -39,9 +38,9 @@ class _Step(NamedTuple):
 
 
 class _Stepped(NamedTuple):
-    """What a step leaves."""
+    """Result of a step."""
 
-    changed: Tree  # params and the optimiser's state; in a branch over buckets maybe gradients
+    changed: Tree  # params and the optimiser's state; gradients, as long as nothing is updated
     carry: Tree
     loss: Array  # []
     rows: Array  # [] float32, how many of the batch are no padding
@@ -51,7 +50,7 @@ _TakeStep = Callable[[_Step, Tree], _Stepped]  # (step, the optimiser's state) -
 
 
 class _Epoch(NamedTuple):
-    """What all steps of an epoch share."""
+    """Arguments that all steps of an epoch share."""
 
     program: member.Program
     shared: member.Shared
@@ -70,7 +69,7 @@ class _Epoch(NamedTuple):
         return self.batch(branch, lax.dynamic_slice(order, (step.batch * size,), (size,)))
 
     def gradient(self, batch: Batch, step: _Step, key: Array) -> _Stepped:
-        """Of the loss of a batch."""
+        """The gradient of a batch's loss."""
         function = jax.value_and_grad(self.program.task.loss, has_aux=True)
         (loss, carry), grads = function(step.params, step.carry, batch, key, self.inputs.hparams)
         return _Stepped(grads, carry, loss, jnp.sum(batch.weight))
@@ -81,16 +80,25 @@ class _Epoch(NamedTuple):
         return jax.tree.map(jnp.add, params, updates), state
 
 
+def epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
+    """Shuffles each bucket's rows [N_b], and pads them with -1 to whole batches.
+
+    The key, of member and epoch, is consumed.
+    """
+    shuffled = [jax.random.permutation(jax.random.fold_in(key, b), r) for b, r in enumerate(rows)]
+    return [jnp.pad(r, (0, -len(r) % batch_size), constant_values=-1) for r in shuffled]
+
+
 def train_epoch(
     program: member.Program,
     shared: member.Shared,
     state: member.MemberState,
     inputs: member.Inputs,
 ) -> tuple[member.MemberState, Array]:
-    """One pass over the member's train rows; also the mean loss of its steps, by weight."""
+    """Trains on all of the member's rows once; also returns the mean loss of steps by weight."""
     whole = inputs.steps is None and program.at_once >= program.batch_size
     order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
-    order = schedule.epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
+    order = epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
     filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
     size = member.batch_size(program, inputs)
     optimiser = optimisers.make(program.optimiser, inputs.hparams, state.epoch, size)
@@ -110,7 +118,7 @@ def train_epoch(
     steps = inputs.steps or shared.steps
     if whole:
         last, _ = lax.scan(step, start, (jnp.arange(len(steps.bucket)), steps.bucket, steps.batch))
-    else:  # their number is traced
+    else:  # the number of steps is traced
         last = lax.fori_loop(
             0,
             steps.count,
@@ -128,8 +136,8 @@ def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
     def gradient(branch: int, step: _Step) -> _Stepped:
         return epoch.gradient(epoch.whole_batch(branch, step), step, step.key)
 
-    of_branch = gradient if whole else functools.partial(_summed_gradient, epoch)
-    branches = [functools.partial(of_branch, branch) for branch in range(len(epoch.filled))]
+    one_branch = gradient if whole else functools.partial(_summed_gradient, epoch)
+    branches = [functools.partial(one_branch, branch) for branch in range(len(epoch.filled))]
 
     def take_step(step: _Step, state: Tree) -> _Stepped:
         after: _Stepped = lax.switch(step.bucket, branches, step)
@@ -139,7 +147,7 @@ def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
 
 
 def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
-    """Of as many rows as the member's batch has, some at once; carries nothing."""
+    """The gradient of a batch of the member's size, summed over parts; carries nothing."""
     program, order = epoch.program, epoch.order[epoch.filled[branch]]
     most, size = program.at_once, member.batch_size(program, epoch.inputs)
     first = step.batch * size
@@ -167,19 +175,20 @@ def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
 
 
 def leaves_others(settings: optimisers.Optimiser) -> bool:
-    """Whether an update of some rows is, to the last bit, the update of all of them.
+    """True if an update of some rows is, to the last bit, the update of all of them.
 
-    It is not where a weight without gradient moves on or decays, nor where all gradients are
-    added up. (Operation by operation; XLA fuses otherwise, and so the last bits of all weights of
-    a compiled program may be others.)
+    False if a weight without gradient moves or decays, or if all gradients are added up. (XLA may
+    fuse operations otherwise, and so change last bits of all weights of a compiled program.)
     """
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
 
-def of_rows(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
-    """What a batch reads: rows [n] and, for all that are equal, the position [n] of one of them.
+def restrict_table(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
+    """Restricts a table to the rows that a batch reads.
 
-    Also the batch and the parameters with a table of these rows alone.
+    Returns:
+      Rows [n]; for each the position [n] of one of its equals; batch and parameters with a table
+      of these rows alone.
     """
     (size,) = (len(leaf) for path, leaf in _with_paths(params) if _is_table(table, path))
     rows = table.rows(batch)
@@ -191,9 +200,9 @@ def of_rows(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Bat
 def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
     """An update of those rows of a table that the batch reads, and of all other parameters.
 
-    None: there is no table, or it would be wrong, or no less work than an update of all rows.
-    A branch updates as many rows as its bucket's batches read, which may be a tenth of what the
-    widest one's do. They are put back behind it: a branch that returned the table would copy it.
+    None if there is no table, or if that would be wrong or as much work as an update of all rows.
+    A branch updates as many rows as its bucket's batches read. They are put back after the branch:
+    one that returned the table would copy it.
     """
     table = epoch.program.task.table
     if table is None or not leaves_others(epoch.program.optimiser):
@@ -207,7 +216,8 @@ def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
         return None
 
     def in_branch(branch: int, step: _Step, state: Tree) -> tuple[_Stepped, Array]:
-        rows, same, batch, params = of_rows(table, epoch.whole_batch(branch, step), step.params)
+        batch = epoch.whole_batch(branch, step)
+        rows, same, batch, params = restrict_table(table, batch, step.params)
         after = epoch.gradient(batch, step._replace(params=params), step.key)
         few = _map(table, lambda leaf: leaf[rows], state)
         updated, more = epoch.updated(after.changed, few, params), (0, most - len(rows))
@@ -232,7 +242,7 @@ _with_paths = jax.tree_util.tree_leaves_with_path
 
 
 def _map(table: Table, function: Callable[[Array], Array], tree: Tree) -> Tree:
-    """The tree with its tables changed."""
+    """Applies a function to the tables of a tree."""
     return jax.tree_util.tree_map_with_path(
         lambda path, leaf: function(leaf) if _is_table(table, path) else leaf, tree
     )

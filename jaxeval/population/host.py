@@ -11,38 +11,46 @@ from jax.sharding import Mesh
 
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.population import checkpoints, engine, lanes, slots
+from jaxeval.population import engine, lanes, slots
 from jaxeval.population.member import Problem
 
-# what has been compiled for a problem: (lanes, steps, names of hparams, devices, mode) -> programs
+# compiled programs of a problem by (lanes, steps, names of hparams, devices, mode)
 Programs = dict[tuple[int, int, tuple[str, ...], Mesh, lanes.Mode], engine.Engine]
-# what a member counts in each row of a part of its split: names of the counts, and [rows, names]
-# float32; bucket by bucket, as the split lists a bucket's rows
-RowCounts = tuple[tuple[str, ...], np.ndarray]
-_Scores = list[dict[str, float]]  # of each lane; {} where nothing was scored
+# names of counts, and a member's counts of each row of a part [rows, names] float32, bucket by
+# bucket in the order of its split
+_RowCounts = tuple[tuple[str, ...], np.ndarray]
+_Scores = list[dict[str, float]]  # of each lane; {} if it was not scored
+
+
+class Snapshot(NamedTuple):
+    """A population between two epochs."""
+
+    number: int  # epochs of the population so far
+    state: Tree  # numpy leaves [S, ...]
+    slots: Sequence[slots.Slot]
 
 
 class Report(NamedTuple):
-    """What an epoch of the population brought."""
+    """The results of an epoch of the population."""
 
     scores: Sequence[slots.EpochScores]
     ended: Sequence[slots.MemberEnd]
     slots: Sequence[slots.Slot]
     waiting: int  # members without a lane yet
     seconds: float
-    best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
-    rows: Mapping[Member, Mapping[str, RowCounts]]  # of those that ended, by part, if asked for
+    best: Mapping[Member, Tree]  # params of those that ended, if models are saved
+    rows: Mapping[Member, Mapping[str, _RowCounts]]  # of those that ended, by part, if requested
 
 
 class Feed(NamedTuple):
-    """What changes a population between two epochs: members that join, members that stop."""
+    """Changes of a population between two epochs: members that join, members that stop."""
 
-    # member -> epochs of the population after which it joins; others join at once. A population
-    # that is resumed meets everybody when it did before.
+    # member -> epochs of the population after which it joins; others join at once. So members of a
+    # resumed population meet when they did before.
     arrivals: Mapping[Member, int]
-    # (epochs of the population, slots, how their members ended: None, they go on) -> (whether each
-    # slot's member is stopped, members that join now). It is called after every epoch, those that
-    # a resumed population repeats too, before anything of it is recorded.
+    # (epochs of the population, slots, how their members ended or None) -> (whether each slot's
+    # member is stopped, members that join now). Called after every epoch, repeated ones of a
+    # resumed population included, before anything of it is recorded.
     after_epoch: Callable[
         [int, Sequence[slots.Slot], Sequence[slots.Status | None]],
         tuple[Sequence[bool], Sequence[Member]],
@@ -70,10 +78,8 @@ class Population:
         steps: int = 0,
     ):
         self.problem, self._feed, self._count_rows = problem, feed, count_rows
-        self.waiting = list(members)
-        self.epochs = 0
+        self.waiting, self.epochs = list(members), 0
         self._failed: list[slots.MemberEnd] = []
-        self._stale = False  # lanes were given something that the devices do not have yet
         mesh, first_split = lanes.make_mesh(devices), problem.split_of(members[0])
         self._most_steps = max(engine.most_steps(members, first_split), steps)
         if self._most_steps:
@@ -95,28 +101,28 @@ class Population:
 
     def _put_lanes(self) -> None:
         self.lanes = self._shard(engine.stack(self._host_lanes))
-        self._stale = False
+        self._stale = False  # whether the devices lack changes of lanes
 
     def flags(self, values: Sequence[bool]) -> Array:
-        """A flag a lane, on the devices."""
+        """Places one flag per lane on the devices."""
         return self._shard(np.array(values))
 
     def compile(
         self, tell: Callable[[str, float | None], None] = lambda program, seconds: None
     ) -> float:
-        """Compiles all programs side by side; seconds taken. `tell`: as of `compile_all`."""
+        """Compiles all programs in parallel; returns the seconds. `tell`: as of `compile_all`."""
         begin = time.perf_counter()
         if self._key not in self._programs:
             self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
             self._programs[self._key] = self.engine
         return time.perf_counter() - begin
 
-    def snapshot(self) -> checkpoints.Snapshot:
-        """The population as it stands between two epochs."""
-        return checkpoints.Snapshot(self.epochs, jax.device_get(self.state), list(self.slots))
+    def snapshot(self) -> Snapshot:
+        """Copies the population between two epochs."""
+        return Snapshot(self.epochs, jax.device_get(self.state), list(self.slots))
 
-    def restore(self, snapshot: checkpoints.Snapshot) -> None:
-        """Loads the members of a snapshot that are still waited for, each with its state."""
+    def restore(self, snapshot: Snapshot) -> None:
+        """Loads those members of a snapshot that are still waiting, each with its state."""
         waiting, width = set(self.waiting), len(self.slots)
         chosen = [k for k, slot in enumerate(snapshot.slots) if slot.member in waiting][:width]
         for lane, old_lane in enumerate(chosen):
@@ -131,7 +137,6 @@ class Population:
         self.epochs = snapshot.number
 
     def _load(self, lane: int, slot: slots.Slot) -> None:
-        """Gives a lane to the member of a slot."""
         assert slot.member is not None
         self.waiting.remove(slot.member)
         split, program = self.problem.split_of(slot.member), self.problem.program
@@ -141,13 +146,13 @@ class Population:
             self._decay_rate(lane)
 
     def _decay_rate(self, lane: int) -> None:
-        """Gives a lane the learning rate that its member's decays have left."""
-        rate = {"learning_rate": slots.learning_rate(self.slots[lane])}
+        """Gives a lane the learning rate after its member's decays."""
+        rate = {"learning_rate": self.slots[lane].learning_rate}
         self._host_lanes[lane] = engine.with_hparams(self._host_lanes[lane], rate)
         self._stale = True
 
     def _load_next(self, lane: int) -> bool:
-        """Loads the next waiting member whose split can be made; says whether there was one."""
+        """Loads the next waiting member whose split can be made; False if there is none."""
         for who in [m for m in self.waiting if self._feed.arrivals.get(m, 0) <= self.epochs]:
             try:
                 self._load(lane, slots.Slot(who))
@@ -158,7 +163,7 @@ class Population:
         return False
 
     def arrange(self) -> bool:
-        """Gives idle lanes to waiting members and evens out the devices; False: nobody is left."""
+        """Gives idle lanes to waiting members, evens out devices; False if nobody is left."""
         active = [slot.active for slot in self.slots]
         if self.waiting and not any(active):
             arrivals = (self._feed.arrivals.get(member, 0) for member in self.waiting)
@@ -182,74 +187,75 @@ class Population:
         """Trains every active lane once, scores those that are due, ends members that are done."""
         begin = time.perf_counter()
         shared, training = self.engine.shared, self.problem.training
-        metric = self.problem.task.metric
         active = [slot.active for slot in self.slots]
         state, losses = self.engine.epoch(shared, self.state, self.lanes, self.flags(active))
         dev = self._score("dev", state.params, [slots.due(slot, training) for slot in self.slots])
         losses = [float(loss) for loss in jax.device_get(losses)]
         self.epochs += 1
         seconds = (time.perf_counter() - begin) / max(sum(active), 1)
+        events = self._advance(losses, dev, seconds)
+        keep = self.flags([event.keep for event in events])
+        self.state = state._replace(best=self.engine.keep(shared, state.best, state.params, keep))
+        test = self._score("test", self.state.best, [event.test for event in events])
+        scores, ended = self._results(events, losses, dev, test)
+        tested = {
+            k: slot.member
+            for k, slot in enumerate(self.slots)
+            if events[k].test and slot.member is not None
+        }
+        best = {
+            who: jax.tree.map(operator.itemgetter(lane), self.state.best)
+            for lane, who in tested.items()
+            if training.save_models
+        }
+        rows = self._row_counts(tested) if self._count_rows and tested else {}
+        ended, self._failed = [*self._failed, *ended], []
+        pairs = zip(self.slots, events, strict=True)
+        self.slots = [slot if event.status is None else slots.Slot() for slot, event in pairs]
+        seconds, left = time.perf_counter() - begin, len(self.waiting)
+        return Report(scores, ended, [*self.slots], left, seconds, best, rows)
+
+    def _advance(self, losses: Sequence[float], dev: _Scores, seconds: float) -> list[slots.Event]:
+        """Advances all slots; the feed may stop members and let others join."""
+        training, metric = self.problem.training, self.problem.task.metric
         events = []
         for lane, (loss, scores) in enumerate(zip(losses, dev, strict=True)):
-            of_dev = scores.get(metric.name)
-            self.slots[lane], event = slots.advance(
-                self.slots[lane], loss, of_dev, seconds, training, metric
-            )
+            value = scores.get(metric.name)
+            advanced = slots.advance(self.slots[lane], loss, value, seconds, training, metric)
+            self.slots[lane], event = advanced
             events.append(event)
         statuses = [event.status for event in events]
         stops, joining = self._feed.after_epoch(self.epochs, self.slots, statuses)
         self.waiting += joining
         for lane, stop in enumerate(stops):
+            slot = self.slots[lane]
             if stop:
-                events[lane] = slots.ending(
-                    self.slots[lane], events[lane], "early_stopped", metric
-                )
+                events[lane] = slots.ending(slot, events[lane], "early_stopped", metric)
             if events[lane].decayed:
                 self._decay_rate(lane)
-        keep = self.flags([event.keep for event in events])
-        self.state = state._replace(best=self.engine.keep(shared, state.best, state.params, keep))
-        test = self._score("test", self.state.best, [event.test for event in events])
-        report = self._report(events, losses, dev, test)
-        self._failed = []
-        self.slots = [
-            slots.Slot() if event.status is not None else slot
-            for slot, event in zip(self.slots, events, strict=True)
-        ]
-        return report._replace(slots=[*self.slots], seconds=time.perf_counter() - begin)
+        return events
 
-    def _report(
+    def _results(
         self, events: Sequence[slots.Event], losses: Sequence[float], dev: _Scores, test: _Scores
-    ) -> Report:
-        metric = self.problem.task.metric
-        members = [(k, s, s.member) for k, s in enumerate(self.slots) if s.member is not None]
-        scores = []
-        for lane, slot, who in members:
+    ) -> tuple[list[slots.EpochScores], list[slots.MemberEnd]]:
+        """Scores of the epoch, then test scores of the reported epochs; and who ended."""
+        metric, name = self.problem.task.metric, self.problem.task.metric.name
+        scores, tests, ended = [], [], []
+        for lane, slot in enumerate(self.slots):
+            if (who := slot.member) is None:
+                continue
             scores.append(slots.EpochScores(who, slot.epoch, "train", {"loss": losses[lane]}))
             if dev[lane]:
                 scores.append(slots.EpochScores(who, slot.epoch, "dev", dev[lane]))
-        scores += [  # of the epoch that is reported
-            slots.EpochScores(
-                who, slots.best_epoch(slot, metric) or slot.epoch, "test", test[lane]
-            )
-            for lane, slot, who in members
-            if test[lane]
-        ]
-        ended = [
-            slots.end_of(slot, status, metric, test[lane].get(metric.name))
-            for lane, slot, _ in members
-            if (status := events[lane].status) is not None
-        ]
-        scored = {lane: who for lane, _, who in members if events[lane].test}
-        best = {
-            who: jax.tree.map(operator.itemgetter(lane), self.state.best)
-            for lane, who in scored.items()
-            if self.problem.training.save_models
-        }
-        rows = self._row_counts(scored) if self._count_rows and scored else {}
-        return Report(scores, [*self._failed, *ended], [], len(self.waiting), 0.0, best, rows)
+            if test[lane]:
+                reported = slots.best_epoch(slot, metric) or slot.epoch
+                tests.append(slots.EpochScores(who, reported, "test", test[lane]))
+            if (status := events[lane].status) is not None:
+                ended.append(slots.end_of(slot, status, metric, test[lane].get(name)))
+        return scores + tests, ended
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> _Scores:
-        """Of the chosen lanes on a part of the corpus."""
+        """Scores the chosen lanes on a part of the corpus."""
         scores: list[dict[str, float]] = [{} for _ in chosen]
         if not any(chosen):
             return scores
@@ -265,14 +271,14 @@ class Population:
     def _evaluated(
         self, program: Callable[..., Tree], part: str, params: Tree, chosen: Sequence[bool]
     ) -> Mapping[str, np.ndarray]:
-        """What a program counts in the chosen lanes."""
+        """Runs a program that counts, in the chosen lanes."""
         arguments = params, self.lanes.inputs, getattr(self.lanes, part), self.flags(chosen)
         counts: Mapping[str, np.ndarray] = jax.device_get(program(self.engine.shared, *arguments))
         return counts
 
-    def _row_counts(self, chosen: Mapping[int, Member]) -> dict[Member, dict[str, RowCounts]]:
-        """What the best params of the members of lanes count in each row of dev and test."""
-        counted: dict[Member, dict[str, RowCounts]] = {who: {} for who in chosen.values()}
+    def _row_counts(self, chosen: Mapping[int, Member]) -> dict[Member, dict[str, _RowCounts]]:
+        """Counts of each row of dev and test by the best params of members in lanes."""
+        counted: dict[Member, dict[str, _RowCounts]] = {who: {} for who in chosen.values()}
         flags = [lane in chosen for lane in range(len(self.slots))]
         for part in ("dev", "test"):
             counts = self._evaluated(self.engine.row_counts, part, self.state.best, flags)

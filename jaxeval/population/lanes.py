@@ -1,9 +1,9 @@
 """Spreads a function of one member over lanes: `map` or `vmap` on each of the devices.
 
 Notation: S lanes, the leading axis of everything that belongs to members. Lanes are sharded over
-all devices of a one-axis mesh ('member',). `map` runs a device's lanes one after the other: its
-idle lanes cost nothing, and a member's result does not depend on how many lanes there are; best on
-a CPU. `vmap` runs them in lock step; best on an accelerator.
+the devices of a one-axis mesh. `map` runs a device's lanes one after the other: idle lanes cost
+nothing, and a member's result does not depend on the number of lanes; best on a CPU. `vmap` runs
+them in lock step; best on an accelerator.
 """
 
 import weakref
@@ -23,29 +23,29 @@ _AXIS = "member"
 
 
 def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:
-    """The mode itself; `auto` is `map` on the CPU and `vmap` on accelerators."""
+    """Returns the mode; `auto` is `map` on the CPU and `vmap` on accelerators."""
     auto: Mode = "map" if jax.default_backend() == "cpu" else "vmap"
     return auto if mode == "auto" else mode
 
 
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
-    """All devices on one axis; Auto, because linen does not know explicit axes."""
+    """Returns a mesh of all devices on one axis; Auto, as linen does not know explicit axes."""
     return Mesh(np.asarray(devices or jax.devices()), (_AXIS,), axis_types=(AxisType.Auto,))
 
 
 def round_up(lanes: int, mesh: Mesh) -> int:
-    """The next number of lanes that the devices share evenly."""
+    """Returns the next number of lanes that the devices share evenly."""
     return -(-lanes // mesh.size) * mesh.size
 
 
-# arrays of the host that lie on devices, and those there, by (id of the host's, mesh); both weak:
-# what no program reads any more is freed
+# host arrays that are on devices, and their copies there, by (id of the host's, mesh); both weak,
+# so that what no program reads is freed
 _host: weakref.WeakValueDictionary[tuple[int, Mesh], np.ndarray] = weakref.WeakValueDictionary()
 _placed: weakref.WeakValueDictionary[tuple[int, Mesh], jax.Array] = weakref.WeakValueDictionary()
 
 
 def replicate(tree: Tree, mesh: Mesh) -> Tree:
-    """Places what all members share on every device, arrays of the host once: they stay as are."""
+    """Places leaves on every device; immutable host arrays only once."""
     everywhere = NamedSharding(mesh, PartitionSpec())
 
     def placed(leaf: Array | np.ndarray) -> jax.Array:
@@ -69,9 +69,9 @@ def shard(tree: Tree, mesh: Mesh) -> Tree:
 def spread(
     function: Callable[..., Tree], mesh: Mesh, mode: Mode, donate: bool = False
 ) -> Callable[..., Tree]:
-    """`function(shared, *each)` of one member -> the same, jitted, of S lanes: leaves [S, ...].
+    """Turns `function(shared, *each)` of one member into a jitted one of leaves [S, ...].
 
-    `donate`: the first of `each` is overwritten.
+    With `donate` the first of `each` is overwritten.
     """
 
     def on_device(shared: Tree, each: tuple) -> Tree:
@@ -91,11 +91,10 @@ def spread(
 
 
 def choose(mode: Mode, flag: Array, compute: Callable[[], Tree], otherwise: Tree) -> Tree:
-    """`compute()` in lanes whose flag is set, else `otherwise`; used inside `spread`.
+    """Returns `compute()` in lanes whose flag is set, else `otherwise`; used inside `spread`.
 
-    Under `map` what is not needed is not computed. Under `vmap` `lax.cond` would be a selection
-    all the same, and a harmful one: it gives all that `compute` closes over a lane axis, the
-    shared corpus and the index of an inner `lax.switch` included.
+    Under `map`, `lax.cond` skips the computation. Under `vmap` it would be a selection anyway, and
+    a harmful one: it gives a lane axis to all that `compute` closes over, the corpus included.
     """
     if mode == "map":
         return lax.cond(flag, compute, lambda: otherwise)
@@ -103,10 +102,9 @@ def choose(mode: Mode, flag: Array, compute: Callable[[], Tree], otherwise: Tree
 
 
 def balance(active: Sequence[bool], devices: int) -> list[int] | None:
-    """An order of the lanes that shares the active ones evenly; None if they are even already.
+    """Returns an order of lanes that shares the active ones evenly, or None if they are even.
 
-    Lanes of stopped members cost nothing under `map`, so a device left with fewer active lanes
-    would wait for the others.
+    Idle lanes cost nothing under `map`, so a device with fewer active ones would wait.
     """
     flags = np.asarray(active, bool).reshape(devices, -1)
     if np.ptp(flags.sum(axis=1)) <= 1:

@@ -1,21 +1,38 @@
-"""Trains a population to its end: epochs, records, checkpoints."""
+"""Trains a population to its end: epochs, records, checkpoints.
+
+Orbax writes checkpoints in the background: FOLDER/EPOCHS. Arrays are copied before they are handed
+over: the next epoch overwrites them (donation), and on a CPU a device array shares the memory of
+its host view.
+"""
 
 import concurrent.futures
+import contextlib
+import dataclasses
+import logging
+import os
 import queue
+import re
+import shutil
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
+import numpy as np
+import orbax.checkpoint as ocp
 
-from jaxeval.contracts import Member
-from jaxeval.population import checkpoints, host, slots
-from jaxeval.population.host import Feed, Population, Programs, Report
+from jaxeval.contracts import Member, Tree
+from jaxeval.errors import RunError
+from jaxeval.population import host, slots
+from jaxeval.population.host import Feed, Population, Programs, Report, Snapshot
 from jaxeval.population.member import Problem
+
+_SNAPSHOTS = 2  # the older one serves if the newer one is damaged
 
 
 class Compilation(NamedTuple):
-    """A program is compiled now (seconds None), or has been."""
+    """The compilation of a program, which begins (seconds None) or has ended."""
 
     program: str
     seconds: float | None
@@ -34,28 +51,26 @@ def train(
     feed: Feed = host.CLOSED,
     steps: int = 0,
 ) -> Generator[Compilation | Report, None, None]:
-    """Trains all members; yields what is compiled, then after every epoch of the population.
+    """Trains all members; yields compilations, then a report after every epoch of the population.
 
-    Closing the generator early saves the state; an exception in `record` does not, so that the
-    epoch is repeated.
+    Closing the generator early saves the state; after an exception in `record` the epoch repeats.
 
     Args:
       members: all different.
-      folder: of the checkpoints; resumed from if there are any, removed when all is done.
-      record: makes a report's records safe. It is called before the state they belong to is
-        checkpointed: a killed process at worst repeats epochs and rewrites equal records.
-      count: lanes, rounded up to a multiple of the devices. Under `vmap` the width can change last
-        bits: a resumed population must have the width it began with.
-      resumed: is called with those who go on from a checkpoint; may raise.
-      programs: of populations of the same problem: those that fit are used, new ones are added.
-      count_rows: reports hold what members that end count in each row of dev and test.
-      steps: of an epoch that programs have room for at least, where members have batch sizes of
-        their own.
+      folder: of checkpoints, from which training resumes; removed at the end.
+      record: stores a report durably, before its state is checkpointed: after a kill, epochs are
+        repeated and equal records rewritten.
+      count: lanes, rounded up to a multiple of the devices; fixed when resumed, as under `vmap`
+        the width can change last bits.
+      resumed: called with the slots of a checkpoint; may raise.
+      programs: of populations of the same problem: reused if they fit; new ones are added.
+      count_rows: reports hold the counts of each row of dev and test of members that end.
+      steps: least room for steps of an epoch, if members have batch sizes of their own.
     """
     if not members:
         return
     population = Population(problem, members, count, devices, programs, count_rows, feed, steps)
-    saved = checkpoints.Checkpoints(folder)
+    saved = Checkpoints(folder)
     try:
         snapshot = saved.restore(population.state)
         if snapshot is not None:
@@ -81,7 +96,7 @@ def train(
 
 
 def _compilations(population: Population) -> Iterator[Compilation]:
-    """Tells of compilations while they go on in other threads."""
+    """Compiles in other threads; yields compilations as they begin and end."""
     events: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
     pool = concurrent.futures.ThreadPoolExecutor(1)
     compiling = pool.submit(population.compile, lambda *event: events.put(Compilation(*event)))
@@ -89,3 +104,108 @@ def _compilations(population: Population) -> Iterator[Compilation]:
     pool.shutdown(wait=False)  # a signal need not wait for what runs
     yield from iter(events.get, None)
     compiling.result()
+
+
+class Checkpoints:
+    """The checkpoints of one cohort."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder.absolute()
+        with contextlib.ExitStack() as closing:
+            closing.enter_context(_quiet())
+            options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
+            self._manager = ocp.CheckpointManager(self.folder, options=options)
+            closing.callback(self._manager.close)
+            closing.callback(self._manager.wait_until_finished)
+            self._closing = closing.pop_all()
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Starts writing a snapshot. Raises RunError if the previous one could not be written."""
+        leaves = [np.array(leaf) for leaf in jax.tree.leaves(snapshot.state)]
+        each = [dataclasses.asdict(slot) for slot in snapshot.slots]
+        args = {"state": ocp.args.StandardSave(leaves), "slots": ocp.args.JsonSave(each)}
+        with self._explained():
+            self._manager.save(snapshot.number, args=ocp.args.Composite(**args), force=True)
+
+    def restore(self, like: Tree) -> Snapshot | None:
+        """Returns the newest readable snapshot, or None if there is none at all.
+
+        Newer ones that cannot be read are named on stderr and removed. `like` is a state of the
+        same program with any number of lanes. Raises RunError if no snapshot can be read, or if it
+        is of another model.
+        """
+        args = {"state": ocp.args.StandardRestore(), "slots": ocp.args.JsonRestore()}
+        shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
+        damaged: list[Path] = []
+        for number in sorted(self._manager.all_steps(), reverse=True):
+            try:
+                stored = self._manager.restore(number, args=ocp.args.Composite(**args))
+                each = [slots.Slot.from_json(slot) for slot in stored["slots"]]
+            except Exception as error:  # the readers of several formats raise a dozen kinds
+                damaged.append(self.folder / str(number))
+                shown = f"warning: checkpoint {damaged[-1]} cannot be read ({_reason(error)})"
+                print(shown, file=sys.stderr)
+                continue
+            if [leaf.shape[1:] for leaf in stored["state"]] != shapes:
+                break
+            for path in damaged:
+                shutil.rmtree(path, ignore_errors=True)
+            self._manager.reload()
+            state = jax.tree.unflatten(jax.tree.structure(like), stored["state"])
+            return Snapshot(number, state, each)
+        if not self._manager.all_steps():
+            return None
+        raise RunError(
+            f"no checkpoint of this model in {self.folder} can be read; remove that folder to "
+            "train its members from their first epoch"
+        )
+
+    def close(self) -> None:
+        """Waits until everything is on disk. Raises RunError if it could not be written."""
+        with self._explained():
+            self._closing.close()
+
+    def remove(self) -> None:
+        """Closes and deletes the folder."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise RunError(
+                f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
+                "recorded is kept: make room and run the same command again"
+            ) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps Orbax's own messages off stderr: its threads print errors before they are raised.
+
+    If one array cannot be read or written, the threads of others meet a closed event loop.
+    """
+    logger, before = logging.getLogger("absl"), sys.unraisablehook
+
+    def is_foreign(record: logging.LogRecord) -> bool:
+        return "orbax" not in Path(record.pathname).parts
+
+    def hook(unraisable: "sys.UnraisableHookArgs") -> None:
+        if str(unraisable.exc_value) != "Event loop is closed":
+            before(unraisable)
+
+    logger.addFilter(is_foreign)
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_foreign)
+        sys.unraisablehook = before
+
+
+def _reason(error: Exception) -> str:
+    """Shortens an error of Orbax, to that of the operating system if it names a code."""
+    code = re.search(r"os_error_code='(\d+)'", str(error))
+    return os.strerror(int(code[1])) if code else str(error).partition("\n")[0][:200]

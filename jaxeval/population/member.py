@@ -1,14 +1,18 @@
-"""One member: its state and its evaluation, as pure functions; `epoch` has its training.
+"""One member: state, steps of an epoch, evaluation, as pure functions; `epoch` has its training.
 
-Nothing here knows of other members; `lanes` spreads these functions over the member axis.
-Every random draw is `fold_in` of the member's own seed with a purpose and a number, so a result
-depends on (task, settings, split, seed, hparams) and never on lane or neighbours.
+Nothing here knows of other members; `lanes` spreads these functions over the member axis. Every
+random draw is `fold_in` of the member's seed with a purpose and a number, so results depend on
+(task, settings, split, seed, hparams) and never on lane or neighbours.
+
+Batches have one sequence of shapes for all members: a batch comes from one bucket, and the order
+of buckets is drawn once from the corpus and the same in every epoch, so that a step has one shape
+in all lanes. Which rows fill a bucket's batches is drawn by member and epoch.
 """
 
 import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,41 +21,49 @@ from jax import lax
 
 from jaxeval.contracts import Array, Batch, Corpus, Hparams, Member, Split, Task, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.population import lanes, optimisers, schedule
+from jaxeval.population import lanes, optimisers
 from jaxeval.population.settings import Optimiser, Training
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
 
 
+class Steps(NamedTuple):
+    """The steps of an epoch."""
+
+    bucket: Array | np.ndarray  # [steps] int32, counted over the buckets that have train rows
+    batch: Array | np.ndarray  # [steps] int32, number of the batch within its bucket
+    count: Any  # [] int32 number of steps; those after them are padding
+
+
 class MemberState(NamedTuple):
-    """What a lane carries from epoch to epoch; checkpointed."""
+    """The state that a lane carries from epoch to epoch; checkpointed."""
 
     params: Tree
     optimiser: Tree
-    best: Tree  # params of the best dev score
+    best: Tree  # params with the best dev score
     carry: Tree  # of the task, from step to step and epoch to epoch
     epoch: Array  # [] int32, epochs done
 
 
 class Inputs(NamedTuple):
-    """What a member's functions read of it; numpy arrays on the host, traced in a program."""
+    """A member's own arguments; numpy arrays on the host, traced in a program."""
 
     seed: Array | np.uint32  # [] uint32
     hparams: Hparams  # scalars
     train: Sequence[Array | np.ndarray]  # bucket b: [N_b] int32
     tables: Tree  # of the member's split
-    steps: schedule.Steps | None = None  # of a member with a batch size of its own
+    steps: Steps | None = None  # of a member with a batch size of its own
 
 
 class Shared(NamedTuple):
-    """What all members read: arguments without a member axis, never closed over."""
+    """Arguments that all members read: without a member axis, never closed over."""
 
     corpus: Corpus
-    steps: schedule.Steps
+    steps: Steps
 
 
 class Program(NamedTuple):
-    """What is static in a member's functions."""
+    """The static part of a member's functions."""
 
     task: Task
     optimiser: Optimiser
@@ -66,25 +78,25 @@ class Program(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a cohort learns."""
+    """The task and data that a cohort learns."""
 
     task: Task
     corpus: Corpus
-    split: Callable[[int], Split]  # split number -> rows; sizes are the same for all numbers
+    split: Callable[[int], Split]  # split number -> rows; sizes are equal for all numbers
     training: Training
-    # the same of members with other vectors than the first's, by `Member.vectors`
+    # splits of members with other vectors than the first's, by `Member.vectors`
     splits: Mapping[str, Callable[[int], Split]] = types.MappingProxyType({})
 
     def split_of(self, who: Member) -> Split:
-        """The member's own split, with the tables that depend on it."""
+        """Returns the member's own split, with the tables that depend on it."""
         return self.splits.get(who.vectors, self.split)(who.split)
 
     @property
     def program(self) -> Program:
         """The static part of a member's functions."""
-        of = self.training
-        sizes = of.batch_size, of.evaluation_batch_size, of.micro_batch
-        return Program(self.task, of.optimiser, *sizes)
+        training = self.training
+        sizes = training.batch_size, training.evaluation_batch_size, training.micro_batch
+        return Program(self.task, training.optimiser, *sizes)
 
     @property
     def mode(self) -> lanes.Mode:
@@ -92,7 +104,7 @@ class Problem(NamedTuple):
         return lanes.resolve(self.training.lane_mode)
 
     def refuse_cut_batches(self, key: str) -> None:
-        """Raises ConfigError, naming the key that asks for it, if batches cannot be cut."""
+        """Raises ConfigError, naming the config's key, if the task's batches cannot be cut."""
         if jax.tree.leaves(jax.eval_shape(lambda: self.task.start(1))):
             raise ConfigError(
                 f"{key}: this task carries state from batch to batch, whose rows must stay "
@@ -100,18 +112,27 @@ class Problem(NamedTuple):
             )
 
 
+def steps(sizes: Sequence[int], batch_size: int) -> Steps:
+    """Draws the steps of an epoch over buckets of `sizes` train rows, in one fixed order."""
+    filled = [size for size in sizes if size]
+    pairs = [(b, s) for b, size in enumerate(filled) for s in range(-(-size // batch_size))]
+    order = np.random.default_rng([len(pairs), batch_size]).permutation(len(pairs))
+    shuffled = np.array(pairs, np.int32).reshape(-1, 2)[order]
+    return Steps(shuffled[:, 0], shuffled[:, 1], np.int32(len(pairs)))
+
+
 def root_key(seed: Array | np.uint32 | int) -> Array:
-    """The key of a seed: of one generator, whichever is JAX's default in this process."""
+    """Returns the key of a seed, whatever JAX's default generator is."""
     return jax.random.key(seed, impl="threefry2x32")
 
 
 def key_of(seed: Array | np.uint32, purpose: int, number: Array | int) -> Array:
-    """The key of a member's draws for a purpose."""
+    """Returns the key of a member's draws for a purpose."""
     return jax.random.fold_in(jax.random.fold_in(root_key(seed), purpose), number)
 
 
 def gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
-    """The batch of the given rows [B] of a bucket; -1 stands for padding."""
+    """Returns the batch of the given rows [B] of a bucket; -1 stands for padding."""
     numbers = jnp.maximum(rows, 0)
     columns = jax.tree.map(lambda column: column[numbers], shared.corpus.buckets[bucket])
     return Batch(columns, (rows >= 0).astype(jnp.float32), shared.corpus.shared, tables)
@@ -125,7 +146,7 @@ def batch_size(program: Program, inputs: Inputs) -> Array | int:
 
 
 def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
-    """A member before its first epoch."""
+    """Returns a member's state before its first epoch."""
     rows = min(program.at_once, program.batch_size)
     batch = gather(shared, inputs.tables, 0, jnp.zeros(rows, jnp.int32))
     # jit: traced once for all that ask for shapes, and for the program that fills lanes
@@ -138,17 +159,17 @@ def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
 
 
 def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
-    """Shapes and types of a member's parameters; nothing is computed."""
+    """Returns shapes and types of a member's parameters, computing nothing."""
     hparams = {name: np.float32(value) for name, value in who.hparams}
     inputs = Inputs(np.uint32(who.seed), hparams, split.train, split.tables)
-    shared = Shared(corpus, schedule.steps([0], program.batch_size))
+    shared = Shared(corpus, steps([0], program.batch_size))
     return jax.eval_shape(functools.partial(init, program), shared, inputs).params
 
 
 def evaluate(
     program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
-    """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding)."""
+    """Sums counts over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding)."""
 
     def zero(counts: Tree, bucket: int) -> tuple[Tree, Tree]:
         zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), counts)
@@ -168,17 +189,17 @@ def evaluate(
 def row_counts(
     program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
-    """Counts of each row of a part, bucket after bucket: leaves [sum of n]; 0 at padding.
+    """Returns the counts of each row of a part, bucket after bucket: leaves [sum of n].
 
-    By the laws of a Task counts are sums over rows, and rows of weight 0 count nothing: the counts
-    of a batch in which one row alone has weight are that row's.
+    A Task's counts are sums over rows, and rows of weight 0 count nothing: the counts of a batch
+    in which only one row has weight are that row's.
     """
 
     def count(outputs: Tree, batch: Batch) -> Mapping[str, Array]:
-        of_row = jax.vmap(
+        by_row = jax.vmap(
             lambda weight: program.task.count(outputs, batch._replace(weight=weight))
         )
-        return of_row(jnp.diag(batch.weight))
+        return by_row(jnp.diag(batch.weight))
 
     def zero(counts: Tree, bucket: int) -> Tree:
         return jax.tree.map(lambda leaf: jnp.zeros(len(rows[bucket]), leaf.dtype), counts)
@@ -203,9 +224,8 @@ def _counted(
     zero: Callable[[Tree, int], Tree],
     add: Callable[[Tree, Mapping[str, Array], Array], Tree],
 ) -> list[Tree]:
-    """What counts of batches add up to, for each bucket with rows.
+    """Adds up counts of batches, for each bucket with rows; the task's carry runs through them.
 
-    Batches of a bucket are taken in order, and the task's carry goes from each to the next.
     `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
     task, size = program.task, program.evaluation_batch_size
@@ -219,7 +239,7 @@ def _counted(
         outputs, carry = task.predict(params, carry, batch, step_key, inputs.hparams)
         return count(outputs, batch), carry
 
-    def of_bucket(bucket: int) -> Tree:
+    def bucket_counts(bucket: int) -> Tree:
         filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = task.start(size)
         shapes, _ = batch_counts.eval_shape(bucket, first, start)
@@ -232,4 +252,4 @@ def _counted(
         batches = (filled + size - 1) // size
         return lax.fori_loop(first, batches, step, (zero(shapes, bucket), start))[0]
 
-    return [of_bucket(bucket) for bucket, part in enumerate(rows) if len(part)]
+    return [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]

@@ -1,8 +1,7 @@
-"""Optimisers by name with traced hyperparameters, one learning rate (beta, clip ...) a member.
+"""Optimisers by name, with traced hyperparameters of each member.
 
-They are made inside the traced step, so that a member's hyperparameters never cause a compilation;
-only the name and the kind of clipping are static. Rules are optax's, and written here where optax
-has another form.
+They are made inside the traced step, so that hyperparameters never cause a compilation; only the
+name and the kind of clipping are static. Rules are optax's, or written here if it differs.
 """
 
 import functools
@@ -23,9 +22,9 @@ _Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 def make(
     settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
 ) -> optax.GradientTransformation:
-    """The member's optimiser in an epoch (from 0), with so many rows per update.
+    """Returns the member's optimiser in an epoch (from 0).
 
-    The structure of its state depends on the name, and on whether `hparams` hold a warm-up (or 0).
+    The structure of its state depends on the name, and on whether `hparams` hold a warm-up.
     """
     rate, *others = (hparams[name] for name in DEFAULTS[settings.name])
     parts = []
@@ -35,36 +34,29 @@ def make(
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
         parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    parts.append(_RULES[settings.name](learning_rate(settings, rate, epoch), *others))
+    for start, value in settings.steps:
+        rate = jnp.where(epoch + 1 >= start, value, rate)
+    rate = rate / (1.0 + settings.decay * epoch)
+    parts.append(_RULES[settings.name](rate, *others))
     if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
         warmup = hparams["warmup"]
-        # so many rows are at least one update; none if 0
+        # at least one update; none if 0
         updates = jnp.where(warmup > 0, jnp.maximum(warmup / batch_size, 1.0), 0.0)
-        parts.append(optax.scale_by_schedule(lambda done: warmup_factor(done + 1, updates)))
+
+        def factor(done: jax.Array) -> jax.Array:
+            """min(s / w, sqrt(w / s)) for update s from 1; public code counts from 0."""
+            update = done + 1
+            smaller = jnp.minimum(update / updates, jnp.sqrt(updates / update))
+            return jnp.where(updates > 0, smaller, 1.0)
+
+        parts.append(optax.scale_by_schedule(factor))
     return optax.chain(*parts)
 
 
-def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax.Array:
-    """The rate in an epoch (from 0): steps replace the member's rate, then decay divides it."""
-    for start, value in settings.steps:
-        rate = jnp.where(epoch + 1 >= start, value, rate)
-    return rate / (1.0 + settings.decay * epoch)
-
-
-def warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
-    """What the rate of update s is multiplied by: min(s / w, sqrt(w / s)); 1 if w is 0.
-
-    Updates s are counted from 1, so that each moves the parameters. Public code counts from 0: its
-    first update has rate 0, and all have where w, rounded down, is 0.
-    """
-    factor = jnp.minimum(update / warmup_updates, jnp.sqrt(warmup_updates / update))
-    return jnp.where(warmup_updates > 0, factor, 1.0)
-
-
 def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
-    """Adds l2 * weight to gradients, of parameters whose paths hold one of the names, or of all.
+    """Adds l2 * weight to gradients of parameters whose paths hold one of the names, or of all.
 
-    Raises ConfigError at the first update: a name that is in no path.
+    Raises ConfigError at the first update if a name is in no path.
     """
     if not names:
         return optax.add_decayed_weights(l2)
@@ -85,7 +77,7 @@ def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientT
 
 
 class _Moments(NamedTuple):
-    """State of `_nadam` and `tf_adam`."""
+    """State of `_nadam` and `_tf_adam`."""
 
     steps: jax.Array  # [] int32, steps done
     first: Tree  # like params
@@ -94,24 +86,19 @@ class _Moments(NamedTuple):
 
 
 def _moments(params: Tree, product: jax.Array | None = None) -> _Moments:
-    """Before the first step."""
     first, second = (jax.tree.map(jnp.zeros_like, params) for _ in range(2))
     return _Moments(jnp.int32(0), first, second, product)
 
 
 def _averaged(state: _Moments, grads: Tree, beta1: _Scalar, beta2: _Scalar) -> tuple[Tree, Tree]:
-    """Both moments with the gradients of a step."""
+    """Both moments after the gradients of a step."""
     first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, grads)
     second = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * g * g, state.second, grads)
     return first, second
 
 
 def _nadam(
-    learning_rate: _Scalar,
-    beta1: _Scalar,
-    beta2: _Scalar,
-    epsilon: _Scalar,
-    momentum_decay: _Scalar,
+    rate: _Scalar, beta1: _Scalar, beta2: _Scalar, epsilon: _Scalar, momentum_decay: _Scalar
 ) -> optax.GradientTransformation:
     """Adam with Nesterov momentum and its momentum schedule (Dozat 2016; torch.optim.NAdam).
 
@@ -126,27 +113,26 @@ def _nadam(
         now, after = momentum(count), momentum(count + 1)
         product = cast(jax.Array, state.product) * now
         first, second = _averaged(state, grads, beta1, beta2)
-        of_grad = -learning_rate * (1 - now) / (1 - product)
-        of_first = -learning_rate * after / (1 - product * after)
+        by_grad = -rate * (1 - now) / (1 - product)
+        by_first = -rate * after / (1 - product * after)
         scale = 1.0 / (1 - beta2**count)
-        updates = jax.tree.map(
-            lambda g, m, v: (of_grad * g + of_first * m) / (jnp.sqrt(v * scale) + epsilon),
-            grads,
-            first,
-            second,
-        )
+
+        def step(g: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
+            return (by_grad * g + by_first * m) / (jnp.sqrt(v * scale) + epsilon)
+
+        updates = jax.tree.map(step, grads, first, second)
         return updates, _Moments(count, first, second, product)
 
     return optax.GradientTransformation(lambda params: _moments(params, jnp.float32(1)), update)
 
 
-def tf_adam(
+def _tf_adam(
     learning_rate: _Scalar, beta1: _Scalar, beta2: _Scalar, epsilon: _Scalar
 ) -> optax.GradientTransformation:
-    """Adam as TensorFlow 1 has it: rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon).
+    """Adam as in TensorFlow 1: rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon).
 
     optax divides sqrt(v) by sqrt(1 - b2^t) before it adds epsilon (Kingma & Ba 2015, algorithm 1);
-    this is the form before their section 2.1, in which epsilon weighs more in early steps.
+    here epsilon weighs more in early steps (their section 2.1).
     """
 
     def update(grads: Tree, state: _Moments, params: Tree = None) -> tuple[Tree, _Moments]:
@@ -162,13 +148,12 @@ def tf_adam(
 # called with hyperparameters in the order of DEFAULTS
 _RULES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
     "sgd": optax.sgd,
-    # Epsilon is inside the root, rate g / sqrt(sum of g^2 + epsilon), as in optax and Keras 3.
-    # Duchi et al. (2011, figure 1), PyTorch, Keras 1 and 2 add it to the root: there 1e-8 matters
-    # to gradients near 1e-8, here to those near 1e-4.
+    # epsilon is inside the root, as in optax and Keras 3; Duchi et al. (2011, figure 1), PyTorch,
+    # Keras 1 and 2 add it to the root: there 1e-8 matters to gradients near 1e-8, here near 1e-4
     "adagrad": lambda rate, epsilon: optax.adagrad(rate, 0.0, epsilon),
     "adadelta": optax.adadelta,
     "rmsprop": functools.partial(optax.rmsprop, eps_in_sqrt=False),
     "adam": optax.adam,
     "nadam": _nadam,
-    "tf_adam": tf_adam,
+    "tf_adam": _tf_adam,
 }

@@ -1,4 +1,4 @@
-"""Trained parameters on disk: one file of arrays a member, readable by numpy alone."""
+"""Trained parameters on disk: one file of arrays per member, readable with numpy alone."""
 
 import zipfile
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ from jaxeval.errors import DataError, parsing
 
 
 def _names(params: Tree) -> list[str]:
-    """A name for each leaf: the keys that lead to it, joined by "/"."""
+    """The name of each leaf: the keys that lead to it, joined by "/"."""
     paths = jax.tree_util.tree_flatten_with_path(params)[0]
     return ["/".join(str(key.key) for key in path) for path, _ in paths]
 
 
 def save(path: Path, params: Tree) -> None:
-    """Writes nested dicts of arrays, whole or not at all."""
+    """Writes nested dicts of arrays atomically."""
     leaves = map(np.asarray, jax.tree.leaves(jax.device_get(params)))
     with files.replacing(path, "wb") as stream:
         np.savez(stream, allow_pickle=False, **dict(zip(_names(params), leaves, strict=True)))
 
 
 def arrays(path: Path) -> dict[str, np.ndarray]:
-    """What `save` wrote, by name; DataError: not such a file."""
+    """Reads the arrays that `save` wrote, by name. Raises DataError if it is no such file."""
     with parsing("no readable parameters", path, passing=()):
         if not zipfile.is_zipfile(path):
             raise ValueError("not an .npz file")
@@ -35,10 +35,10 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
-    """Arrays by name as the tree that they were; DataError, naming the path: they are of another.
+    """Returns arrays by name as the tree that they were.
 
-    Args:
-      like: the expected tree; its leaves have shapes and dtypes.
+    `like` is the expected tree of shapes and dtypes. Raises DataError, naming the path, if the
+    arrays are of another model.
     """
     leaves, structure = jax.tree.flatten(like)
     named = dict(zip(_names(like), leaves, strict=True))

@@ -1,15 +1,15 @@
-"""What a config says of training: optimiser, epochs, stopping, lanes."""
+"""Settings of training: optimiser, epochs, stopping, lanes."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-import pydantic
+from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
-from jaxeval.config.fields import about
+from jaxeval.config import fields, reading
+from jaxeval.config.fields import Count, Natural, Rows, Traced, about
 
-_NonNegative = Annotated[float, pydantic.Field(ge=0)]
-_WIDEST = 64  # members at once unless the config says otherwise
+_NonNegative = Annotated[float, Field(ge=0)]
+_WIDEST = 64  # default number of members at once
 _Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
 
 # Defaults of the papers, and of Keras where a paper leaves a value open (those are marked).
@@ -24,15 +24,13 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "nadam": {"learning_rate": 0.002, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
     | {"momentum_decay": 0.004},  # Dozat 2016 in the values of Keras
 }
-_HYPERPARAMETERS: Mapping[str, markers.Traced] = {
-    "learning_rate": markers.Traced(
-        range=markers.Range(1e-4, 0.1, log=True), limits=markers.Limits(0, 1000)
+_HYPERPARAMETERS: Mapping[str, Traced] = {
+    "learning_rate": Traced(
+        range=fields.Range(1e-4, 0.1, log=True), limits=fields.Limits(0, 1000)
     ),
-    **dict.fromkeys(
-        ("momentum", "rho", "beta1", "beta2"), markers.Traced(limits=markers.FRACTION)
-    ),
-    "epsilon": markers.Traced(limits=markers.Limits(0, 1, above=True)),
-    "momentum_decay": markers.Traced(limits=markers.Limits(0, 1)),
+    **dict.fromkeys(("momentum", "rho", "beta1", "beta2"), Traced(limits=fields.FRACTION)),
+    "epsilon": Traced(limits=fields.Limits(0, 1, above=True)),
+    "momentum_decay": Traced(limits=fields.Limits(0, 1)),
 }
 
 
@@ -43,40 +41,38 @@ class Optimiser:
     name: Annotated[_Name, about("the optimiser")] = "nadam"
     hyperparameters: Annotated[
         dict[str, float],
-        markers.TracedTable(
+        fields.TracedTable(
             lambda optimiser: {**DEFAULTS[optimiser.name], **optimiser.hyperparameters},
             _HYPERPARAMETERS,
         ),
         about("e.g. {learning_rate = 0.01}; absent ones: the papers' defaults"),
-    ] = pydantic.Field(default_factory=dict)
+    ] = Field(default_factory=dict)
     decay: Annotated[_NonNegative, about("rate of epoch e (from 0): rate / (1 + decay e)")] = 0.0
     steps: Annotated[
-        tuple[tuple[fields.Count, fields.LearningRate], ...],
+        tuple[tuple[Count, fields.LearningRate], ...],
         about("(epoch from 1, rate) pairs that replace the rate from then on"),
     ] = ()
     warmup: Annotated[
         _NonNegative,
-        markers.Traced(neutral=0.0),
+        Traced(neutral=0.0),
         about("rows until the rate is reached, then it falls as 1 / sqrt; 0: none"),
     ] = 0.0
     clip: Annotated[
         Literal["none", "value", "global_norm"],
         about("clip gradients element-wise, or rescale to a global norm"),
     ] = "global_norm"
-    clip_at: Annotated[
-        float, markers.Traced(), pydantic.Field(gt=0, description="threshold of `clip`")
-    ] = 1.0
+    clip_at: Annotated[float, Traced(), Field(gt=0, description="threshold of `clip`")] = 1.0
     l2: Annotated[
         float,
-        markers.Traced(neutral=0.0, alone=True, range=markers.Range(1e-7, 1e-3, log=True)),
-        pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients"),
+        Traced(neutral=0.0, alone=True, range=fields.Range(1e-7, 1e-3, log=True)),
+        Field(ge=0, le=1000, description="l2 * weight is added to gradients"),
     ] = 0.0
     l2_parameters: Annotated[
         tuple[str, ...],
         about("l2: only of parameters whose names hold one of these; none: of all"),
     ] = ()
 
-    @pydantic.model_validator(mode="after")
+    @model_validator(mode="after")
     def _possible(self) -> "Optimiser":
         allowed = DEFAULTS[self.name]
         for name, value in self.hyperparameters.items():
@@ -91,49 +87,43 @@ class Optimiser:
 
     @property
     def unused(self) -> frozenset[str]:
-        """Traced hyperparameters that no member has."""
+        """Traced values that no member has."""
         return frozenset({"clip_at"} if self.clip == "none" else ())
 
 
 @reading.settings
 class Plateau:
-    """Learning rate that falls when dev does not improve, a member for itself."""
+    """A learning rate that falls when a member's dev score does not improve."""
 
     patience: Annotated[
-        fields.Count,
-        markers.Traced(1.0, name="plateau_patience"),
+        Count,
+        Traced(1.0, name="plateau_patience"),
         about("epochs without a better dev score or a decay"),
     ] = 26
     factor: Annotated[
         float,
-        markers.Traced(1.0, name="plateau_factor"),
-        pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this"),
+        Traced(1.0, name="plateau_factor"),
+        Field(gt=0, lt=1, description="the rate is multiplied by this"),
     ] = 0.1
     floor: Annotated[
-        fields.LearningRate,
-        markers.Traced(0.0, name="plateau_floor"),
-        about("the rate falls no lower than this"),
+        fields.LearningRate, Traced(0.0, name="plateau_floor"), about("lowest rate")
     ] = 0.0
-    latest: Annotated[
-        fields.Count | None, about("epoch of the first decay, if none came before")
-    ] = None
+    latest: Annotated[Count | None, about("epoch of the first decay, if none came before")] = None
 
 
 @reading.settings
 class Stopping:
     """Stops members that have not improved of late, or too slowly to reach a target."""
 
-    patience: Annotated[fields.Count, about("epochs over which improvement is measured")] = 30
-    rampup_epochs: Annotated[
-        fields.Natural, about("patience grows from 1 in so many first epochs")
-    ] = 60
+    patience: Annotated[Count, about("epochs over which improvement is measured")] = 30
+    rampup_epochs: Annotated[Natural, about("first epochs, over which patience grows from 1")] = 60
     targets: Annotated[
         tuple[_NonNegative, ...],
         about("dev score to be in reach, after 0, 1 ... decays of the rate"),
     ] = ()
     log: Annotated[bool, about("improvement is a ratio, as for perplexity")] = False
 
-    @pydantic.model_validator(mode="after")
+    @model_validator(mode="after")
     def _possible(self) -> "Stopping":
         if self.log and 0 in self.targets:
             raise ValueError("targets: expected numbers above 0 with log = true, got 0")
@@ -142,19 +132,19 @@ class Stopping:
 
 @reading.settings
 class Training:
-    """How members are trained; together with the task, all that a compiled program depends on."""
+    """The training of members; with the task, all that a compiled program depends on."""
 
-    batch_size: Annotated[fields.Rows, markers.RAGGED, about("rows per update")] = 32
+    batch_size: Annotated[Rows, fields.RAGGED, about("rows per update")] = 32
     micro_batch: Annotated[
-        fields.Rows | None, markers.RAGGED, about("rows computed at once; absent: the whole batch")
+        Rows | None, fields.RAGGED, about("rows computed at once; absent: the whole batch")
     ] = None
-    evaluation_batch_size: Annotated[fields.Rows, about("rows a batch of an evaluation")] = 64
-    epochs: Annotated[fields.Count, about("at most so many epochs")] = 30
+    evaluation_batch_size: Annotated[Rows, about("rows per batch of an evaluation")] = 64
+    epochs: Annotated[Count, about("maximum number of epochs")] = 30
     evaluate_every: Annotated[
-        fields.Count, about("epochs between evaluations on dev; the last one has its own")
+        Count, about("epochs between evaluations on dev; the last one has its own")
     ] = 1
     patience: Annotated[
-        fields.Natural, about("stop after so many epochs without a better dev score; 0: never")
+        Natural, about("epochs without a better dev score before stopping; 0: never stop")
     ] = 5
     scored_epoch: Annotated[
         Literal["best", "last"],
@@ -168,19 +158,17 @@ class Training:
     stopping: Annotated[Stopping | None, about("by rate of improvement; absent: none")] = None
     lanes: Annotated[
         int | None,
-        markers.IMMATERIAL,
-        pydantic.Field(ge=1, le=2**16, description="members at once; absent: all, at most 64"),
+        fields.IMMATERIAL,
+        Field(ge=1, le=2**16, description="members at once; absent: all, at most 64"),
     ] = None
     lane_mode: Annotated[
         Literal["auto", "map", "vmap"], about("auto: map on the CPU, vmap on accelerators")
     ] = "auto"
     save_models: Annotated[
-        bool, markers.IMMATERIAL, about("write each member's best parameters into RUNS/models")
+        bool, fields.IMMATERIAL, about("write each member's best parameters into RUNS/models")
     ] = False
-    checkpoint_every: Annotated[
-        fields.Count, markers.IMMATERIAL, about("epochs between checkpoints")
-    ] = 5
+    checkpoint_every: Annotated[Count, fields.IMMATERIAL, about("epochs between checkpoints")] = 5
 
     def width(self, members: int) -> int:
-        """How many of so many members are trained at once."""
+        """Returns how many of so many members are trained at once."""
         return min(self.lanes or _WIDEST, members)

@@ -1,7 +1,7 @@
-"""What the host knows of each lane: its member, how far it is, what an epoch changes; no arrays.
+"""The host's record of each lane: its member, its progress, the effects of an epoch; no arrays.
 
 A slot holds one member until it ends (patience, last epoch, divergence); then the next waiting
-member takes it, as continuous batching does for requests. `advance` is the step of one slot.
+member takes it, like requests in continuous batching. `advance` is the step of one slot.
 """
 
 import dataclasses
@@ -17,29 +17,48 @@ Status = Literal["finished", "early_stopped", "diverged", "failed"]
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A lane's member and its progress; `member` None: idle."""
+    """A lane's member and its progress; idle if `member` is None."""
 
     member: Member | None = None
     epoch: int = 0
     best: float | None = None  # dev score
     best_epoch: int | None = None
-    seconds: float = 0.0  # the member's part of the time of its epochs
+    seconds: float = 0.0  # the member's share of the time of its epochs
     decays: int = 0  # of the learning rate, on plateaus
-    last_decay: int = 0  # the epoch after which it fell last
+    last_decay: int = 0  # epoch of the last decay
     bests: tuple[float, ...] = ()  # after each epoch from the first finite one
-    # what is reported, with the weights that are saved (`Training.scored_epoch`)
+    # reported, and of the weights that are saved (`Training.scored_epoch`)
     reported: float | None = None  # dev score
     reported_epoch: int | None = None
 
     @property
     def active(self) -> bool:
-        """Whether the lane is in use."""
+        """True if the lane is in use."""
         return self.member is not None
 
     @property
     def hparams(self) -> dict[str, float]:
-        """Of its member."""
+        """The member's hyperparameters."""
         return {} if self.member is None else dict(self.member.hparams)
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate after decays; one that begins below the floor stays."""
+        initial = self.hparams["learning_rate"]
+        if not self.decays:
+            return initial
+        decayed = initial * self.hparams["plateau_factor"] ** self.decays
+        return max(decayed, min(initial, self.hparams.get("plateau_floor", 0.0)))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Slot":
+        """Reads the slot that `dataclasses.asdict` described."""
+        member = data["member"]
+        if member is None:
+            return cls()
+        hparams = tuple((name, value) for name, value in member["hparams"])
+        member = Member(**{**member, "hparams": hparams})
+        return cls(**{**data, "member": member, "bests": tuple(data["bests"])})
 
 
 class EpochScores(NamedTuple):
@@ -54,7 +73,7 @@ class EpochScores(NamedTuple):
 class MemberEnd(NamedTuple):
     """A member's end; dev and test are the metric's values at `best_epoch`.
 
-    Without a best epoch, as dev never left 0, test is that of the last one.
+    There is no best epoch if dev never left 0; test is then that of the last epoch.
     """
 
     member: Member
@@ -68,35 +87,27 @@ class MemberEnd(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What follows for a lane from an epoch."""
+    """The effect of an epoch on a lane."""
 
     status: Status | None = None  # how the member ended; None: it goes on
     keep: bool = False  # its parameters become its best ones
-    test: bool = False  # it ended, and its best parameters are to be scored on test
+    test: bool = False  # it ended, and its best parameters are scored on test
     decayed: bool = False  # its learning rate fell
 
 
 def due(slot: Slot, training: Training) -> bool:
-    """Whether the member is evaluated after its next epoch: every so many, and after the last."""
+    """True if the member is evaluated after its next epoch."""
     epoch = slot.epoch + 1
     return slot.active and (epoch % training.evaluate_every == 0 or epoch >= training.epochs)
 
 
 def advance(
-    slot: Slot,
-    loss: float,
-    dev: float | None,
-    seconds: float,
-    training: Training,
-    metric: Metric,
+    slot: Slot, loss: float, dev: float | None, seconds: float, training: Training, metric: Metric
 ) -> tuple[Slot, Event]:
-    """The slot after one more epoch, and what is to be done about it; an idle one stays.
+    """Returns the slot after one more epoch, and its effect; an idle slot stays.
 
-    Strictly better scores count as best. The score of an epoch whose loss is not finite counts for
-    nothing: labels are predicted from NaN too.
-
-    Args:
-      dev: the metric's value; None: not evaluated.
+    `dev` is the metric's value, None if not evaluated. Strictly better scores count as best. The
+    score of an epoch with a loss that is not finite is ignored: labels are predicted from NaN too.
     """
     if not slot.active:
         return slot, Event()
@@ -119,34 +130,33 @@ def advance(
 
 
 def ending(slot: Slot, event: Event, status: Status, metric: Metric) -> Event:
-    """What follows from an epoch with which the member of a slot ends."""
-    # a member that never learned has no best parameters: its last ones are scored, unless they
-    # are those it diverged with
+    """Returns the effect of an epoch that ends the slot's member."""
+    # a member that never learned is scored with its last parameters, unless it diverged with them
     last_ones = status != "diverged" and _never_learned(slot, metric)
     test = has_best(status, best_epoch(slot, metric), slot.reported)
     return event._replace(status=status, keep=event.keep or last_ones, test=test)
 
 
 def _never_learned(slot: Slot, metric: Metric) -> bool:
-    """Whether all dev scores were 0 of a metric of which higher is better: no epoch was best."""
+    """True if all dev scores were 0 of a metric where higher is better: no epoch was best."""
     return metric.higher_is_better and slot.best == 0
 
 
 def best_epoch(slot: Slot, metric: Metric) -> int | None:
-    """The epoch that is reported; None if no epoch was best."""
+    """Returns the reported epoch, or None if no epoch was best."""
     return None if _never_learned(slot, metric) else slot.reported_epoch
 
 
 def has_best(status: str, best_epoch: int | None, dev: float | None) -> bool:
-    """Whether a member that ended so has parameters to score on test and to save."""
+    """True if a member that ended so has parameters to score on test and to save."""
     return dev is not None and not (status == "diverged" and best_epoch is None)
 
 
 def _is_on_plateau(slot: Slot, plateau: Plateau | None) -> bool:
-    """Whether the learning rate falls, as dev has not improved for long enough.
+    """True if the learning rate falls, as in the public code of Melis et al. (2018).
 
-    A decay follows an epoch t with max(best epoch, last decay) + patience < t, and t = latest if
-    there was none before, as in the public code of Melis et al. (2018).
+    It falls after an epoch t with max(best epoch, last decay) + patience < t, and at t = `latest`
+    if it never fell before.
     """
     hparams, latest = slot.hparams, plateau.latest if plateau else None
     if hparams.get("plateau_factor", 1.0) == 1.0:
@@ -156,19 +166,9 @@ def _is_on_plateau(slot: Slot, plateau: Plateau | None) -> bool:
     return overdue or last + hparams.get("plateau_patience", 1.0) < slot.epoch
 
 
-def learning_rate(slot: Slot) -> float:
-    """The learning rate that decays have left; one that begins below the floor stays."""
-    initial = slot.hparams["learning_rate"]
-    if not slot.decays:
-        return initial
-    decayed = initial * slot.hparams["plateau_factor"] ** slot.decays
-    return max(decayed, min(initial, slot.hparams.get("plateau_floor", 0.0)))
-
-
 def _status(
     slot: Slot, loss: float, dev: float | None, training: Training, metric: Metric
 ) -> Status | None:
-    """How the member ended with an epoch, or None if it goes on."""
     if not (math.isfinite(loss) and (dev is None or math.isfinite(dev))):
         return "diverged"
     waited, stopping = slot.epoch - (slot.best_epoch or 0), training.stopping
@@ -182,10 +182,10 @@ def _status(
 
 
 def should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) -> bool:
-    """Whether a member has not improved of late, or too slowly to reach a target in `epochs`.
+    """True if a member has not improved of late, or too slowly to reach a target in `epochs`.
 
-    As in the public code of Melis et al. (2018). Improvement slows down as a rule, so that hardly
-    a member ends better than if it goes on as in its last epochs.
+    As in the public code of Melis et al. (2018). Improvement tends to slow down, so hardly a
+    member ends better than its last epochs promise.
     """
     back, rampup = stopping.patience, stopping.rampup_epochs
     if rampup:
@@ -207,20 +207,9 @@ def should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) -> 
 
 
 def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> MemberEnd:
-    """How the member of a slot ended, with its test score."""
+    """Returns the end of a slot's member, with its test score."""
     assert slot.member is not None
     message = f"never learned: dev {metric.name} stayed 0" if _never_learned(slot, metric) else ""
     best = best_epoch(slot, metric)
-    return MemberEnd(
-        slot.member, status, slot.epoch, best, slot.reported, test, slot.seconds, message
-    )
-
-
-def from_json(data: Mapping[str, Any]) -> Slot:
-    """The slot that `dataclasses.asdict` described, read again from JSON."""
-    member = data["member"]
-    if member is None:
-        return Slot()
-    hparams = tuple((name, value) for name, value in member["hparams"])
-    member = Member(**{**member, "hparams": hparams})
-    return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})
+    about = slot.epoch, best, slot.reported, test, slot.seconds, message
+    return MemberEnd(slot.member, status, *about)

@@ -1,6 +1,4 @@
-"""What people see of data: terminal, figures, JSON, pages; imports no jax.
+"""Documents of results, and their renderers; imports no jax.
 
-A room each for runs, comparison, sweep and selection, over what all share: `scores` (units),
-`text`, `tables` (terminal), `figures`, `page`, `plain` (JSON). `runs` draws its sweeps with
-`sweep`; no other room imports another.
+All share `document`, `scores` (units), `text`, `standings`, `plots` and `render`.
 """

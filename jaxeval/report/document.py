@@ -1,18 +1,29 @@
-"""What a verb has to say, before it is a terminal's, a page's or a paper's."""
+"""Results of the verbs: numbers, and a document that presents them; no renderer is imported."""
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from jaxeval import errors, files
+from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+_SUFFIXES = (".json", ".html", ".md", ".tex")
+
 
 class Bold(str):
-    """A cell in bold letters, where there are such."""
+    """A table cell in bold type."""
 
 
 class Table(NamedTuple):
-    """Cells of text; the first columns hold words, `words` of them, the others numbers."""
+    """Text cells; the first `words` columns hold words, the others numbers."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -27,7 +38,7 @@ class Heading(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A drawn figure, with the name of its files, and the words and numbers that say the same."""
+    """A drawing with its file name, a caption, and the data it shows as a table."""
 
     name: str
     title: str
@@ -41,28 +52,141 @@ Block = Table | Heading | str  # str: a line
 
 
 class Document(NamedTuple):
-    """Everything that is said of a result, in its order.
+    """The presentation of a result, in reading order."""
 
-    Attributes:
-      answer: sentences that answer the question of the verb.
-      blocks: what everybody should see next: a table of the models, a line a pair.
-      notes: what to know of the input and of the method; alike ones are folded when printed. A
-        note "task NAME: ..." or "NAME: ..." is of that task or that `noun`.
-      details: all else that was computed.
-      paper: tables for LaTeX and Markdown; none: those of `blocks`.
-      figures: draws them.
-      title: of the page.
-      signature: what was computed, with which settings and versions, in a line.
-      last: lines that end what is printed: the exit code, what to do next.
-    """
-
-    answer: Sequence[str]
-    blocks: Sequence[Block] = ()
-    notes: Sequence[str] = ()
-    details: Sequence[Block] = ()
-    paper: Sequence[Table] = ()
-    figures: Callable[[], Sequence[Figure]] = tuple
+    answer: Sequence[str]  # sentences that answer the question of the verb
+    blocks: Sequence[Block] = ()  # shown by default
+    notes: Sequence[str] = ()  # warnings and remarks, folded by kind when printed
+    details: Sequence[Block] = ()  # shown with --details
+    paper: Sequence[Table] = ()  # for LaTeX and Markdown; if empty, the tables of `blocks`
+    figures: Callable[[], Sequence[Figure]] = tuple  # draws them
     title: str = "jaxeval"
-    signature: str = ""
-    noun: str = "file"
-    last: Sequence[str] = ()
+    signature: str = ""  # method, settings and versions in one line
+    noun: str = "file"  # what a note "NAME: ..." is about
+    last: Sequence[str] = ()  # printed at the end: the exit code, what to do next
+
+
+def save_suffix(path: str | Path) -> str:
+    """Returns the suffix that decides the format of a saved result, or "" for a figure folder.
+
+    Raises:
+      ConfigError: the path is empty or has an unknown suffix.
+    """
+    if not str(path):
+        raise ConfigError(f"{errors.argument('save')}: expected a path, got an empty text")
+    suffix = Path(path).suffix
+    if not suffix or Path(path).is_dir():
+        return ""
+    if suffix in _SUFFIXES:
+        return suffix
+    expected = f"{', '.join(_SUFFIXES)}, or a folder for figures, whose name has no ending"
+    raise ConfigError(f"{errors.argument('save', str(path))}: expected {expected}")
+
+
+class Result:
+    """Base class of what verbs return: frozen dataclasses whose fields are the numbers."""
+
+    exit_code = 0  # of the command
+
+    def document(self) -> Document:
+        """Returns the presentation of the numbers."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Json]:
+        """Returns the numbers as plain data, as --json writes them."""
+        return to_json_object(self)
+
+    def plot(self, name: str = "") -> "Drawing":
+        """Returns the figure with this name, or the first one; ConfigError if there is none."""
+        drawn = {figure.name: figure.drawing for figure in self.document().figures()}
+        name = name or next(iter(drawn), "")
+        if name not in drawn:
+            has = f"expected one of {', '.join(drawn)}" if drawn else "there are no figures"
+            raise ConfigError(f"plot: {has}, got {name!r}")
+        return drawn[name]
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Writes the result, and returns the paths of the written files.
+
+        Args:
+          path: .json, .html (a page), .md or .tex (tables to paste); or a folder, which gets all
+            figures as SVG, PDF and PNG.
+
+        Raises:
+          ConfigError: the suffix is unknown, or a folder is given and there are no figures.
+          RunError: a file cannot be written.
+        """
+        from jaxeval.report import plots, render
+
+        suffix, path = save_suffix(path), Path(path)
+        if suffix == ".json":
+            files.write_json(str(path), self.to_dict())
+        elif suffix:
+            written = {".html": render.to_page, ".md": render.to_markdown, ".tex": render.to_latex}
+            files.write_text(path, written[suffix](self.document()))
+        else:
+            drawn = [*self.document().figures()]
+            if not drawn:
+                where = errors.argument("save", str(path))
+                raise ConfigError(
+                    f"{where}: there are no figures; expected {', '.join(_SUFFIXES)}"
+                )
+            return plots.save_all(drawn, path)
+        return [path]
+
+    def print(self, details: bool = False) -> None:
+        """Prints the answer, tables and notes; with details, everything that was computed."""
+        from jaxeval.report import render
+
+        render.to_terminal(self.document(), details)
+
+    def __repr__(self) -> str:
+        with errors.called_from_python():
+            return "\n".join(self.document().answer)
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import render
+
+        with errors.called_from_python():
+            return render.to_notebook(self.document())
+
+
+def to_json(value: object) -> Json:
+    """Converts dataclasses, NamedTuples, mappings and arrays to JSON data.
+
+    Fields of dataclasses with `repr=False` are left out. Tuple keys become nested objects.
+    Numbers that are not finite become null.
+
+    Raises:
+      TypeError: the value has no JSON form.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        shown = (field.name for field in dataclasses.fields(value) if field.repr)
+        return {name: to_json(getattr(value, name)) for name in shown}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        tree: dict[str, Json] = {}
+        for key, inner in value.items():
+            *path, last = key if isinstance(key, tuple) else (key,)
+            place: dict = tree
+            for part in path:
+                place = place.setdefault(str(part), {})
+            place[str(last)] = to_json(inner)
+        return tree
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [to_json(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"no plain data: {value!r}")
+
+
+def to_json_object(value: object) -> dict[str, Json]:
+    """Converts a dataclass, NamedTuple or mapping to a JSON object."""
+    tree = to_json(value)
+    assert isinstance(tree, Mapping)
+    return dict(tree)

@@ -1,4 +1,4 @@
-"""Where the variance of scores comes from, and what to train for a precision, in words."""
+"""Where the variance of scores comes from, and what to train for a precision."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
 from jaxeval.stats.crossed import Crossed, t_quantile
-from jaxeval.stats.nested import MOST, TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import TrainingDesign, TrainingPlan
 from jaxeval.stats.results import Interval
 
 _PARTS = {"interaction": "split x seed"}
-_WHOSE = {
-    "split": "the split's",
-    "seed": "the seed's",
-    "interaction": "of both together",
-    "error": "the error's",
+_SOURCES = {
+    "split": "due to the split",
+    "seed": "due to the seed",
+    "interaction": "due to both together",
+    "error": "error",
 }
 _KINDS = {
     "independent": "each run its own split and seed",
@@ -30,19 +29,16 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Splits and seeds of a part of the data, or of a table, and a line for each left out.
-
-    The plan is None where no precision is known, or all scores are equal.
-    """
+    """The variance components of splits and seeds, for one part of the data or a table."""
 
     components: Crossed
-    dropped: Sequence[str]
-    plan: TrainingPlan | None
+    dropped: Sequence[str]  # a line for each score that was left out
+    plan: TrainingPlan | None  # None without a precision, or if all scores are equal
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Noise(Result):
-    """Where the variance of scores comes from: of dev and test, or the scores of a table."""
+    """The sources of variance, for each part of the data or for a table."""
 
     metric: str
     unit: str
@@ -50,28 +46,31 @@ class Noise(Result):
     warnings: Sequence[str] = ()
 
     def document(self) -> Document:
-        """Whose the variance is, by the last part of the data; its table, then the others'."""
-        of_repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Noise)}
-        studies = {name: of for name, of in self.parts.items() if isinstance(of, Study)}
+        """Returns the answer and table of the last part of the data; the others as details."""
+        repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Noise)}
         details: list[Block] = []
-        if of_repeats:
-            answer, blocks = (
-                [_of_seeds(of_repeats["test"], self.metric)],
-                self._repeats(of_repeats),
-            )
+        if repeats:
+            answer = [_compare_repeats(repeats["test"], self.metric)]
+            blocks = self._repeats(repeats)
         else:
+            studies = {name: of for name, of in self.parts.items() if isinstance(of, Study)}
             sds = [p.sd for of in studies.values() for p in of.components.components.values()]
             largest = max(abs(of.components.mean) for of in studies.values())
-            scale = scores.scale(self.unit, sds, largest)
+            scale = scores.score_format(self.unit, sds, largest)
             one = len(studies) == 1
-            of_part = {name: self.metric if one else f"{name} {self.metric}" for name in studies}
+            named = {name: self.metric if one else f"{name} {self.metric}" for name in studies}
             *others, (name, last) = studies.items()
-            answer = [_sentence(last.components, of_part[name])]
-            blocks = _blocks(last, of_part[name], scale)
+            answer = [_largest_source(last.components, named[name])]
+            blocks = _components(last, named[name], scale)
             if last.plan:
-                answer.append(_advice(last.components, last.plan, of_part[name], scale))
-                blocks += [_designs(last.plan, scale)] if last.plan.designs else []
-            details = [block for n, of in others for block in _blocks(of, of_part[n], scale)]
+                answer.append(_advice(last.components, last.plan, named[name], scale))
+                rows = [
+                    (_KINDS[d.kind], str(d.splits), str(d.seeds), str(d.runs), scale(d.half_width))
+                    for d in last.plan.designs
+                ]
+                head = ("design", "splits", "seeds", "runs", "half-width")
+                blocks += [Table(head, rows)] if rows else []
+            details = [block for n, of in others for block in _components(of, named[n], scale)]
         return Document(
             answer,
             blocks,
@@ -102,14 +101,12 @@ class Noise(Result):
         return [Table(head, rows), f"{count}; 95 % intervals for normal scores"]
 
 
-def _of_seeds(noise: nested.Noise, metric: str) -> str:
-    """Whether runs of one seed differ, and whether by less than seeds do."""
+def _compare_repeats(noise: nested.Noise, metric: str) -> str:
+    """States whether runs of one seed differ by less than seeds do."""
     if noise.sd == 0:
-        return f"All runs have the same test {metric}: nothing is known of what varies it."
+        return f"All runs have the same test {metric}: nothing is known about what varies it."
     if noise.sd_repeat == 0:
-        return (
-            f"The same seed gave the same test {metric}, to the last bit: all of it is the seed's."
-        )
+        return f"The same seed gave the same test {metric}, to the last bit: only seeds vary it."
     repeat, seed = noise.sd_repeat_interval, noise.sd_seed_interval
     if repeat.high < seed.low:
         return f"Seeds differ by more in test {metric} than runs of one seed do."
@@ -118,8 +115,8 @@ def _of_seeds(noise: nested.Noise, metric: str) -> str:
     return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
 
 
-def _blocks(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
-    """The mean, a row a component and one of any run, and what was left out."""
+def _components(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
+    """Returns the mean, a row for each component and the total, and notes."""
     of = study.components
     runs = "" if of.repeats == 1 else f" x {of.repeats} runs"
     mean = (
@@ -130,9 +127,9 @@ def _blocks(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
     rows = []
     for name, part in [*of.components.items(), ("any run", of.total)]:
         share = "-" if part.share is None else f"{100 * part.share:.0f}"
-        both = name == "interaction" and of.repeats == 1  # one run a cell does not tell them apart
-        named = _PARTS.get(name, name) + (", error" if both else "")
-        rows.append((named, scale(part.sd), scale.interval(part.sd_interval), share))
+        with_error = name == "interaction" and of.repeats == 1  # one run a cell: inseparable
+        label = _PARTS.get(name, name) + (", error" if with_error else "")
+        rows.append((label, scale(part.sd), scale.interval(part.sd_interval), share))
     negative = [_PARTS.get(name, name) for name, part in of.components.items() if part.negative]
     notes = [*study.dropped]
     if of.total.sd == 0:
@@ -145,13 +142,13 @@ def _blocks(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
     return [mean, Table(("part", "sd", "95 % interval", "% of variance"), rows), *notes]
 
 
-def _sentence(of: Crossed, metric: str) -> str:
-    """Whose the variance is; which part is the largest, where the intervals show it."""
+def _largest_source(of: Crossed, metric: str) -> str:
+    """States the shares of variance, and the largest one if its interval shows that it is."""
     if of.total.sd == 0:
-        return f"All runs have the same {metric}: nothing is known of what varies it."
-    named = {name: _WHOSE[name] for name in of.components}
+        return f"All runs have the same {metric}: nothing is known about what varies it."
+    named = {name: _SOURCES[name] for name in of.components}
     if of.repeats == 1:
-        named["interaction"] += " (and the error's)"  # one run a cell does not tell them apart
+        named["interaction"] += " (and error)"  # one run a cell: inseparable
     shares = [
         f"{100 * (part.share or 0):.0f} % is {named[k]}" for k, part in of.components.items()
     ]
@@ -159,46 +156,37 @@ def _sentence(of: Crossed, metric: str) -> str:
     others = [part.sd_interval.high for name, part in of.components.items() if name != largest]
     shown = of.components[largest].sd_interval.low > max(others)
     which = "no part is shown to be the largest"
-    which = f"what is {named[largest]} is the largest part" if shown else which
+    which = f"the part {named[largest]} is the largest" if shown else which
     return f"Of the variance of {metric} {text.listed(shares)}; {which}."
 
 
-def _designs(plan: TrainingPlan, scale: ScoreFormat) -> Table:
-    """A row a design, the cheapest first."""
-    rows = [
-        (_KINDS[of.kind], *map(str, (of.splits, of.seeds, of.runs)), scale(of.half_width))
-        for of in plan.designs
-    ]
-    return Table(("design", "splits", "seeds", "runs", "half-width"), rows)
-
-
 def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
-    """What to train, in sentences."""
-    within = scores.difference(plan.precision, scale.unit)
-    quantile = t_quantile(np.array(of.mean_df), of.mean_interval.confidence)
-    half = of.mean_se * float(quantile)
-    enough = ""
+    """States what to train for the precision of the plan."""
+    within, enough = scores.difference(plan.precision, scale.unit), ""
+    half = of.mean_se * float(t_quantile(np.array(of.mean_df), of.mean_interval.confidence))
     if half <= plan.precision:
         runs = of.splits * of.seeds * of.repeats
         enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
     aim = f"For a mean {metric} within {within} (half of a 95 % interval)"
     if not plan.designs:
-        return f"{aim} no design of up to {MOST:,} runs is enough.{enough}"
+        return f"{aim} no design of up to {TrainingPlan.MOST:,} runs is enough.{enough}"
     best = plan.designs[0]
     crossed = next((design for design in plan.designs if design.kind == "crossed"), None)
-    other = _bought(crossed) if crossed else f"more than {MOST:,} runs"
+    other = _design(crossed) if crossed else f"more than {TrainingPlan.MOST:,} runs"
     beside = "" if best == crossed else f"; crossed it would be {other}"
-    cautious = f"over {MOST:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
+    cautious = (
+        f"over {TrainingPlan.MOST:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
+    )
     return (
-        f"{aim}, train {_bought(best)}{beside}. Should the sd of a run be at the upper end of its "
+        f"{aim}, train {_design(best)}{beside}. If the sd of a run is at the upper end of its "
         f"interval, {cautious} runs, each with its own split and seed, are needed.{enough}"
     )
 
 
-def _bought(design: TrainingDesign) -> str:
-    each = design.runs // design.splits
+def _design(design: TrainingDesign) -> str:
+    splits, runs = design.splits, design.runs
     return {
-        "independent": f"{design.runs} runs, each with its own split and seed",
-        "nested": f"{design.splits} splits with {each} new seeds each, {design.runs} runs",
-        "crossed": f"{design.splits} splits x {design.seeds} seeds, {design.runs} runs",
+        "independent": f"{runs} runs, each with its own split and seed",
+        "nested": f"{splits} splits with {runs // splits} new seeds each, {runs} runs",
+        "crossed": f"{splits} splits x {design.seeds} seeds, {runs} runs",
     }[design.kind]

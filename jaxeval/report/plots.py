@@ -1,13 +1,20 @@
-"""Parts of figures (matplotlib, object API): canvases, colours, legends, one violin."""
+"""Parts of figures (matplotlib's object API), and drawn figures as SVG, PDF and PNG."""
 
+import contextlib
+import functools
+import hashlib
+import io
 import itertools
 import re
-import unicodedata
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
+from jaxeval.errors import RunError, printable_lines
+from jaxeval.report.document import Figure
 from jaxeval.stats import describe
 
 if TYPE_CHECKING:  # imported late: most commands draw nothing
@@ -16,34 +23,48 @@ if TYPE_CHECKING:  # imported late: most commands draw nothing
     from matplotlib.figure import Figure as Drawing
     from matplotlib.lines import Line2D
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-# Okabe & Ito's colours, told apart by all, with line styles and markers for those who see none
+# Okabe & Ito's colours are told apart by colour-blind readers; line styles and markers vary too
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-MARKERS = "o^sDvP*X"
-MOST = len(COLOURS)  # lines or clouds of points that one panel tells apart
+MOST = len(COLOURS)  # lines or clouds of points that can be told apart in one panel
+_MARKERS = "o^sDvP*X"
 _STYLES = ("-", "--", "-.", ":")
-_FEWEST = 3  # distinct scores a violin needs
+_FEWEST = 3  # distinct scores that a density needs
 _MOST_MARKS = 30  # of full size in a violin
-_LETTERS_AN_INCH = 13  # of a legend
+_LETTERS_PER_INCH = 13  # of a legend
 _LETTERS = 24  # of a line of a legend
 _MOST_LINES = 5  # of a name
 _LINE = 0.15  # inches, of a legend
-_ROOM = 4  # lines of a legend that a drawing has room for
+_FREE_LINES = 4  # of a legend that fit without a higher drawing
+_PAGE_COLOURS = {  # colours that page.html.jinja redefines for light and dark pages
+    "#000000": "currentColor",
+    "#0072b2": "var(--blue)",
+    "#555555": "var(--soft)",
+    "#ffffff": "var(--card)",
+    "#dddddd": "var(--line)",
+}
+_METADATA: Any = {  # left out, as it changes with the day or the version
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    ".png": {"Software": None},
+}
+_FALLBACK_FONTS = (  # beginnings of the names of fonts with Chinese, Arabic and other letters
+    "Noto Sans CJK", "Noto Sans", "Noto Color Emoji", "Noto Emoji", "Arial Unicode", "Microsoft",
+    "PingFang", "Hiragino", "WenQuanYi", "Source Han", "Droid Sans Fallback", "Unifont",
+)  # fmt: skip
 
 
 def literal(name: str) -> str:
-    """A name as a label: matplotlib would read what stands between dollars as a formula."""
+    """Escapes dollar signs, between which matplotlib would read a formula."""
     return name.replace("$", r"\$")
 
 
 def wrapped(name: str, letters: int) -> str:
-    """A name as a label of lines with at most so many letters, broken after `-`, `_`, `/`, `.`.
+    """Breaks a name into lines of at most `letters`, preferably after `-`, `_`, `/` or `.`.
 
-    The middle of very long names is left out: the tables have it.
+    The middle of very long names is left out.
     """
-    if any(unicodedata.east_asian_width(letter) in "FW" for letter in name):
-        letters = max(1, letters // 2)  # twice as wide
     lines = re.findall(rf".{{1,{letters}}}(?:(?<=[-_/. ])|$)|.{{1,{letters}}}", name)
     if len(lines) > _MOST_LINES:
         lines = [*lines[:2], "\u2026", *lines[-2:]]
@@ -51,27 +72,27 @@ def wrapped(name: str, letters: int) -> str:
 
 
 def most_lines(labels: Sequence[str]) -> int:
-    """Of the highest label."""
+    """Returns the number of lines of the highest label."""
     return max(label.count("\n") + 1 for label in labels)
 
 
 def colour(number: int) -> str:
-    """Of the k-th model."""
+    """Returns the colour of the k-th model."""
     return COLOURS[number % MOST]
 
 
 def marker(number: int) -> str:
-    """Of the k-th model."""
-    return MARKERS[number % MOST]
+    """Returns the marker of the k-th model."""
+    return _MARKERS[number % MOST]
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Colour and line of the k-th model; 32 differ."""
+    """Returns the colour and line style of the k-th model; 32 differ."""
     return {"color": colour(number), "linestyle": _STYLES[(number + number // MOST) % 4]}
 
 
 def canvas(width: float, height: float) -> tuple["Drawing", "Axes"]:
-    """An empty drawing and its axes."""
+    """Returns a drawing with one panel; sizes are in inches."""
     drawing, (axes,) = grid(1, 1, (width, height))
     ruled(axes)
     return drawing, axes
@@ -80,7 +101,7 @@ def canvas(width: float, height: float) -> tuple["Drawing", "Axes"]:
 def grid(
     count: int, columns: int, size: tuple[float, float], *, share_y: bool = False
 ) -> tuple["Drawing", list["Axes"]]:
-    """A drawing with so many panels, row by row, and its panels; their size is in inches."""
+    """Returns a drawing and its panels, row by row; `size` is that of a panel in inches."""
     from matplotlib.figure import Figure as Drawing
 
     columns = min(columns, count)
@@ -95,13 +116,13 @@ def grid(
 
 
 def ruled(panel: "Axes", axis: Literal["x", "y", "both"] = "y") -> None:
-    """Lines behind the data."""
+    """Draws grid lines behind the data."""
     panel.grid(axis=axis, color="#dddddd", linewidth=0.6)
     panel.set_axisbelow(True)
 
 
-def chunks(names: Sequence[T], most: int) -> Iterator[Sequence[T]]:
-    """Names in as few parts of at most so many as there can be, of about one size."""
+def chunks(names: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
+    """Splits names into the fewest parts of at most `most`, of about equal size."""
     parts = -(-len(names) // most)
     bounds = [round(k * len(names) / max(1, parts)) for k in range(parts + 1)]
     for begin, end in itertools.pairwise(bounds):
@@ -109,7 +130,7 @@ def chunks(names: Sequence[T], most: int) -> Iterator[Sequence[T]]:
 
 
 def same_limits(panels: Sequence["Axes"], side: str = "y") -> None:
-    """Gives panels one range, so that they can be compared."""
+    """Gives all panels the same range, so that they can be compared."""
     limits = [getattr(panel, f"get_{side}lim")() for panel in panels]
     low, high = min(low for low, _ in limits), max(high for _, high in limits)
     for panel in panels:
@@ -117,43 +138,43 @@ def same_limits(panels: Sequence["Axes"], side: str = "y") -> None:
 
 
 def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
-    """One for all panels, above them, in as many columns as the drawing has room for."""
+    """Draws one legend above all panels, in as many columns as fit."""
     labels = [str(handle.get_label()) for handle in handles]
     longest = max(len(line) for label in labels for line in label.split("\n"))
-    room = int(_LETTERS_AN_INCH * drawing.get_figwidth() / (4 + longest))
+    room = int(_LETTERS_PER_INCH * drawing.get_figwidth() / (4 + longest))
     columns = min(len(handles), max(1, room))
     lines = -(-len(labels) // columns) * most_lines(labels)
-    drawing.set_figheight(drawing.get_figheight() + _LINE * max(0, lines - _ROOM))
+    drawing.set_figheight(drawing.get_figheight() + _LINE * max(0, lines - _FREE_LINES))
     drawing.legend(
         handles=handles, frameon=False, fontsize=8, loc="outside upper left", ncols=columns
     )
 
 
 def lines(names: Mapping[str, int]) -> list["Line2D"]:
-    """Legend handles of lines: name -> number."""
+    """Returns the legend handles of lines; `names` maps a name to its number."""
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], label=wrapped(n, _LETTERS), **line_style(k)) for n, k in names.items()]
 
 
-def marks(names: Sequence[str], numbers: Sequence[int] | None = None) -> list["Line2D"]:
-    """Legend handles of clouds of points, of colours and markers 0, 1 ... or these numbers."""
+def marks(names: Sequence[str]) -> list["Line2D"]:
+    """Returns the legend handles of clouds of points, numbered from 0."""
     from matplotlib.lines import Line2D
 
-    how: dict[str, Any] = {"linestyle": ""}
+    bare: Any = {"linestyle": ""}
     return [
-        Line2D([], [], marker=marker(k), color=colour(k), label=wrapped(name, _LETTERS), **how)
-        for k, name in zip(numbers or range(len(names)), names, strict=True)
+        Line2D([], [], marker=marker(k), color=colour(k), label=wrapped(name, _LETTERS), **bare)
+        for k, name in enumerate(names)
     ]
 
 
 def jitter(count: int, width: float) -> np.ndarray:
-    """[n] fixed offsets within a width: equal scores stay apart, and figures reproducible."""
+    """Returns [count] fixed offsets within a width, which keep equal scores apart."""
     return width * ((np.arange(count) * 0.618) % 1.0 - 0.5)
 
 
 def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str) -> None:
-    """A density with quartiles, median and all points."""
+    """Draws a density, quartiles, the median and all points."""
     if not len(values):
         return
     if len(np.unique(values)) >= _FEWEST:
@@ -178,3 +199,76 @@ def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str
     ):
         bar: Any = {"solid_capstyle": "butt", "zorder": 4, "linewidth": width}  # above the marks
         panel.plot([x - half, x + half], ends, color=tint, **bar)
+
+
+@functools.cache
+def _fallback_fonts() -> list[str]:
+    from matplotlib import font_manager
+
+    names = sorted({font.name for font in font_manager.fontManager.ttflist})
+    return [name for start in _FALLBACK_FONTS for name in names if name.startswith(start)]
+
+
+@contextlib.contextmanager
+def _prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
+    """Prepares a drawing for saving.
+
+    Letters that matplotlib's font lacks are taken from installed fonts; without one they become
+    boxes, and no warning is given. Control characters, which are not allowed in SVG, are escaped.
+    The layout is computed once instead of once a file.
+    """
+    import matplotlib
+    from matplotlib.text import Text
+
+    for label in drawing.findobj(Text):
+        if (printed := printable_lines(label.get_text())) != label.get_text():
+            label.set_text(printed)
+        if not printed.isascii():
+            label.set_fontfamily([*matplotlib.rcParams["font.family"], *_fallback_fonts()])
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        if drawing.get_layout_engine() is not None:
+            drawing.draw_without_rendering()
+            drawing.set_layout_engine("none")
+        yield
+
+
+def to_svg(figure: Figure, salt: str) -> str:
+    """Returns the figure as an <svg> element of a page; equal figures give equal bytes.
+
+    Text, background and grid lines take the colours of a light or dark page.
+
+    Args:
+      salt: keeps the ids of several figures on one page apart.
+    """
+    stream, mark = io.StringIO(), hashlib.sha256(salt.encode()).hexdigest()
+    with _prepared(figure.drawing, {"svg.fonttype": "path", "svg.hashsalt": mark}):
+        metadata = {"Date": None, "Creator": None}
+        figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
+    text = stream.getvalue()
+    for drawn, of_page in _PAGE_COLOURS.items():
+        text = text.replace(drawn, of_page)
+    # glyphs have the same names in all figures: ids and references get a prefix
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{mark[:8]}-", text)
+    return text[text.index("<svg") :]
+
+
+def save_all(drawn: Sequence[Figure], into: Path) -> list[Path]:
+    """Writes NAME.svg, NAME.pdf and NAME.png (200 dpi) into a folder; returns the paths.
+
+    Raises:
+      RunError: a file cannot be written.
+    """
+    paths = []
+    for figure in drawn:
+        style = {"svg.fonttype": "path", "svg.hashsalt": figure.name, "pdf.fonttype": 42}
+        for suffix, metadata in _METADATA.items():
+            paths.append(path := into / f"{figure.name}{suffix}")
+            try:
+                into.mkdir(parents=True, exist_ok=True)
+                with _prepared(figure.drawing, style):
+                    figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
+            except OSError as error:
+                message = f"{path}: cannot be written ({error.strerror or error})"
+                raise RunError(message) from None
+    return paths

@@ -1,4 +1,4 @@
-"""A document on a terminal, as a page, in a notebook, in Markdown and in LaTeX."""
+"""Documents as terminal text, HTML page, notebook cell, Markdown and LaTeX."""
 
 import errno
 import html
@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import printable, printable_lines
-from jaxeval.report import figures, folding
+from jaxeval.report import plots, text
 from jaxeval.report.document import Block, Bold, Document, Heading, Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup
     from rich.console import Console
 
-_WIDEST = 400  # columns of a printed table, which is wider than the terminal rather than cut
-_WIDE = 9.0  # inches; from here a figure gets the width of the page
-_SMALLEST = 0.6  # of its size: a figure scrolls where it would be smaller, as its letters would be
+_WIDEST = 400  # columns: a table that is wider than the terminal is not cut
+_WIDE = 9.0  # inches from which a figure gets the full width of the page
+_SMALLEST = 0.6  # of its size: below this a figure scrolls, to keep its letters readable
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {c: f"${c}$" for c in "<>|"}  # other characters in OT1, LaTeX's first encoding
@@ -25,42 +25,40 @@ _LATEX = str.maketrans(
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"\\": r"\textbackslash{}"}
 )
-_MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # of numbers, not of names
-# brackets, which intervals have too, only where they make a link or a box to tick
+_MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # in numbers, not in names
+# brackets, as of intervals, are escaped only where they would make a link or a checkbox
 _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 
 
 def _console(stderr: bool) -> "Console":
     from rich.console import Console
 
-    class Piped(Console):
-        """Leaves a pipe without a reader to `cli.run`; rich would exit with 1."""
+    class Safe(Console):
+        """Leaves a broken pipe to the caller and escapes control characters."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
         def print(self, *objects: Any, **how: Any) -> None:
-            """Names may hold control characters, which a terminal would obey: they are escaped."""
-            shown = (printable_lines(of) if isinstance(of, str) else of for of in objects)
+            shown = (printable_lines(x) if isinstance(x, str) else x for x in objects)
             super().print(*shown, **how)
 
-    of = Piped(markup=False, emoji=False, highlight=False, stderr=stderr)
-    of.soft_wrap = not of.is_terminal  # lines are whole in a file, and end with words on a screen
-    return of
+    console = Safe(markup=False, emoji=False, highlight=False, stderr=stderr)
+    console.soft_wrap = not console.is_terminal  # files get unwrapped lines
+    return console
 
 
-def _print_table(console: "Console", of: Table) -> None:
-    """Columns of words to the left, numbers to the right."""
+def _print_table(console: "Console", table: Table) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    if of.title:
-        console.print(of.title)
+    if table.title:
+        console.print(table.title)
     grid = Grid(box=None, pad_edge=False)
-    for k, name in enumerate(of.columns):
-        justify: Any = "left" if k < of.words else "right"
+    for k, name in enumerate(table.columns):
+        justify: Any = "left" if k < table.words else "right"
         grid.add_column(Text(printable_lines(name)), justify=justify, no_wrap=True)
-    for row in of.rows:
+    for row in table.rows:
         grid.add_row(*(Text(printable_lines(cell)) for cell in row))
     width = console.width
     console.width = max(width, _WIDEST)
@@ -69,11 +67,7 @@ def _print_table(console: "Console", of: Table) -> None:
 
 
 def to_terminal(document: Document, details: bool = False, stderr: bool = False) -> None:
-    """Prints the answer, the blocks, the notes folded by kind, the signature.
-
-    Args:
-      details: print all that was computed, and all notes.
-    """
+    """Prints the answer, the blocks and the folded notes; with details, everything."""
     console = _console(stderr)
     for line in document.answer:
         console.print(line, style="bold")
@@ -87,7 +81,7 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
             console.print(block.text, style="bold")
         else:
             console.print(block)
-    notes = folding.lines(document.notes, document.noun, details)
+    notes = text.fold(document.notes, document.noun, details)
     for line in [*([""] if notes else []), *notes]:
         console.print(line, style="yellow")
     behind = [] if details or not document.details else ["--details prints all that was computed"]
@@ -98,7 +92,7 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
 
 
 def to_page(document: Document) -> str:
-    """One HTML file without scripts, which opens offline: all that is known, with figures."""
+    """Returns one HTML file with all blocks, details and figures; it needs no network."""
     import jinja2
 
     loader = jinja2.PackageLoader("jaxeval.report", ".")
@@ -111,21 +105,21 @@ def to_page(document: Document) -> str:
     for figure in document.figures():
         width = figure.drawing.get_figwidth()
         size = {"wide": width > _WIDE, "least": f"{_SMALLEST * width:.2f}in"}
-        drawn.append(figure._asdict() | {"svg": figures.to_svg(figure, figure.name)} | size)
+        drawn.append(figure._asdict() | {"svg": plots.to_svg(figure, figure.name)} | size)
     sections = [*_sections([*document.blocks, *document.details])]
     template = environment.get_template("page.html.jinja")
     return printable_lines(template.render(document=document, sections=sections, figures=drawn))
 
 
 def _breakable(name: object) -> "Markup":
-    """A name that may go on in the next line after _, / and a comma."""
+    """Allows line breaks after _, / and a comma."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"(?<=[_/,])(?=\w)", "<wbr>", str(escape(name))))
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
-    """Blocks by heading; lines in a row are one list."""
+    """Groups blocks by heading; consecutive lines become one list."""
     title, parts = "", list[dict[str, object]]()
     for kind, group in itertools.groupby(blocks, type):
         if kind is Heading:
@@ -140,13 +134,13 @@ def _sections(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
 
 
 def to_notebook(document: Document) -> str:
-    """The answer, the tables and the notes as HTML; all text is escaped."""
+    """Returns the answer, the tables and the notes as HTML; all text is escaped."""
 
     def row(tag: str, cells: Sequence[str]) -> str:
         return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
     parts = []
-    notes = folding.lines(document.notes, document.noun)
+    notes = text.fold(document.notes, document.noun)
     for block in [*document.answer, *document.blocks, *notes]:
         if not isinstance(block, Table):
             line = block.text if isinstance(block, Heading) else block
@@ -160,7 +154,7 @@ def to_notebook(document: Document) -> str:
 
 
 def to_markdown(document: Document) -> str:
-    """Tables and sentences to paste."""
+    """Returns tables and sentences in Markdown."""
     parts = []
     for table in _paper(document):
         first, *others = (
@@ -169,43 +163,42 @@ def to_markdown(document: Document) -> str:
         lines = [first, ["---"] * len(first), *others]
         parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
         parts += [_markdown(table.title)] if table.title else []
-    said = [*document.answer, *folding.lines(document.notes, document.noun)]
+    said = [*document.answer, *text.fold(document.notes, document.noun)]
     parts.append("\n".join(f"* {_markdown(line)}" for line in said))
     parts += [f"`{document.signature}`"] if document.signature else []
     return "\n\n".join(parts) + "\n"
 
 
 def _markdown(cell: str) -> str:
-    """Text that Markdown shows as it is."""
-    text = _MARKDOWN.sub(r"\\\g<0>", printable_lines(cell))
-    return f"**{text}**" if isinstance(cell, Bold) else text
+    escaped = _MARKDOWN.sub(r"\\\g<0>", printable_lines(cell))
+    return f"**{escaped}**" if isinstance(cell, Bold) else escaped
 
 
 def to_latex(document: Document) -> str:
-    """Tables to paste (booktabs); sentences and the signature as comments."""
+    """Returns tables in LaTeX (booktabs); sentences and the signature become comments."""
     parts = []
     for table in _paper(document):
         head, *rows = map(_latex_row, (table.columns, *table.rows))
         columns = "l" + "r" * (len(table.columns) - 1)
-        text = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n"
-        text += "\n".join([*rows, "\\bottomrule\n\\end{tabular}"])
+        lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", head, "\\midrule", *rows]
+        lines += ["\\bottomrule", "\\end{tabular}"]
         if table.title:
-            caption = f"\\caption{{{_latex(table.title)}}}"
-            text = f"\\begin{{table}}\n\\centering\n{caption}\n{text}\n\\end{{table}}"
-        parts.append(text)
-    said = [*document.answer, *folding.lines(document.notes, document.noun), document.signature]
-    return "\n\n".join([*parts, "\n".join(f"% {printable(of)}" for of in said if of)]) + "\n"
+            begin = ["\\begin{table}", "\\centering", f"\\caption{{{_latex(table.title)}}}"]
+            lines = [*begin, *lines, "\\end{table}"]
+        parts.append("\n".join(lines))
+    said = [*document.answer, *text.fold(document.notes, document.noun), document.signature]
+    return "\n\n".join([*parts, "\n".join(f"% {printable(line)}" for line in said if line)]) + "\n"
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    text = " & ".join(map(_latex, cells))
-    # else read as an argument of the command before
-    return ("{}" if text.startswith(("[", "*")) else "") + text + r" \\"
+    row = " & ".join(map(_latex, cells))
+    # LaTeX would read a leading bracket or star as an argument of the command before
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
 
 
 def _latex(cell: str) -> str:
-    text = _MINUS.sub("$-$", printable(cell).translate(_LATEX))
-    return f"\\textbf{{{text}}}" if isinstance(cell, Bold) else text
+    escaped = _MINUS.sub("$-$", printable(cell).translate(_LATEX))
+    return f"\\textbf{{{escaped}}}" if isinstance(cell, Bold) else escaped
 
 
 def _paper(document: Document) -> Sequence[Table]:

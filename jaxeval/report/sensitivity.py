@@ -1,23 +1,20 @@
-"""What sweeps say of sensitivity, in sentences and tables; and what they do not show."""
+"""The sensitivity of sweeps to their hyperparameters, in sentences and tables."""
 
 import dataclasses
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from scipy import special
 
 from jaxeval.report import plots, scores, sweeps, text
-from jaxeval.report.document import Block, Document, Figure, Table
-from jaxeval.report.result import Result
-from jaxeval.sensitivity.analysis import Analysis, Estimate
-from jaxeval.sensitivity.groups import Contrast, Group, Mean
+from jaxeval.report.document import Block, Document, Figure, Result, Table
+from jaxeval.sensitivity.analysis import Analysis, Contrast, Estimate, Group, Mean
+from jaxeval.sensitivity.metrics import MARGIN
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.stats import multiple
 
-_Metrics = Mapping[str, Estimate] | Mapping[str, Mean]
-_Row = tuple[str, int | str, _Metrics]  # name, runs or datasets, metrics by path
-_SHARE = "best_equivalent"  # what sentences are of: the share of runs near the best
+_Row = tuple[str, int | str, Mapping[str, Estimate] | Mapping[str, Mean]]  # name, n, metrics
+_SHARE = "best_equivalent"  # the share of runs near the best, which sentences are about
 _ALPHA = 0.05
 _MOST_NAMED = 3  # differences of groups
 _MOST_SIDE = 4  # sweeps or groups whose correlations stand side by side
@@ -34,96 +31,59 @@ _PROFILE = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Sensitivity(Result):
-    """What sweeps say of their hyperparameters; docs/sensitivity_and_noise.md has the numbers.
-
-    Attributes:
-      difference: of two sweeps, path of a metric -> the first minus the second.
-      over: the label that groups are averaged over.
-      trials: the sweeps as they were read.
-    """
+    """The sensitivity metrics of sweeps; docs/sensitivity_and_noise.md defines them."""
 
     sweeps: Sequence[Analysis]
-    difference: Mapping[str, Estimate]
-    over: str
+    difference: Mapping[str, Estimate]  # of two sweeps, by the path of a metric
+    over: str  # the label that groups are averaged over
     groups: Sequence[Group]
     contrasts: Sequence[Contrast]
     trials: Sequence[Sweep] = dataclasses.field(repr=False)
 
     def document(self) -> Document:
-        """The answer, a table of the scores and one of the correlations; more as details."""
-        of, rows = "sweep", [*self._rows()]
-        every = rows = [*rows, *([("A - B", "", self.difference)] if self.difference else [])]
+        """Returns the answer, scores and correlations; more tables as details."""
+        of, rows = "sweep", [(each.name, each.n, each.metrics) for each in self.sweeps]
+        singles: list[_Row] = [*rows]
+        every = [*singles, *([("A - B", "", self.difference)] if self.difference else [])]
+        shown = every
         if self.groups:
             of = f"mean (sd) over {self.over}"
-            rows = [(g.name, len(g.sweeps), g.means) for g in self.groups]
+            shown = [(g.name, len(g.sweeps), g.means) for g in self.groups]
             every = [
-                *rows,
+                *shown,
                 *((f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts),
             ]
-        margin = scores.difference(self.sweeps[0].rope, "fraction")
+        margin = scores.difference(MARGIN, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
+        unfit = self._unfit()
+        details = [*_series(of, every), *_profiles(shown, ["maxima", "mean_change"])]
+        if self.groups:
+            details.append(_table("sweep", singles, _METRICS))
+            details += [f"{group.name}: {', '.join(group.sweeps)}" for group in self.groups]
         return Document(
-            answer=[f"{self._answer(margin)}."],
-            blocks=[_table(of, every, _METRICS), *_profiles(rows, ["rho"])],
+            answer=[f"{self._answer(margin, unfit)}{f' ({unfit})' if unfit else ''}."],
+            blocks=[_table(of, every, _METRICS), *_profiles(shown, ["rho"])],
             notes=notes,
-            details=[*self._details(of, every, rows)],
+            details=details,
             figures=self._figures,
-            title=f"Sensitivity: {', '.join(name for name, *_ in rows)}",
-            signature=f"ROPE {margin} | CIs not corrected for several looks | {text.versions()}",
+            title=f"Sensitivity: {', '.join(name for name, *_ in shown)}",
+            signature=f"margin {margin} | CIs not corrected for several looks | {text.versions()}",
             noun="sweep",
         )
-
-    def _rows(self) -> Iterator[_Row]:
-        return ((of.name, of.n, of.metrics) for of in self.sweeps)
 
     def _figures(self) -> list[Figure]:
         if len(self.groups or self.trials) > plots.MOST:
             return []
-        trials, varied = self.trials, any(sweep.axes for sweep in self.trials)
         if self.groups:
-            groups = {group.name: group.sweeps for group in self.groups}
-            named = {name: group for group, of in groups.items() for name in of.values()}
-            ranks = sweeps.ranks(trials, [named[sweep.name] for sweep in trials])
-            return [ranks, *([sweeps.best_systems(trials, groups, self.over)] if varied else [])]
-        more = sweeps.marginals, functools.partial(sweeps.near_best, margin=self.sweeps[0].rope)
-        return [sweeps.ranks(trials), *(draw(trials) for draw in more if varied)]
-
-    def _details(self, of: str, every: Sequence[_Row], rows: Sequence[_Row]) -> Iterator[Block]:
-        paths = dict.fromkeys(path for *_, metrics in every for path in metrics)
-        for series, said in _SERIES.items():
-            columns = {p: f"{said}, {p[len(series) + 1 :]}" for p in paths if p.startswith(series)}
-            if columns:
-                yield _table(of, every, columns)
-        yield from _profiles(rows, ["maxima", "mean_change"])
-        if self.groups:
-            yield _table("sweep", [*self._rows()], _METRICS)
-            yield from (f"{group.name}: {', '.join(group.sweeps)}" for group in self.groups)
-
-    def _answer(self, margin: str) -> str:
-        """How many runs come near the best; of which sweep or group more do, where it is shown."""
-        unfit = self._unfit()
-        shares = [of.metrics[_SHARE].value for of in self.sweeps]
-        if self.groups:
-            said = self._of_groups(margin, unfit)
-        elif len(self.sweeps) == 2:
-            said = self._of_two(shares, margin, unfit)
-        elif len(self.sweeps) == 1:
-            (of,) = self.sweeps
-            near = f"{_percent(of.metrics[_SHARE])} of the runs of {of.name} come within {margin}"
-            said = f"{near} of the best, {of.metrics['max'].value:.2f}"
-        else:
-            ends = (shares.index(min(shares)), shares.index(max(shares)))
-            between = " and ".join(f"{shares[k]:.2f} % ({self.sweeps[k].name})" for k in ends)
-            said = (
-                f"Between {between} of a sweep's runs come within {margin} of its best; no two of "
-                f"the {len(shares)} sweeps were compared"
-            )
-        return said + (f" ({unfit})" if unfit else "")
+            named = {name: group.name for group in self.groups for name in group.sweeps.values()}
+            return [sweeps.ranks(self.trials, [named[sweep.name] for sweep in self.trials])]
+        varied = any(sweep.axes for sweep in self.trials)
+        return [sweeps.ranks(self.trials), *([sweeps.marginals(self.trials)] if varied else [])]
 
     def _unfit(self) -> str:
-        """Why nothing is shown, whatever the numbers; "": it may be."""
+        """Returns why no difference can be shown, or "" if one can."""
         running = [f"{of.unended} of {of.name}" for of in self.trials if of.unended]
         if running:
             listed = ", ".join(running)
@@ -136,38 +96,54 @@ class Sensitivity(Result):
             )
         return ""
 
+    def _answer(self, margin: str, unfit: str) -> str:
+        """States how many runs come near the best, and which sweep or group has more of them."""
+        shares = [of.metrics[_SHARE].value for of in self.sweeps]
+        if self.groups:
+            return self._of_groups(margin, unfit)
+        if len(self.sweeps) == 2:
+            return self._of_two(shares, margin, unfit)
+        if len(self.sweeps) == 1:
+            (of,) = self.sweeps
+            near = f"{_cell(of.metrics[_SHARE], True)} of the runs of {of.name} come within"
+            return f"{near} {margin} of the best, {of.metrics['max'].value:.2f}"
+        ends = (shares.index(min(shares)), shares.index(max(shares)))
+        between = " and ".join(f"{shares[k]:.2f} % ({self.sweeps[k].name})" for k in ends)
+        return (
+            f"Between {between} of a sweep's runs come within {margin} of its best; no two of "
+            f"the {len(shares)} sweeps were compared"
+        )
+
     def _of_two(self, shares: Sequence[float], margin: str, unfit: str) -> str:
-        """Which sweep has more runs near its best, where the difference's interval excludes 0."""
-        first, second = (each.name for each in self.sweeps)
-        said = " and ".join(f"{share:.2f} %" for share in shares)
-        gap = self.difference.get(_SHARE)
-        if unfit or gap is None or gap.interval is None:
-            shown, size = False, "" if unfit else "; there is no interval of their difference"
-        else:
+        """States which sweep has more runs near its best, if the interval excludes 0."""
+        (first, second), gap = (each.name for each in self.sweeps), self.difference.get(_SHARE)
+        percents = " and ".join(f"{share:.2f} %" for share in shares)
+        shown, size = False, "" if unfit else "; there is no interval of their difference"
+        if not unfit and gap is not None and gap.interval is not None:
             shown = not gap.interval.low <= 0 <= gap.interval.high
             size = f", difference {gap.value:.2f}, 95 % CI {text.bounds(gap.interval)}"
         if gap is None or not shown:
             return (
                 f"That one of {first} and {second} has more runs within {margin} of its best was "
-                f"not shown: {said}{size}"
+                f"not shown: {percents}{size}"
             )
         more, fewer = (first, second) if gap.value > 0 else (second, first)
         return (
-            f"More runs of {more} than of {fewer} come within {margin} of their best: {said} "
+            f"More runs of {more} than of {fewer} come within {margin} of their best: {percents} "
             f"({first}, {second}){size}"
         )
 
     def _of_groups(self, margin: str, unfit: str) -> str:
-        """Which differences of groups were shown, by paired t tests corrected by Holm."""
+        """States which differences of groups were shown, by paired t tests corrected by Holm."""
         if not self.contrasts:
-            of = [f"{_percent(g.means[_SHARE])} of {g.name}" for g in self.groups]
+            of = [f"{_cell(g.means[_SHARE], True)} of {g.name}" for g in self.groups]
             none = "; no two groups were compared" if len(of) > 1 else ""
             return f"Runs within {margin} of their sweep's best, averaged: {'; '.join(of)}{none}"
         ps = corrected(self.contrasts)
         tested = zip(self.contrasts, ps, strict=True)
         shown = [(c, p) for c, p in tested if p < _ALPHA and not unfit]
-        every = text.counted(len(ps), "difference")
-        count = f"{len(shown)} of {every}" if shown else "No difference"
+        count = f"{len(shown)} of {text.counted(len(ps), 'difference')}"
+        count = count if shown else "No difference"
         were = "were" if len(shown) > 1 else "was"
         head = f"{count} in the share of runs within {margin} of the best {were} shown"
         if not shown:
@@ -184,47 +160,49 @@ class Sensitivity(Result):
 
 
 def _table(of: str, rows: Sequence[_Row], columns: Mapping[str, str]) -> Table:
-    """A row a sweep or group; columns: path -> head."""
+    """Returns a row for each sweep or group; `columns` maps the path of a metric to a head."""
     cells = [[name, str(n), *(_cell(m.get(path)) for path in columns)] for name, n, m in rows]
     return Table([of, "n", *columns.values()], cells)
 
 
+def _series(of: str, rows: Sequence[_Row]) -> Iterator[Block]:
+    paths = dict.fromkeys(path for *_, metrics in rows for path in metrics)
+    for series, head in _SERIES.items():
+        columns = {p: f"{head}, {p[len(series) + 1 :]}" for p in paths if p.startswith(series)}
+        if columns:
+            yield _table(of, rows, columns)
+
+
 def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
-    """A row a hyperparameter, a column a sweep or group; none where there are many."""
+    """Yields hyperparameters by sweeps or groups, unless there are many of these."""
     every = [path.rpartition(".") for *_, metrics in rows for path in metrics]
     paths = dict.fromkeys(path for path, _, key in every if key in _PROFILE)
+    of = [metrics for *_, metrics in rows]
     for key in keys if len(rows) <= _MOST_SIDE and paths else ():
         head = [f"hyperparameter: {_PROFILE[key]}", *(name for name, *_ in rows)]
         cells = [
-            [
+            (
                 path.partition(".")[2] or "all together",
-                *(_cell(metrics.get(f"{path}.{key}")) for *_, metrics in rows),
-            ]
+                *(_cell(m.get(f"{path}.{key}")) for m in of),
+            )
             for path in paths
         ]
         yield Table(head, cells)
 
 
-def _cell(of: Estimate | Mean | None) -> str:
-    """A value with its interval; a mean with its sd."""
+def _cell(of: Estimate | Mean | None, percent: bool = False) -> str:
+    """Formats a value with its interval; a mean with its sd, or with % in a sentence."""
     if of is None:
         return "-"
     value = of.mean if isinstance(of, Mean) else of.value
-    said = f"{value:.2f}"
-    if isinstance(of, Mean) and of.sd is not None:
-        said += f" ({of.sd:.2f})"
-    return f"{said} {text.bounds(of.interval)}".rstrip()
-
-
-def _percent(of: Estimate | Mean) -> str:
-    value = of.mean if isinstance(of, Mean) else of.value
-    return f"{value:.2f} % {text.bounds(of.interval)}".rstrip()
+    sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not percent else ""
+    return f"{value:.2f}{' %' if percent else sd} {text.bounds(of.interval)}".rstrip()
 
 
 def corrected(contrasts: Sequence[Contrast]) -> list[float]:
-    """Of each contrast's share of runs near the best: p of the paired t test, by Holm.
+    """Returns Holm's p-values of paired t tests of the share of runs near the best.
 
-    NaN where the differences do not vary, or there is one: nothing is tested.
+    NaN if the differences do not vary or there is only one.
     """
     raw = []
     for gap in (contrast.means.get(_SHARE) for contrast in contrasts):

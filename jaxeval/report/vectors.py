@@ -1,82 +1,84 @@
-"""What is said of word vectors by themselves: similarity, analogies, a baseline of counts."""
+"""Word vectors: similarity, analogies, training tasks, and a baseline of counts."""
 
 import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxeval.report import standings, text
-from jaxeval.report.document import Document, Table
-from jaxeval.report.result import Result
+import numpy as np
+
+from jaxeval.report import comparison, scores, standings, text
+from jaxeval.report.comparison import answers, figures
+from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
+from jaxeval.stats.results import Effect
+from jaxeval.stats.vectors import MEAN, Judgement
+from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
-from jaxeval.vectors.scored import Difference, Scored
 from jaxeval.vectors.similarity import Unknown
 from jaxeval.vectors.svd import Counted
 
 _ALPHA = 0.05
-_FEW = 20  # questions; resamples of 10 cover a share of .8 in 86 % of the cases, of 5 in 65 %
+_FEW = 20  # questions; a bootstrap of 10 covers a share of .8 in 86 % of the cases
 _RHOS = ("rho of covered", "rho, unknown 0")
 _SHARES = ("right", "of covered", "of all")
+_MODES = {"fixed": "Vectors fixed", "tuned": "Vectors fine-tuned"}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class VectorScores(Result):
-    """Files of vectors on sets of pairs of words, or of analogy questions.
+    """Files of vectors on sets of word pairs, or of analogy questions."""
 
-    Attributes:
-      files: short name -> path.
-      zero_vectors: file -> words read whose vector is 0, which counts as none.
-      lower_case: whether words are taken in lower case.
-      resamples, seed: of the bootstraps.
-      results: one a set and method.
-      unknown: of similarity, which rule intervals and differences follow; None of analogies.
-      headers: lines of sets of pairs that were taken as headers.
-    """
-
-    files: Mapping[str, str]
-    zero_vectors: Mapping[str, int]
+    files: Mapping[str, str]  # short name -> path
+    zero_vectors: Mapping[str, int]  # number of words with a zero vector, which counts as none
     lower_case: bool
     resamples: int
     seed: int
-    results: Sequence[Scored[Any]]
-    unknown: Unknown | None = None
+    results: Sequence[Scored[Any]]  # one for each set and method
+    unknown: Unknown | None = None  # of similarity: how unknown words count
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def document(self) -> Document:
-        """Who is better, every score, every difference."""
+        """Returns the best file, all scores and all differences."""
         head = ("items", "vectors", "covered", *(_RHOS if self.unknown else _SHARES), "95 % CI")
         rows = [row for of in self.results for row in (_rhos if self.unknown else _shares)(of)]
         rule = {"skip": ", of the pairs covered", "zero": ", of all pairs", None: ""}[self.unknown]
-        compared = Table(
+        differences = Table(
             ("items", "A", "B", f"A - B{rule}", "95 % CI", "n", "corrected p"),
-            [_difference(of, d) for of in self.results for d in of.differences],
+            [row for of in self.results for row in _differences(of)],
             "Differences on what both cover; paired bootstrap, p by Holm's method over all",
             3,
         )
-        parts = [] if self.unknown else [row for of in self.results for row in _sections(of)]
+        sections = [
+            _counts(f"{section}, {of.method}", name, part)
+            for of in self.results
+            for name, score in of.scores.items()
+            for section, part in ({} if self.unknown else score.sections).items()
+        ]
         single = (zip(head[2:], row[2:], strict=True) for row in rows if row[0].strip() == row[0])
         alone = [", ".join(f"{name} {cell}" for name, cell in cells) for cells in single]
         return Document(
-            answer=[self._answer()] if len(self.files) > 1 else alone,
-            blocks=[Table(head, rows, words=2), *([compared] if compared.rows else [])],
+            answer=[self._best()] if len(self.files) > 1 else alone,
+            blocks=[Table(head, rows, words=2), *([differences] if differences.rows else [])],
             notes=[*self._notes()],
-            details=[Table(head[:-1], parts, "Sections", 2)] if parts else (),
+            details=[Table(head[:-1], sections, "Sections", 2)] if sections else (),
             title=f"Word vectors: {text.listed([*self.files])}",
             signature=f"{text.versions()} | {self.resamples} resamples, seed {self.seed}",
         )
 
-    def _answer(self) -> str:
-        """Who is better than whom."""
-        found, points = list[tuple[str, str, str, int]](), collections.Counter[str]()
+    def _best(self) -> str:
+        found, points = (
+            list[tuple[str, str, str, int]](),
+            collections.defaultdict[str, float](float),
+        )
         for of in self.results:
             for d in of.differences:
                 shown = (d.test.direction or 0) if d.p_adjusted < _ALPHA else 0
                 found.append((d.a, d.b, _name(of), shown))
-                points[d.a] += d.effect.estimate  # type: ignore[assignment]
-                points[d.b] -= d.effect.estimate  # type: ignore[assignment]
-        order = [name for name, _ in points.most_common()]
-        if not order:
+                points[d.a] += d.effect.estimate
+                points[d.b] -= d.effect.estimate
+        if not points:
             return "No two files have scores on what both cover: nothing is compared."
+        order = sorted(points, key=lambda name: -points[name])
         return f"{standings.sentence(order, standings.signs(found), 'set')}."
 
     def _notes(self) -> Iterator[str]:
@@ -87,33 +89,31 @@ class VectorScores(Result):
                 words = text.counted(count, "word has", "words have")
                 yield f"{name}: {words} a vector of zeros, which counts as none"
         for of in self.results:
-            yield from (f"{_name(of)}: {line}" for line in self._of_set(of))
-
-    def _of_set(self, of: Scored[Any]) -> Iterator[str]:
-        """Which intervals lack or are of few questions, which files are not compared."""
-        each = [(name, score.covered, score.interval) for name, score in of.scores.items()]
-        each += [(f"{d.a} - {d.b}", d.effect.n[0], d.effect.interval) for d in of.differences]
-        for name, n, interval in each:
-            if interval is not None and interval.absent:
-                yield f"no CI of {name}: {interval.absent}"
-            elif interval is not None and n < _FEW and not self.unknown:
-                yield f"fewer than {_FEW} questions: the CI of {name} is too narrow"
-        compared = {name for d in of.differences for name in (d.a, d.b)}
-        for name in {*of.scores} - compared if len(of.scores) > 1 else ():
-            yield f"{name} is not compared: no score on what it and another file cover"
+            each = [(name, score.covered, score.interval) for name, score in of.scores.items()]
+            each += [(f"{d.a} - {d.b}", d.effect.n[0], d.effect.interval) for d in of.differences]
+            for name, n, interval in each:
+                if interval is not None and interval.absent:
+                    yield f"{_name(of)}: no CI of {name}: {interval.absent}"
+                elif interval is not None and n < _FEW and not self.unknown:
+                    few = f"fewer than {_FEW} questions: the CI of {name} is too narrow"
+                    yield f"{_name(of)}: {few}"
+            compared = {name for d in of.differences for name in (d.a, d.b)}
+            for name in {*of.scores} - compared if len(of.scores) > 1 else ():
+                none = "is not compared: no score on what it and another file cover"
+                yield f"{_name(of)}: {name} {none}"
 
 
 def _name(of: Scored[Any]) -> str:
     return f"{of.name}, {of.method}"
 
 
-def _difference(of: Scored[Any], d: Difference) -> Sequence[str]:
-    size = f"{d.effect.estimate:+.4f}", text.bounds(d.effect.interval, 4)
-    return (_name(of), d.a, d.b, *size, str(d.effect.n[0]), text.p_cell(d.p_adjusted))
+def _differences(of: Scored[Any]) -> Iterator[Sequence[str]]:
+    for d in of.differences:
+        size = f"{d.effect.estimate:+.4f}", text.bounds(d.effect.interval, 4)
+        yield (_name(of), d.a, d.b, *size, str(d.effect.n[0]), text.p_cell(d.p_adjusted))
 
 
 def _rhos(of: Scored[Any]) -> Iterator[Sequence[str]]:
-    """A row a file."""
     for name, score in of.scores.items():
         rhos = _number(score.skip), _number(score.zero)
         interval = text.bounds(score.interval, 3)
@@ -121,16 +121,9 @@ def _rhos(of: Scored[Any]) -> Iterator[Sequence[str]]:
 
 
 def _shares(of: Scored[Any]) -> Iterator[Sequence[str]]:
-    """A row a file, and one a group of sections."""
     for name, score in of.scores.items():
         yield (*_counts(_name(of), name, score.overall), text.bounds(score.interval, 3))
         yield from ((*_counts(f"  {g}", name, part), "") for g, part in score.groups.items())
-
-
-def _sections(of: Scored[Any]) -> Iterator[Sequence[str]]:
-    for name, score in of.scores.items():
-        for section, part in score.sections.items():
-            yield _counts(f"{section}, {of.method}", name, part)
 
 
 def _counts(first: str, file: str, of: Accuracy) -> tuple[str, ...]:
@@ -143,8 +136,106 @@ def _number(value: float | None) -> str:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class JudgedVectors(Result):
+    """Files of vectors judged by training models on tasks with them."""
+
+    files: Mapping[str, str]  # short name -> path
+    metrics: Mapping[str, str]  # task -> metric
+    # file, task -> part of the data -> fraction of tokens and of types with a vector
+    coverage: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
+    modes: Sequence[Judgement]
+    trainings: Sequence[Mapping[str, object]]
+
+    def document(self) -> Document:
+        """Returns the best file in each mode, scores, relative error reduction, comparisons."""
+        share = {key: of["test"] for key, of in self.coverage.items()}
+        cells = {key: f"{of['tokens']:.1%} ({of['types']:.1%})" for key, of in share.items()}
+        covered = [(name, *(cells[name, task] for task in self.metrics)) for name in self.files]
+        title = "Tokens (types) of test with a vector"
+        return Document(
+            answer=[line for mode in self.modes for line in _judgement(mode)],
+            blocks=[block for mode in self.modes for block in self._blocks(mode)],
+            notes=[note for mode in self.modes for note in _reduction_notes(mode)],
+            details=[
+                Table(("vectors", *self.metrics), covered, title),
+                *(block for mode in self.modes for block in _comparisons(mode)),
+            ],
+            figures=self._figures,
+            title=f"Word vectors judged: {text.listed([*self.files])}",
+            signature=f"{text.versions()} | test scores, mean (sd) over seeds",
+        )
+
+    def _blocks(self, mode: Judgement) -> Iterator[Block]:
+        yield Heading(_MODES[mode.mode])
+        head = ("vectors", MEAN, *(f"{task} ({self.metrics[task]})" for task in mode.tasks))
+        yield Table(head, [*_means(mode)], "Test scores in percent, mean (sd) over seeds")
+        if mode.reductions:
+            tasks = dict.fromkeys(task for of in mode.reductions.values() for task in of)
+            rows = [(n, *map(_reduction, of.values())) for n, of in mode.reductions.items()]
+            title = f"Relative error reduction against {mode.baseline}, in percent"
+            yield Table(("vectors", *tasks), rows, title)
+
+    def _figures(self) -> list[Figure]:
+        drawn = []
+        for mode in self.modes:
+            for figure in figures.runs_figures(mode.by_task) if mode.by_task else ():
+                title = f"{figure.title}, {_MODES[mode.mode].lower()}"
+                drawn.append(figure._replace(name=f"{figure.name}_{mode.mode}", title=title))
+        return drawn
+
+
+def _judgement(mode: Judgement) -> Iterator[str]:
+    title = _MODES[mode.mode]
+    if mode.overall is not None:
+        yield from (f"{title}, {MEAN}: {line}" for line in answers.about_runs(mode.overall))
+    elif len(mode.scores) < 2:
+        yield f"{title}: {' '.join(next(_means(mode))[:2])} ({MEAN})."
+    else:
+        yield f"{title}: one score says nothing about a distribution; none is compared."
+    if mode.by_task is not None and len(mode.tasks) > 1:
+        yield from (f"{title}, task by task: {x}" for x in answers.about_runs(mode.by_task))
+
+
+def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
+    """Yields a row for each file, best mean first: the mean over tasks, then each task."""
+
+    def cell(values: np.ndarray) -> str:
+        values = values[~np.isnan(values)]
+        if not len(values):
+            return "-"
+        sd = f"{100 * float(np.std(values, ddof=1)):.2f}" if len(values) > 1 else "-"
+        return f"{scores.shown(float(values.mean()), 'fraction')} ({sd})"
+
+    for name, by_task in mode.scores.items():
+        yield (name, *map(cell, (by_task.mean(axis=0), *by_task)))
+
+
+def _reduction(effect: Effect) -> str:
+    low, high = (100 * end for end in effect.interval[:2])
+    ends = "" if effect.interval.absent else f" [{low:.1f}, {high:.1f}]"
+    return f"{100 * effect.estimate:.1f}{ends}"
+
+
+def _reduction_notes(mode: Judgement) -> Iterator[str]:
+    every = [effect for of in mode.reductions.values() for effect in of.values()]
+    absent = dict.fromkeys(e.interval.absent for e in every if e.interval.absent)
+    yield from (f"no interval of an error reduction: {reason}" for reason in absent)
+    reduced = {task for of in mode.reductions.values() for task in of}
+    if reduced and (perfect := [task for task in mode.tasks if task not in reduced]):
+        yield f"{mode.baseline} makes no error to reduce in {text.listed(perfect)}"
+
+
+def _comparisons(mode: Judgement) -> Iterator[Block]:
+    for study, what in ((mode.overall, MEAN), (mode.by_task, "task by task")):
+        if study is not None:
+            yield Heading(f"{_MODES[mode.mode]}, {what}")
+            document = comparison.runs_document(study)
+            yield from (*document.blocks, *document.details)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Baseline(Result):
-    """Vectors that were made of a corpus by counting, and the settings."""
+    """Vectors made from the counts of a corpus (PPMI and SVD), with the settings."""
 
     output: str
     window: int
@@ -154,8 +245,8 @@ class Baseline(Result):
     counted: Counted
 
     def document(self) -> Document:
-        """What was counted and written."""
+        """Returns a line about the words and pairs that were counted."""
         of = self.counted
         positive = f"{of.positive} of them with positive association"
-        said = f"{self.output}: {of.words} words of {of.tokens} tokens in all"
-        return Document([f"{said}; {of.pairs} pairs of words, {positive}."])
+        words = f"{self.output}: {of.words} words of {of.tokens} tokens in all"
+        return Document([f"{words}; {of.pairs} pairs of words, {positive}."])

@@ -1,4 +1,4 @@
-"""The table of what every member scored; imports no jax.
+"""Records of runs, and scores of any program; imports no jax.
 
 The store is imported at its first use: SQLAlchemy takes half a second, which `--help` should not.
 """
@@ -27,5 +27,5 @@ __all__ += ["Store", "load", "load_curves", "open_store", "shown"]
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = "database" if name == "shown" else "store"
-    return getattr(importlib.import_module(f"jaxeval.runs.{room}"), name)
+    module = "database" if name == "shown" else "store"
+    return getattr(importlib.import_module(f"jaxeval.runs.{module}"), name)

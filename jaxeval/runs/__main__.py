@@ -1,8 +1,7 @@
-"""`python -m jaxeval.runs`: lists and exports what a runs folder holds."""
+"""`jaxeval runs`: lists and exports what a runs folder holds."""
 
 import csv
 import dataclasses
-import functools
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,42 +9,41 @@ from typing import TYPE_CHECKING
 
 from jaxeval import files, parameters, parsers, results
 from jaxeval.errors import RunError
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result
 
 if TYPE_CHECKING:
     from jaxeval.report.runs.summary import ExperimentSummary
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Listing(Result):
+class _Listing(Result):
     """The experiments of a runs folder."""
 
     experiments: "tuple[ExperimentSummary, ...]"
 
     def document(self) -> Document:
         """A row an experiment."""
-        from jaxeval.report.runs import document
+        from jaxeval.report import runs as report
 
         count = len(self.experiments)
         answer = f"{count} experiment{'s' if count != 1 else ''}"
-        return Document((answer,), (document.listing(self.experiments),), title="Experiments")
+        return Document((answer,), (report.listing(self.experiments),), title="Experiments")
 
 
 @parameters.verb
-def list_experiments(runs: str | Path) -> Listing:
+def list_experiments(runs: str | Path) -> _Listing:
     """Lists the experiments of a runs folder or database with their members.
 
     Args:
       runs: runs folder or database URL.
 
     Examples:
-      python -m jaxeval.runs list runs
+      jaxeval runs list runs
 
     Raises:
       RunError: no member has ended.
     """
-    return Listing(tuple(results.load(runs).summaries()))
+    return _Listing(tuple(results.load(runs).summaries()))
 
 
 @parameters.verb
@@ -58,8 +56,8 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
       to: a .csv or .parquet file; - is stdout.
 
     Examples:
-      python -m jaxeval.runs export runs --to members.csv
-      python -m jaxeval.runs export runs --curves --to curves.parquet
+      jaxeval runs export runs --to members.csv
+      jaxeval runs export runs --curves --to curves.parquet
 
     Raises:
       RunError: another ending, or no such runs.
@@ -89,7 +87,3 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
 
 
 COMMANDS: parsers.Commands = {"list": list_experiments, "export": export}
-main = functools.partial(parsers.main, "runs", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("runs", COMMANDS)

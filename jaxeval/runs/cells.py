@@ -1,124 +1,225 @@
-"""The runs of each model on a data set, made of rows of the normal form.
+"""Scores of models on one data set, filled from rows of the normal form.
 
-Notation: of a data set n rows, I items, R runs of a model, K answers of a run to an item.
+Notation: n rows, I items, R runs of a model, K answers of a run to an item, C kinds of counts.
 """
 
-import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.imported import listed
-from jaxeval.runs.rows import Rows
-from jaxeval.runs.scores import ModelScores, Status
+from jaxeval.runs import metrics
+from jaxeval.runs import rows as normal
+from jaxeval.runs.columns import listed
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.metrics import Direction, Key
+from jaxeval.runs.rows import LARGEST, Rows
+from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 
 _MOST_CELLS = 1 << 27
 
 
-@dataclasses.dataclass(frozen=True)
-class Cells:
-    """Rows [n] of a data set; the item (from 0), score, status and counts [n, C] of each."""
+def fill(
+    rows: Rows,
+    layout: Layout,
+    key: Key,
+    by_model: Mapping[str, np.ndarray],
+    direction: tuple[bool, Direction],
+    warnings: list[str],
+) -> DataSetScores:
+    """Returns the scores of a metric on the items that any model has.
 
-    rows: Rows
-    name: str
-    where: np.ndarray
-    item: np.ndarray
-    items: int
-    values: np.ndarray
-    status: np.ndarray
-    counts: np.ndarray | None
+    Raises DataError: a score is there twice or out of range, or models have no item in common.
 
-    def of_model(self, model: str, models: Sequence[str]) -> ModelScores:
-        """The scores of a model, one of these."""
-        rows = self.rows
-        mine = np.flatnonzero(rows.model.codes[self.where] == rows.model.names.index(model))
+    Args:
+      key: name of the data set, and the metric.
+      by_model: model -> places of its rows of the data set.
+      warnings: receives a sentence on items that are left out.
+    """
+    name, metric = key
+    codes = (rows.metric.names.index(metric), -1)  # failed answers belong to all metrics
+    where = np.concatenate([w[np.isin(rows.metric.codes[w], codes)] for w in by_model.values()])
+    keys, wrong = _item_keys(rows, layout, name, where, warnings)
+    where, keys = where[~wrong], keys[~wrong]
+    _, first, item = np.unique(keys, return_index=True, return_inverse=True)
+    values, status = _values(rows, layout, name, where, direction[0])
+    kinds, counts = rows.count(where) if rows.count else ((), None)
+    here = [model for model, places in by_model.items() if len(places)]
+    models = {}
+    for model in here:
+        mine = np.flatnonzero(rows.model.codes[where] == rows.model.names.index(model))
         if not len(mine):
-            raise rows.error(self.name, f"no item that {listed(models)} all have a score of")
-        where, item = self.where[mine], self.item[mine]
-        first, run, labels = self._runs(where)
-        sample = np.zeros(len(mine), int) if rows.sample is None else rows.sample[where]
-        alone = len(first) == len(mine)  # one answer a run: a sort by one key
-        order = np.argsort(run, kind="stable") if alone else np.lexsort((sample, item, run))
-        cell = (run * self.items + item)[order]
-        twice = np.flatnonzero((np.diff(cell) == 0) & (np.diff(sample[order]) == 0))
-        if len(twice):
-            raise self._twice(*sorted(where[order[[twice[0], twice[0] + 1]]].tolist()))
-        starts = np.flatnonzero(np.diff(cell, prepend=-1))
-        sizes = np.diff(np.append(starts, len(cell)))
-        shape = self.items, len(first), int(sizes.max())
-        if np.prod(shape, dtype=float) > _MOST_CELLS:
-            found = f"{' x '.join(map(str, shape))} (items, runs, answers) are too many"
-            raise rows.error(self.name, found)
-        place = item[order], run[order], np.arange(len(cell)) - np.repeat(starts, sizes)
-        scores, status = np.full(shape, np.nan), np.full(shape, Status.ABSENT, np.uint8)
-        scores[place], status[place] = self.values[mine][order], self.status[mine][order]
-        if not rows.whole and _apart(~np.isnan(scores).all(2)):
-            found = f"a run of {model} has no item in common with its other runs"
-            advice = "parts of one run belong into one file, or have one key run"
-            raise rows.error(self.name, f"{found}; {advice}")
-        counts = None
-        if self.counts is not None:
-            counts = np.zeros((*shape[:2], self.counts.shape[1]), self.counts.dtype)
-            counts[item, run] = self.counts[mine]
-        dev = None if rows.dev is None else rows.dev[where[first]]
-        return ModelScores(scores, status, labels, rows.number[where[first]], dev, counts)
-
-    def _runs(self, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Of rows [n] of a model: [R] a row of each run, [n] its run from 0, and labels of runs.
-
-        Runs with names stand in the order of these, and so in the same one on all data sets.
-        """
-        _, first, run = np.unique(self.rows.run[where], return_index=True, return_inverse=True)
-        labels = {}
-        for name, of in self.rows.labels.items():
-            codes = of.codes[where[first]]
-            if name != "name" or (codes.min() >= 0 and len({*codes.tolist()}) == len(codes)):
-                labels[name] = np.array(of.names, object)[codes]
-        if "name" in labels:
-            order = np.argsort(labels["name"].astype(str))
-            labels = {name: of[order] for name, of in labels.items()}
-            first, run = first[order], np.argsort(order)[run]
-        return first, run, labels
-
-    def _twice(self, one: int, other: int) -> DataError:
-        """The error of two scores of one answer, or of one run."""
-        rows = self.rows
-        named = {"model": rows.model, "task" if rows.file else "dataset": rows.dataset}
-        named |= {**({} if rows.file else rows.labels), "item": rows.item}
-        said = ", ".join(f"{w} {of.named(one):.60}" for w, of in named.items() if of.named(one))
-        if rows.file is not None:
-            found = f"a score is there twice: {said}; expected one score of each answer in a log"
-            return DataError(found, rows.file.named(one))
-        found = f"rows {rows.number[one]} and {rows.number[other]} are both {said}; keep one"
-        axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
-        advice = f"or name the column that tells them apart with {axes}; no epoch or step does"
-        return DataError(f"{found}, {advice}", rows.source)
-
-    def clusters(self) -> np.ndarray | None:
-        """[I] labels of items that belong together; None: not known.
-
-        A log without labels says nothing against one that has them.
-        Raises DataError: an item in two clusters; one without, beside others.
-        """
-        cluster = self.rows.cluster
-        codes = np.zeros(0) if cluster is None else cluster.codes[self.where]
-        if cluster is None or codes.max() < 0:
-            return None
-        of_item = np.full(self.items, -1)
-        of_item[self.item[codes >= 0]] = codes[codes >= 0]
-        mine = of_item[self.item]
-        wrong = np.flatnonzero((mine != codes) & (codes >= 0) | (mine < 0))
-        if len(wrong):
-            k, other = int(self.where[wrong[0]]), int(mine[wrong[0]])
-            both = f"two clusters, {cluster.named(k)} and {cluster.names[other]}"
-            found = f"is in {both if other >= 0 else 'no cluster'}; expected one label of each"
-            raise self.rows.error(self.name, f"item {self.rows.item.named(k):.60} {found}")
-        return np.array(cluster.names, object)[of_item]
+            raise rows.error(name, f"no item that {listed(here)} all have a score of")
+        own = where[mine], item[mine], values[mine], status[mine]
+        of_items = None if counts is None else counts[mine]
+        models[model] = _model(rows, name, len(first), own, of_items)
+    if direction[0]:
+        known = {model: m.scores[~np.isnan(m.scores)] for model, m in models.items()}
+        known = {model: x for model, x in known.items() if len(x) > 2 or not rows.whole}
+        source = None if rows.file else rows.source
+        metrics.refuse_scales(known, metric, rows.unit, source, items=not rows.whole)
+    items = tuple(rows.item.name(k) for k in where[first].tolist())
+    clusters = _clusters(rows, name, where, item, len(first))
+    return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
 
 
-def _apart(present: np.ndarray) -> bool:
-    """Whether one of several runs, [I, R] by item, has no item in common with any other."""
+def _item_keys(
+    rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns [n] keys of items, and [n] whether a row is left out since logs disagree on it."""
+    ids, unknown = rows.item.codes[where], np.full(len(where), -1)
+    content, prompt = (
+        unknown if hashes is None else hashes.codes[where]
+        for hashes in (rows.content, rows.prompt)
+    )
+    if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
+        return ids, np.zeros(len(where), bool)
+    model, run = rows.model.codes[where], rows.run[where]
+    keys, wrong = normal.match_items(ids, content, prompt, model, normal.pair_codes(run, model))
+    if wrong.any():
+        names = list(dict.fromkeys(rows.item.name(k) for k in where[wrong].tolist()))
+        count = f"{len(names)} of {len({*ids.tolist()})} items"
+        if rows.file is None:
+            found = f"{count} have several golds or prompts ({listed(names, 3)})"
+            raise rows.error(name, f"{found}; expected one of each item")
+        found = f"{count} are not the same in all logs, by their content or prompt"
+        found += f" ({listed(names, 3)})"
+        if layout.mismatched == "error":
+            drop, pair = (argument("mismatched", how) for how in ("drop", "pair"))
+            advice = f"{drop} leaves them out, {pair} takes equal ids for equal items"
+            raise rows.error(name, f"{found}; {advice}")
+        warnings.append(f"{rows.head(name)}{found}; they are left out")
+    return keys, wrong
+
+
+def _values(
+    rows: Rows, layout: Layout, name: str, where: np.ndarray, higher: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns [n] scores (NaN or 0 for missing ones) and [n] statuses; refuses bad scores."""
+    score, status = rows.score[where], rows.status[where]
+    bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
+    if len(bad) and layout.missing == "error":
+        k = int(where[bad[0]])
+        found = f"{len(bad)} scores are not finite, the first {rows.score[k]}"
+        place = f"of {rows.model.name(k)}, item {rows.item.name(k):.60}"
+        drop, zero = (argument("missing", how) for how in ("drop", "zero"))
+        advice = f"{drop} leaves them out, {zero} counts them as 0"
+        raise rows.error(name, f"{found} {place}; {advice}")
+    status[bad] = Status.UNSCORED
+    lost = status != Status.SCORED
+    known, size = score[~lost], np.where(lost, 0.0, np.abs(score))
+    least = 1 / LARGEST if rows.whole else 0.0
+    for k in where[(size > LARGEST) | ((size > 0) & (size < least))][:1].tolist():
+        place = f"model {rows.model.name(k)}, item {rows.item.name(k):.60}"
+        place, smallest = (f"row {rows.number[k]}", "0, or ") if rows.whole else (place, "")
+        bound = f"from {least:g} to {LARGEST:g}" if rows.whole else f"up to {LARGEST:g}"
+        expected = f"expected {smallest}an absolute value {bound}"
+        raise rows.error(name, f"{place}: {rows.score[k]:g}; {expected}")
+    best = not higher or (known.size and known.min() < 0 and known.max() <= 0)
+    if layout.missing == "zero" and lost.any() and best:
+        found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
+        asked, drop = (argument("missing", how) for how in ("zero", "drop"))
+        raise rows.error(name, f"{asked}: {found}; expected {drop}")
+    return np.where(lost, 0.0 if layout.missing == "zero" else np.nan, score), status
+
+
+def _model(
+    rows: Rows,
+    name: str,
+    items: int,
+    cells: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    counts: np.ndarray | None,
+) -> ModelScores:
+    """Returns the scores of a model.
+
+    Args:
+      cells: [n] place, item, score and status of each of its rows.
+      counts: [n, C] counts of its rows.
+    """
+    where, item, values, answered = cells
+    first, run, labels = _runs(rows, where)
+    sample = np.zeros(len(where), int) if rows.sample is None else rows.sample[where]
+    order = np.lexsort((sample, item, run))
+    cell = (run * items + item)[order]
+    twice = np.flatnonzero((np.diff(cell) == 0) & (np.diff(sample[order]) == 0))
+    if len(twice):
+        raise _twice(rows, *sorted(where[order[[twice[0], twice[0] + 1]]].tolist()))
+    starts = np.flatnonzero(np.diff(cell, prepend=-1))
+    sizes = np.diff(np.append(starts, len(cell)))
+    shape = items, len(first), int(sizes.max())
+    if np.prod(shape, dtype=float) > _MOST_CELLS:
+        found = f"{' x '.join(map(str, shape))} (items, runs, answers) are too many"
+        raise rows.error(name, found)
+    place = item[order], run[order], np.arange(len(cell)) - np.repeat(starts, sizes)
+    scores, status = np.full(shape, np.nan), np.full(shape, Status.ABSENT, np.uint8)
+    scores[place], status[place] = values[order], answered[order]
+    if not rows.whole and _is_disjoint(~np.isnan(scores).all(2)):
+        found = f"a run of {rows.model.name(int(where[0]))} has no item in common with its other"
+        advice = "parts of one run belong into one file"
+        raise rows.error(name, f"{found} runs; {advice}")
+    kinds = None
+    if counts is not None:
+        kinds = np.zeros((*shape[:2], counts.shape[1]), counts.dtype)
+        kinds[item, run] = counts
+    dev = None if rows.dev is None else rows.dev[where[first]]
+    return ModelScores(scores, status, labels, rows.number[where[first]], dev, kinds)
+
+
+def _runs(rows: Rows, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Returns [R] a row of each run, [n] the run of each row, and label -> [R] texts.
+
+    Named runs are sorted by name, and so have one order on all data sets.
+    """
+    _, first, run = np.unique(rows.run[where], return_index=True, return_inverse=True)
+    labels = {}
+    for name, coded in rows.labels.items():
+        codes = coded.codes[where[first]]
+        if name != "name" or (codes.min() >= 0 and len({*codes.tolist()}) == len(codes)):
+            labels[name] = np.array(coded.names, object)[codes]
+    if "name" in labels:
+        order = np.argsort(labels["name"].astype(str))
+        labels = {name: texts[order] for name, texts in labels.items()}
+        first, run = first[order], np.argsort(order)[run]
+    return first, run, labels
+
+
+def _twice(rows: Rows, one: int, other: int) -> DataError:
+    """Returns the error of two scores of one answer, or of one run."""
+    named = {"model": rows.model, "task" if rows.file else "dataset": rows.dataset}
+    named |= {**({} if rows.file else rows.labels), "item": rows.item}
+    known = ", ".join(f"{k} {of.name(one):.60}" for k, of in named.items() if of.name(one))
+    if rows.file is not None:
+        found = f"a score is there twice: {known}; expected one score of each answer in a log"
+        return DataError(found, rows.file.name(one))
+    found = f"rows {rows.number[one]} and {rows.number[other]} are both {known}; keep one"
+    axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
+    advice = f"or name the column that tells them apart with {axes}; no epoch or step does"
+    return DataError(f"{found}, {advice}", rows.source)
+
+
+def _clusters(
+    rows: Rows, name: str, where: np.ndarray, item: np.ndarray, items: int
+) -> np.ndarray | None:
+    """Returns [I] clusters of items; None if unknown. A log without labels does not contradict.
+
+    Raises DataError: an item is in two clusters, or in none beside others.
+    """
+    if rows.cluster is None or (codes := rows.cluster.codes[where]).max() < 0:
+        return None
+    of_item = np.full(items, -1)
+    of_item[item[codes >= 0]] = codes[codes >= 0]
+    mine = of_item[item]
+    wrong = np.flatnonzero((mine != codes) & (codes >= 0) | (mine < 0))
+    if len(wrong):
+        k, other = int(where[wrong[0]]), int(mine[wrong[0]])
+        both = f"two clusters, {rows.cluster.name(k)} and {rows.cluster.names[other]}"
+        found = f"is in {both if other >= 0 else 'no cluster'}; expected one label of each"
+        raise rows.error(name, f"item {rows.item.name(k):.60} {found}")
+    return np.array(rows.cluster.names, object)[of_item]
+
+
+def _is_disjoint(present: np.ndarray) -> bool:
+    """True if one of several runs, [I, R] by item, shares no item with any other."""
     answers = present[:, present.any(0)].astype(np.float64)
     shared = answers.T @ answers
     np.fill_diagonal(shared, 0)

@@ -1,8 +1,7 @@
-"""The cube of scores, built of rows of the normal form: the one place where these are checked.
+"""Builds the scores of all models and data sets from rows of the normal form.
 
-Notation: N rows; of a data set I items, R runs of a model, K answers of a run to an item.
-Behind a slash of a metric stands a filter (lm-evaluation-harness) or the key of a score (Inspect):
-`exact_match` means `exact_match/strict-match` too.
+After a slash a metric has a filter (lm-evaluation-harness) or a key of a score (Inspect):
+`exact_match` also means `exact_match/strict-match`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,95 +9,115 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, directions, metrics
+from jaxeval.runs import cells, metrics
 from jaxeval.runs import rows as normal
-from jaxeval.runs.cells import Cells
-from jaxeval.runs.imported import collector_paused, listed
+from jaxeval.runs.columns import listed, paused_collector
 from jaxeval.runs.layout import Layout
+from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.rows import Rows
-from jaxeval.runs.scores import DataSetScores, Direction, Scores, Status
+from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 
-@collector_paused()
-def scores(rows: Rows, layout: Layout) -> Scores:
-    """The cube of some rows; raises DataError for what cannot be compared as it is meant.
+@paused_collector()
+def build(rows: Rows, layout: Layout) -> Scores:
+    """Returns the scores of some rows; data sets without a metric of all models are left out.
 
-    Data sets are left out of which the models that have them have no metric in common.
+    Raises DataError: the rows cannot be compared as requested.
     """
     warnings = [*rows.warnings]
-    models = _models(rows, layout, warnings)
+    models = _select_models(rows, layout, warnings)
     absent: dict[str, tuple[str, ...]] = dict.fromkeys(models, ())
-    found, without_metric = dict[directions.Key, _ByModel](), list[str]()
+    found, without_metric = dict[Key, _ByModel](), list[str]()
     for name, by_model in _data_sets(rows, models):
         for model, where in by_model.items():
             if not np.any(rows.status[where] == Status.SCORED):
                 absent[model] += (name,)
-        every = [_metrics(rows, where) for where in by_model.values() if len(where)]
-        known = [metric for metric in every[0] if all(metric in of for of in every)]
-        candidates = _meant(known, layout)
-        lacking = [model for model, where in by_model.items() if not len(where)]
-        if lacking and (rows.file or len(candidates) != 1):
-            warnings.append(f"{rows.head(name)}no log of {listed(lacking)}; left out")
-        elif len(candidates) == 1:
-            found[name, candidates[0]] = by_model
-        elif candidates:
-            expected = f"expected {argument('metric')} with one of them"
-            raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
-        else:
-            has = f" (it has {listed(known)})" if known else ""
-            named = f"no metric {layout.metric or ''}".strip()
-            warnings.append(f"{rows.head(name)}{named} of all models{has}; left out")
-            if not layout.metric or any(_meant(of, layout) for of in every):
-                without_metric.append(name)
+        metric, lacks_metric = _common_metric(rows, layout, name, by_model, warnings)
+        without_metric += [name] if lacks_metric else []
+        if metric is not None:
+            found[name, metric] = by_model
     if not found:
-        said = "; ".join(warnings[:4]) or "there is none"
-        raise DataError(f"no metric that {listed(models)} all have: {said}", rows.place)
-    data_sets = tuple(_of_keys(rows, layout, found, warnings))
-    return Scores(
+        reason = "; ".join(warnings[:4]) or "there is none"
+        raise rows.error("", f"no metric that {listed(models)} all have: {reason}")
+    directions = _directions(rows, layout, found)
+    data_sets = tuple(
+        cells.fill(rows, layout, key, by_model, directions[key], warnings)
+        for key, by_model in found.items()
+    )
+    scores = Scores(
         *(rows.source, tuple(models), data_sets, layout.missing),
         warnings=tuple(warnings),
         absent=absent,
         without_metric=tuple(without_metric),
     )
+    if rows.whole and scores.higher_is_better:
+        by_name = {model: scores.scores_of(model) for model in models}
+        metrics.refuse_scales(by_name, scores.metric, scores.unit, rows.source)
+    return scores
 
 
-def _models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
-    """Those that are asked for, else all that have the metric; the others are noted."""
+def _common_metric(
+    rows: Rows, layout: Layout, name: str, by_model: _ByModel, warnings: list[str]
+) -> tuple[str | None, bool]:
+    """Returns the metric of all models on a data set, and whether the models lack a common one.
+
+    The metric is None if the data set is left out; a warning says why.
+    """
+    every = [_metrics(rows, where) for where in by_model.values() if len(where)]
+    common = [metric for metric in every[0] if all(metric in each for each in every)]
+    candidates = _requested(common, layout)
+    lacking = [model for model, where in by_model.items() if not len(where)]
+    if lacking and (rows.file or len(candidates) != 1):
+        warnings.append(f"{rows.head(name)}no log of {listed(lacking)}; left out")
+        return None, False
+    if len(candidates) > 1:
+        expected = f"expected {argument('metric')} with one of them"
+        raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
+    if candidates:
+        return candidates[0], False
+    has = f" (it has {listed(common)})" if common else ""
+    named = f"no metric {layout.metric or ''}".strip()
+    warnings.append(f"{rows.head(name)}{named} of all models{has}; left out")
+    return None, not layout.metric or any(_requested(each, layout) for each in every)
+
+
+def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
+    """Selects the requested models, or all that have the metric; notes the ones left out."""
     models = [*dict.fromkeys(layout.models or rows.model.names)]
     known = {*rows.model.names}
     for name in models:
         if name not in known:
             expected = f"expected one of {listed(rows.model.names)}"
-            raise DataError(f"no model {name!r}; {expected}", rows.place)
+            raise rows.error("", f"no model {name!r}; {expected}")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
-        raise DataError(f"{len(models)} models; {expected}", rows.place)
+        raise rows.error("", f"{len(models)} models; {expected}")
     if rows.whole or not layout.metric:
         return models
-    of_these = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
-    of_all = _metrics(rows, np.flatnonzero(of_these))
-    called = [name for name in layout.metric.split(",") if name]
-    for name in called:
-        if not _called(name, of_all):
-            message = f"no task has a metric {name!r}; expected one of {listed(of_all)}"
-            raise DataError(f"{argument('metric')}: {message}", rows.place)
-    codes = [rows.metric.names.index(of) for name in called for of in _called(name, of_all)]
+    chosen = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
+    there = _metrics(rows, np.flatnonzero(chosen))
+    requested = [name for name in layout.metric.split(",") if name]
+    for name in requested:
+        if not _matching(name, there):
+            message = f"no task has a metric {name!r}; expected one of {listed(there)}"
+            raise rows.error("", f"{argument('metric')}: {message}")
+    codes = [rows.metric.names.index(m) for name in requested for m in _matching(name, there)]
     known = {rows.model.names[k] for k in {*rows.model.codes[np.isin(rows.metric.codes, codes)]}}
     if layout.models or len(known) < 2:
         return models
     lacking = [name for name in models if name not in known]
-    warnings += [f"{name} has no metric {' or '.join(called)}; left out" for name in lacking]
+    warnings += [f"{name} has no metric {' or '.join(requested)}; left out" for name in lacking]
     return [name for name in models if name in known]
 
 
 def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    """Each data set that a model has, with the places of each model's rows, in their order."""
+    """Yields each data set that a model has, with the places of each model's rows."""
     places = {name: k for k, name in enumerate(rows.model.names)}
     codes = np.array([places[name] for name in models])
-    keys = normal.pairs(rows.dataset.codes, rows.model.codes)
+    keys = normal.pair_codes(rows.dataset.codes, rows.model.codes)
     order = np.argsort(keys, kind="stable")
     width = int(rows.model.codes.max(initial=0)) + 1
     for code, name in enumerate(rows.dataset.names):
@@ -109,123 +128,55 @@ def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[st
 
 
 def _metrics(rows: Rows, where: np.ndarray) -> list[str]:
-    """Metrics of some rows, in the order of their codes."""
+    """Returns the metrics of some rows, in the order of their codes."""
     codes = np.unique(rows.metric.codes[where]).tolist()
     return [rows.metric.names[code] for code in codes if code >= 0]
 
 
-def _meant(metrics: Collection[str], layout: Layout) -> list[str]:
-    """What the first name means that is asked for and there; all where none is asked for."""
+def _requested(metrics: Collection[str], layout: Layout) -> list[str]:
+    """Returns the metrics that the first matching requested name means; all without a request."""
     names = [name for name in (layout.metric or "").split(",") if name]
-    found = (_called(name, metrics) for name in names)
+    found = (_matching(name, metrics) for name in names)
     return next(filter(None, found), []) if names else [*metrics]
 
 
-def _called(name: str, metrics: Collection[str]) -> list[str]:
-    """Those that a name means: one if it is the name of one, else those with it before a slash."""
-    return [name] if name in metrics else [of for of in metrics if of.startswith(f"{name}/")]
+def _matching(name: str, metrics: Collection[str]) -> list[str]:
+    """Returns the metric of this name, else those that have it before a slash."""
+    return [name] if name in metrics else [m for m in metrics if m.startswith(f"{name}/")]
 
 
-def _of_keys(
-    rows: Rows, layout: Layout, keys: Mapping[directions.Key, _ByModel], warnings: list[str]
-) -> list[DataSetScores]:
-    """The scores of each data set and metric, and whether higher ones are better."""
-    named: dict[directions.Key, bool | None] = dict.fromkeys(keys, rows.named)
-    for name, metric in keys if rows.named is None else ():
-        said = metrics.higher_is_better(metric.split("/")[0])
-        named[name, metric] = metrics.higher_is_better(metric) if said is None else said
-    asked, source = layout.higher_is_better, rows.source if rows.whole else None
-    better = directions.of_metrics(rows.recorded, named, asked, rows.who, source)
-    data_sets = []
-    for key, by_model in keys.items():
-        recorded = key in rows.recorded or asked is not None
-        who: Direction = "recorded" if recorded else "named"
-        direction = better[key] is not False, "assumed" if better[key] is None else who
-        data_sets.append(_data_set(rows, layout, key, by_model, direction, warnings))
-    return data_sets
+def _directions(
+    rows: Rows, layout: Layout, keys: Mapping[Key, _ByModel]
+) -> dict[Key, tuple[bool, Direction]]:
+    """Returns whether higher is better of each data set and metric, and who says so.
 
-
-def _data_set(
-    rows: Rows,
-    layout: Layout,
-    key: directions.Key,
-    by_model: _ByModel,
-    direction: tuple[bool, Direction],
-    warnings: list[str],
-) -> DataSetScores:
-    """The scores of a metric, of the items that any model has."""
-    name, metric = key
-    codes = (rows.metric.names.index(metric), -1)  # failed answers are of all metrics
-    where = np.concatenate([of[np.isin(rows.metric.codes[of], codes)] for of in by_model.values()])
-    keys, wrong = _same_items(rows, layout, name, where, warnings)
-    where, keys = where[~wrong], keys[~wrong]
-    _, first, item = np.unique(keys, return_index=True, return_inverse=True)
-    values, status = _values(rows, layout, name, where, direction[0])
-    counted, counts = rows.count(where) if rows.count else ((), None)
-    cells = Cells(rows, name, where, item, len(first), values, status, counts)
-    here = [model for model, of in by_model.items() if len(of)]
-    models = {model: cells.of_model(model, here) for model in here}
-    if direction[0]:
-        known = {model: of.scores[~np.isnan(of.scores)] for model, of in models.items()}
-        known = {model: of for model, of in known.items() if len(of) > 2 or not rows.whole}
-        metrics.refuse_scales(known, metric, rows.unit, rows.place, items=not rows.whole)
-    items = tuple(rows.item.named(k) for k in where[first].tolist())
-    return DataSetScores(
-        *(name, metric, *direction, models, items, rows.unit, cells.clusters(), counted)
-    )
-
-
-def _same_items(
-    rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """[n] keys of items, and which rows are left out as logs differ on their items."""
-    ids, unknown = rows.item.codes[where], np.full(len(where), -1)
-    content, prompt = (
-        unknown if of is None else of.codes[where] for of in (rows.content, rows.prompt)
-    )
-    if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
-        return ids, np.zeros(len(where), bool)
-    model, run = rows.model.codes[where], rows.run[where]
-    keys, wrong = normal.same_items(ids, content, prompt, model, normal.pairs(run, model))
-    if wrong.any():
-        names = list(dict.fromkeys(rows.item.named(k) for k in where[wrong].tolist()))
-        count = f"{len(names)} of {len({*ids.tolist()})} items"
-        if rows.file is None:
-            found = f"{count} have several golds or prompts ({listed(names, 3)})"
-            raise rows.error(name, f"{found}; expected one of each item")
-        why = f"by their content or prompt ({listed(names, 3)})"
-        said = f"{count} are not the same in all logs, {why}"
-        if layout.mismatched == "error":
-            drop, pair = (argument("mismatched", word) for word in ("drop", "pair"))
-            advice = f"{drop} leaves them out, {pair} takes equal ids for equal items"
-            raise rows.error(name, f"{said}; {advice}")
-        warnings.append(f"{rows.head(name)}{said}; they are left out")
-    return keys, wrong
-
-
-def _values(
-    rows: Rows, layout: Layout, name: str, where: np.ndarray, higher: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """[n] scores, NaN (or 0, as is asked for) where there is none, and what became of each."""
-    score, status = rows.score[where], rows.status[where]
-    bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
-    if len(bad) and layout.missing == "error":
-        k = int(where[bad[0]])
-        found = f"{len(bad)} scores are not finite, the first {rows.score[k]}"
-        of = f"of {rows.model.named(k)}, item {rows.item.named(k):.60}"
-        drop, zero = (argument("missing", word) for word in ("drop", "zero"))
-        advice = f"{drop} leaves them out, {zero} counts them as 0"
-        raise rows.error(name, f"{found} {of}; {advice}")
-    status[bad] = Status.UNSCORED
-    lost = status != Status.SCORED
-    known = score[~lost]
-    if np.abs(known).max(initial=0.0) > checks.LARGEST:
-        k = int(where[~lost][np.abs(known).argmax()])
-        found = f"model {rows.model.named(k)}, item {rows.item.named(k):.60}: {rows.score[k]:g}"
-        raise rows.error(name, f"{found}; expected an absolute value up to {checks.LARGEST:g}")
-    best = not higher or (known.size and known.min() < 0 and known.max() <= 0)
-    if layout.missing == "zero" and lost.any() and best:
-        found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
-        asked, drop = (argument("missing", word) for word in ("zero", "drop"))
-        raise rows.error(name, f"{asked}: {found}; expected {drop}")
-    return np.where(lost, 0.0 if layout.missing == "zero" else np.nan, score), status
+    With one metric, a request overrules the name. With several, it sets those that are unknown:
+    one flag for accuracy and a loss would turn one of them round.
+    """
+    if rows.direction:
+        return dict.fromkeys(keys, rows.direction)
+    asked, names = layout.higher_is_better, list(dict.fromkeys(metric for _, metric in keys))
+    better = dict[Key, bool | None]()
+    for task, metric in keys:
+        plain = metrics.higher_is_better(metric.split("/")[0])
+        named = metrics.higher_is_better(metric) if plain is None else plain
+        better[task, metric] = metrics.resolve_direction(
+            rows.recorded.get((task, metric)),
+            asked if len(names) == 1 else None,
+            named,
+            metric,
+            "the logs say",
+            f"task {task}" if task else None,
+        )
+    if asked is not None and (not asked) in better.values() and None not in better.values():
+        raise DataError(
+            f"{argument('lower_is_better', not asked)}: of several metrics it is of those whose "
+            f"direction is not known, and that of {listed(names)} is; "
+            f"{argument('metric', 'NAME')} chooses one"
+        )
+    directions = dict[Key, tuple[bool, Direction]]()
+    for key, higher in better.items():
+        higher = asked if higher is None else higher
+        who: Direction = "recorded" if key in rows.recorded or asked is not None else "named"
+        directions[key] = higher is not False, "assumed" if higher is None else who
+    return directions

@@ -13,22 +13,23 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
 import sqlalchemy as sa
 
 from jaxeval.errors import DataError, RunError
 from jaxeval.runs import records
 
-VERSION = 4  # of the tables; a database of another one is refused
+VERSION = 4  # of the tables; a database of another version is refused
 _BUSY_SECONDS = 60
 
 metadata = sa.MetaData()
-_KEY = ("experiment", "seed", "split", "repeat", "hparams")
-# all else is text
-_TYPES = {int: sa.BigInteger, float: sa.Double, bool: sa.Boolean, bytes: sa.LargeBinary}
+KEY = ("seed", "split", "repeat", "hparams")  # of a member within its experiment
+# other types are text
+_TYPES = {int: sa.BigInteger, float: sa.Double, bool: sa.Boolean, np.ndarray: sa.LargeBinary}
 
 
 def _table(name: str, record: type, keys: Sequence[str]) -> sa.Table:
-    """The table of a dataclass of `records`: a column a field."""
+    """Returns the table of a dataclass of `records`: a column a field."""
     columns: list[sa.Column] = []
     for field, hint in typing.get_type_hints(record).items():
         kinds = typing.get_args(hint) or (hint,)
@@ -41,15 +42,16 @@ def _table(name: str, record: type, keys: Sequence[str]) -> sa.Table:
 
 versions = sa.Table("jaxeval_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
 experiments = _table("experiments", records.Experiment, ["id"])
-members = _table("members", records.MemberResult, _KEY)
-scores = _table("scores", records.EpochScore, [*_KEY, "epoch", "part", "metric"])
-# what a member got right or wrong, item by item: the counts of each item of a part, [items, names]
-# float32 in little-endian order, compressed by zlib
-outcomes = _table("outcomes", records.PackedOutcomes, [*_KEY, "part"])
+members = _table("members", records.MemberResult, ["experiment", *KEY])
+_SCORE_KEY = ("experiment", *KEY, "epoch", "part", "metric")
+scores = _table("scores", records.EpochScore, _SCORE_KEY)
+# names in JSON; counts as float32, little-endian, compressed by zlib
+outcomes = _table("outcomes", records.Outcomes, ["experiment", *KEY, "part"])
+outcomes.append_column(sa.Column("items", sa.BigInteger, nullable=False))
 
 
 def shown(location: str | Path) -> str:
-    """How a folder or URL is named in messages and pages: a password never is."""
+    """Returns the location for messages, without the password."""
     if not is_url(location):
         return str(location)
     try:
@@ -59,21 +61,17 @@ def shown(location: str | Path) -> str:
 
 
 def is_url(location: str | PathLike[str]) -> bool:
-    """Whether a place is a database URL, not a path.
-
-    Raises:
-      DataError: it is neither.
-    """
+    """True for a database URL, False for a path; raises DataError for anything else."""
     if not isinstance(location, str | PathLike):
         raise DataError(f"path: expected a text or a path, found {location!r:.60}")
     return "://" in str(location)
 
 
-def file_of(url: str) -> Path | None:
-    """The file of a SQLite URL; None: it is in memory, or no such URL."""
+def sqlite_file(url: str) -> Path | None:
+    """Returns the file of a SQLite URL; None if it is in memory, or another URL."""
     try:
         parsed = sa.engine.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):  # said where it is opened
+    except (sa.exc.ArgumentError, ValueError):  # an error where it is opened
         return None
     name = parsed.database
     if parsed.get_backend_name() != "sqlite" or not name or name == ":memory:":
@@ -84,6 +82,7 @@ def file_of(url: str) -> Path | None:
 
 
 def connect(url: str) -> sa.Engine:
+    """Returns the engine of a database URL; raises RunError if there is no driver for it."""
     named = shown(url)
     if url.startswith("postgresql://"):
         url = "postgresql+psycopg://" + url.removeprefix("postgresql://")
@@ -92,17 +91,17 @@ def connect(url: str) -> sa.Engine:
     except ModuleNotFoundError as error:
         raise RunError(f"{named}: install jaxeval[postgres] ({error})") from None
     except (sa.exc.ArgumentError, ValueError):
-        raise RunError(
-            f"{named} is not a database URL; expected e.g. postgresql://user@host/name"
-        ) from None
+        expected = "expected e.g. postgresql://user@host/name"
+        raise RunError(f"{named} is not a database URL; {expected}") from None
 
 
-def sqlite_engine(file: Path, write: bool) -> sa.Engine:
-    engine = sa.create_engine(_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
+def connect_file(file: Path, write: bool) -> sa.Engine:
+    """Returns the engine of a SQLite file."""
+    engine = sa.create_engine(_file_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _: object) -> None:
-        connection.isolation_level = None  # transactions are ours, see _begin
+        connection.isolation_level = None  # _begin starts transactions
         connection.execute("PRAGMA foreign_keys=ON")
         if write:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -115,11 +114,11 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
     return engine
 
 
-def _url(file: Path, write: bool) -> sa.URL:
-    """The file as SQLite opens it.
+def _file_url(file: Path, write: bool) -> sa.URL:
+    """Returns the URL of a file; immutable if SQLite cannot make its files beside it.
 
-    A database in WAL mode is opened with files beside it. Where none can be made (a colleague's
-    folder, an archive) SQLite must be told that nobody writes; a log that stands there is read.
+    A database in WAL mode needs files beside it. In a folder without write permission SQLite must
+    be told that nobody writes; a log that is there is read.
     """
     effective = os.access in os.supports_effective_ids
     sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)

@@ -1,7 +1,9 @@
-"""How a table or logs are to be read: which column is what, and which scores are compared."""
+"""How to read a table or logs: the requested layout, and what columns are by their names."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+import functools
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from jaxeval.errors import DataError, argument
@@ -10,25 +12,59 @@ Missing = Literal["error", "drop", "zero"]
 Mismatched = Literal["error", "drop", "pair"]
 AXES = ("seed", "split", "dataset")
 ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
+PICKS = ("last", "best")  # columns that choose a row of each run
 _OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster", "prompt")
-PICKS = ("last", "best")  # of the rows of a run: that of its last epoch, or the best by dev
+_IDS = "id idx index number no nr"
+# role or kind -> names; case, plural, separators and a trailing id do not count
+_NAMES = {
+    "model": "model modelname system method algorithm approach arch architecture agent classifier",
+    "seed": "seed randomseed randomstate run rep repeat repetition replicate trial",
+    "split": "split fold kfold cv cvfold partition",
+    "dataset": "dataset corpus treebank task benchmark game problem language lang domain env",
+    "item": "item example doc document question sentence instance query utterance image passage",
+    "status": "status state",
+    "score": "score",
+    "correct": "correct iscorrect right",
+    "gold": "gold goldlabel label target truth groundtruth",
+    "predicted": "predicted prediction pred predictedlabel",
+    "setting": (
+        f"{_IDS} n k num size count rank row version day month year lr learningrate dropout "
+        "batchsize hiddensize hidden hiddendim dim layer shot budget temperature parameter param "
+        "gpu cpu worker process pid job jobid session experiment exp annotator user"
+    ),
+}
+# kinds by the last word of a name
+_STEP = "epoch step iteration iter update checkpoint batch token episode timestep"
+_TIME = "time timestamp duration second minute hour runtime walltime elapsed date created"
+_LAST = {word: kind for kind, s in (("step", _STEP), ("time", _TIME)) for word in s.split()}
+_PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
+# all words of a metric's name
+_OF_METRICS = (
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
+    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
+    "average exact match max min best final last score eval evaluation"
+)
+_METRIC = frozenset(_OF_METRICS.split())
+_TRAINING, DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
+_LOSS = {"loss", "nll", "cost"}
+_ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """How to read a table.
+    """How to read a table or logs.
 
     Attributes:
-      columns: role -> column name, where it is not named as its role ("model": "arch"); "last":
-        the column of epochs or steps, of which each run's last row is read; "best": of dev scores.
-      models: only these; in a wide table, the columns that hold scores.
-      metric: only rows of this metric; of items several, parted by commas: of each data set the
-        first that it has.
-      missing: what to do with a score that is missing, no number or not finite.
-      higher_is_better: None: as the table or the metric's name says, else so.
-      cluster: of logs, the key of an item's data that says to which cluster it belongs.
-      tasks: of logs, only these, or of these patterns; none: all.
-      mismatched: of logs, what to do with items whose content or prompt differs.
+      columns: role -> column name, for columns that are not named as their role. "last" is the
+        column of epochs whose last row is read of each run, "best" the column of dev scores.
+      models: the models to read, none for all; in a wide table, the columns of scores.
+      metric: the metric to read; of items several names, separated by commas: the first that a
+        data set has.
+      missing: what to do with a score that is missing, not a number or not finite.
+      higher_is_better: None: as the source or the metric's name says.
+      cluster: key of an item's data that names its cluster (logs).
+      tasks: names or patterns of the tasks to read, none for all (logs).
+      mismatched: what to do with items whose content or prompt differs between logs.
     """
 
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -41,17 +77,74 @@ class Layout:
     mismatched: Mismatched = "error"
 
     def __post_init__(self) -> None:
-        named = self.columns.values() if isinstance(self.columns, Mapping) else None
-        for of, expected, found in (
-            (named, "columns: expected role -> column", self.columns),
-            (self.models, "models: expected names", self.models),
-        ):
-            texts = isinstance(of, Collection) and all(isinstance(value, str) for value in of)
-            if not texts or isinstance(of, str):
-                raise DataError(f"{expected}, found {found!r:.60}")
         for role, name in self.columns.items():
             if role not in (*ROLES, *PICKS, *_OF_ITEMS):
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
+
+
+@functools.lru_cache(1 << 16)
+def role(name: str) -> str | None:
+    """Returns what a column is by its name: a role, "step", "time", "setting", or None."""
+    words = [*words_of(name)]
+    core = [_strip_digits(word) for word in words if word not in ("n", "num", "max", "min")]
+    if len(words) > 1 and words[-1] in _IDS.split():
+        words.pop()
+    known = _ROLE_OF.get("".join(words))
+    while len(words) > 1 and words[-1] in _PROGRESS:
+        words.pop()
+    return known or _LAST.get(words[-1] if words else "") or _ROLE_OF.get("".join(core))
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Returns the lower-case singular words of a name: cvFolds, cv_fold and "CV fold" are one."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    words = (word.lower() for word in re.split(r"[^A-Za-z0-9#]+", apart) if word)
+    return tuple(word[:-1] if re.fullmatch(r"..+[^su]s", word) else word for word in words)
+
+
+def _strip_digits(word: str) -> str:
+    """Makes seed1 a seed; k5 and t5 may be names, f1 is one."""
+    return re.sub(r"(?<=[a-z]{2})\d+$", "", word)
+
+
+def item_roles(columns: Collection[str]) -> dict[str, str]:
+    """Returns role -> column of a table of answers; a column named as its role goes first."""
+    found: dict[str, str] = {}
+    for name in columns:
+        if (meant := role(name)) in _NAMES and meant != "setting":
+            found.setdefault(meant, name)
+    return {meant: meant if meant in columns else name for meant, name in found.items()}
+
+
+def are_folds(name: str, values: Iterable[str]) -> bool:
+    """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
+    named = role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
+    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
+
+
+def sort_scores(columns: Iterable[str]) -> list[str]:
+    """Sorts columns of scores: test scores first, losses and training scores last."""
+
+    def key(name: str) -> tuple[bool, ...]:
+        words = {*words_of(name)}
+        return is_training(name), bool(words & _LOSS), "test" not in words, bool(words & DEV)
+
+    return sorted(columns, key=key)
+
+
+def is_training(name: str) -> bool:
+    """True for a training score: train/loss, training_acc, and a loss alone."""
+    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
+
+
+def is_metric(name: str) -> bool:
+    """True if all words are those of metrics or parts of the data: f1, dev_f1, rougeL."""
+    return all({word, _strip_digits(word)} & _METRIC for word in words_of(name))
+
+
+def is_run(name: str) -> bool:
+    """True for the column of the names of runs (Weights & Biases)."""
+    return "".join(words_of(name)) in ("name", "runname", "runid")

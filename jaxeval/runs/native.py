@@ -1,205 +1,274 @@
-"""Our own runs as a score table."""
+"""Scores of our own runs and of their items (`train --outputs`).
+
+Notation: I items, R runs of a model, C kinds of counts.
+"""
 
 import dataclasses
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import database, experiments, imported, store, tables
+from jaxeval.runs import counts, database, records, store, tables
+from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.records import MemberRow
-from jaxeval.runs.scores import Scores
+from jaxeval.runs.records import MemberRow, Outcomes
+from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
+
+# counts that the truth alone decides: equal if the items are the same
+_OF_TRUTH = re.compile("words|gold_spans|tokens|items|symbols|targets|gold_[0-9]+")
+_Run = tuple[MemberRow, Outcomes]
 
 
-def columns(location: str) -> imported.Columns:
-    """One row a member: the columns of `jaxeval.runs export`, its hyperparameters, and `model`.
-
-    Where experiments were trained on several data sets, `dataset` names that of each member. A
-    model is an experiment, named by its name, by a hash too where two on one data set share a
-    name, and by the hyperparameters in which its members differ from the config.
-    """
-    return _columns(_load(location), database.shown(location))
-
-
-def _load(location: str) -> list[MemberRow]:
+def load(location: str) -> list[MemberRow]:
+    """Reads the members of a runs folder or database; raises RunError if none has ended."""
     rows = store.load(location)
     if not rows:
         raise RunError(f"{database.shown(location)}: no member has ended")
     return rows
 
 
-def _columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -> imported.Columns:
+def read_columns(location: str) -> Columns:
+    """Reads a row a member: the columns of `jaxeval runs export`, hyperparameters and `model`.
+
+    `dataset` names the data of each member if there are several. A model is an experiment: its
+    name, with a hash if two on one data set share it, and with the member's hyperparameters.
+    """
+    return _columns(load(location), database.shown(location))
+
+
+def _columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -> Columns:
     values: dict[str, Sequence[object]] = {
         name: [getattr(row, name) for row in rows] for name in MemberRow._fields
     }
     changed = [json.loads(row.hparams) for row in rows]
     for name in dict.fromkeys(key for hparams in changed for key in hparams):
         values.setdefault(name, [hparams.get(name, "") for hparams in changed])
-    names = experiments.dataset_names(rows)
+    names = records.dataset_names(rows)
     if len(names) > 1:
         values["dataset"] = [names[row.data_hash] for row in rows]
     values["model"] = _models(rows, values.get(dataset, [""] * len(rows)))
     for axis in ("split", "repeat"):
         if not any(values[axis]):
-            del values[axis]  # all members have the corpus's own split, and none is repeated
-    return imported.Columns(source, values, range(1, len(rows) + 1))
+            del values[axis]  # one split, no repeats
+    return Columns(source, values, range(1, len(rows) + 1))
 
 
 def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
-    """The model of each row: one name on all data sets, told apart where it must be."""
-    by_experiment = {
-        row.experiment: (row, dataset) for row, dataset in zip(rows, datasets, strict=True)
-    }
-    taken = Counter((row.name, dataset) for row, dataset in by_experiment.values())
+    """Returns the model of each row: one name on all data sets, with a hash if ambiguous."""
+    first = {row.experiment: (row, data) for row, data in zip(rows, datasets, strict=True)}
+    taken = Counter((row.name, data) for row, data in first.values())
     shared = {name for (name, _), count in taken.items() if count > 1}
-    configs = {(row.name, dataset, row.config_hash) for row, dataset in by_experiment.values()}
+    configs = {(row.name, data, row.config_hash) for row, data in first.values()}
     # the config's hash is the same on every data set; an experiment's id is not
-    by_config = len(set(datasets)) > 1 and len(configs) == len(by_experiment)
+    by_config = len(set(datasets)) > 1 and len(configs) == len(first)
 
-    def named(row: MemberRow) -> str:
-        model = row.config_hash if by_config else row.experiment
-        name = f"{row.name} ({model[:8]})" if row.name in shared else row.name
-        return name if row.hparams == "{}" else f"{name} {row.hparams}"
+    def name(row: MemberRow) -> str:
+        ident = (row.config_hash if by_config else row.experiment)[:8]
+        named = f"{row.name} ({ident})" if row.name in shared else row.name
+        return named if row.hparams == "{}" else f"{named} {row.hparams}"
 
-    return [named(row) for row in rows]
-
-
-def scores(location: str, layout: Layout) -> Scores:
-    """The scores of a runs folder or database; rest and errors as of `scores_of`."""
-    return scores_of(_load(location), database.shown(location), layout)
+    return [name(row) for row in rows]
 
 
-def scores_of(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scores:
-    """The scores of members; their metric says whether higher is better.
+def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scores:
+    """Returns the scores of members. Their metric says whether higher is better.
 
-    Without models asked for, those whose members differ in seed or split; runs of other studies
-    (sweeps, repeated runs, neighbourhoods) are left out, and a warning names them.
-    Raises RunError: no member has ended, or no experiment of the folder can be compared.
-    DataError: the experiments chosen have several metrics, there is no such model, or the opposite
-    of their direction is asked for.
+    Without requested models, only experiments whose members differ in seed or split are compared;
+    a warning names the others.
+
+    Raises RunError: no experiment can be compared. DataError: several metrics, no such model, or
+    the opposite direction is requested.
     """
     members = _chosen(everything, source, layout)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
-    whole = _columns(members, source, columns.get("dataset", "dataset"))
-    ids = _ids(members, whole.texts("model"))
-    asked_for = _named(layout, members, whole.texts("model"), ids, source)
-    chosen = dataclasses.replace(layout, columns=columns, models=asked_for)
-    found = tables.of_columns(whole, chosen, "the runs say")
+    table = _columns(members, source, columns.get("dataset", "dataset"))
+    ids, asked = _requested(layout, members, table.texts("model"), source)
+    chosen = dataclasses.replace(layout, columns=columns, models=asked)
+    found = tables.from_columns(table, chosen, "the runs say")
     by_model = {model: _members_of(found, model, members) for model in found.models}
-    notes = [*_left_out(left_out), *_differing(by_model), *_never_learned(by_model)]
-    return dataclasses.replace(
-        found,
-        warnings=(*found.warnings, *notes),
-        notes=tuple(_what_differs(by_model)),
-        ids=ids,
-    )
+    warnings, differ = [*found.warnings], None
+    if left_out:
+        other = records.describe(left_out)
+        warnings.append(f"not compared, as their runs differ in more than seeds: {other}")
+    one_config = {m: len({row.config_hash for row in rows}) == 1 for m, rows in by_model.items()}
+    for model, rows in by_model.items():
+        if not one_config[model]:
+            warnings.append(f"{model}: its config is not the same on all data sets")
+        if count := sum(row.never_learned for row in rows):
+            warnings.append(
+                f"{model}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
+                "and their test score is that of the last epoch"
+            )
+    if len(by_model) == 2 and all(one_config.values()):
+        differ = records.difference(*(rows[0] for rows in by_model.values()))
+    notes = (f"{' and '.join(by_model)} differ in {differ}",) if differ else ()
+    return dataclasses.replace(found, warnings=tuple(warnings), notes=notes, ids=ids)
 
 
 def _members_of(found: Scores, model: str, members: Sequence[MemberRow]) -> list[MemberRow]:
-    """Those whose scores of a model count."""
-    of_model = [data.models[model] for data in found.data_sets if model in data.models]
-    rows = sorted(row for of in of_model for row in of.rows[of.finished].tolist())
-    return [members[row - 1] for row in rows]
+    """Returns the members whose scores of a model count."""
+    each = [data.models[model] for data in found.data_sets if model in data.models]
+    return [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
 
 
-def _ids(rows: Sequence[MemberRow], models: Sequence[str]) -> dict[str, str]:
-    """Ids of experiments -> model; `models` has that of each row."""
-    of: dict[str, set[str]] = {}
-    for row, model in zip(rows, models, strict=True):
-        of.setdefault(row.experiment, set()).add(model)
-    # of a sweep every setting is a model
-    return {key: min(those) for key, those in of.items() if len(those) == 1}
-
-
-def _named(
-    layout: Layout,
-    rows: Sequence[MemberRow],
-    models: Sequence[str],
-    ids: Mapping[str, str],
-    source: str,
-) -> list[str]:
-    """The names of the models that are asked for, each once, where some are ids of experiments."""
-    if not layout.models:
-        return []
-    repeated = _repeated(layout, rows, models)
-    found: dict[str, None] = {}
+def _requested(
+    layout: Layout, rows: Sequence[MemberRow], models: Sequence[str], source: str
+) -> tuple[dict[str, str], list[str]]:
+    """Returns id -> model, and the names of the requested models, which may be ids."""
+    by_id: dict[str, set[str]] = {}
+    for row, name in zip(rows, models, strict=True):
+        by_id.setdefault(row.experiment, set()).add(name)
+    # every setting of a sweep is a model
+    ids = {key: min(names) for key, names in by_id.items() if len(names) == 1}
+    found, repeated = dict[str, None](), set[str]()
+    if layout.models and "repeat" not in layout.columns.values():
+        groups = [g for g in records.by_experiment(rows) if records.kind(g) == "noise"]
+        repeated = {name for group in groups for name in by_id[group[0].experiment]}
     for asked in layout.models:
-        model = experiments.model_of(ids, models, asked)
+        model = records.find_model(ids, models, asked)
         if model is None:
             known = {key: name for key, name in ids.items() if name not in repeated}
-            shown = experiments.with_ids(known) or imported.listed([*dict.fromkeys(models)])
+            shown = records.describe_ids(known) or listed([*dict.fromkeys(models)])
             raise DataError(f"no model {asked!r}; has {shown}", source)
         if model in repeated:
-            raise DataError(f"{asked!r} has {experiments.READ_WITH['noise']}", source)
+            raise DataError(f"{asked!r} has {records.READ_WITH['noise']}", source)
         found[model] = None
-    return list(found)
-
-
-def _repeated(layout: Layout, rows: Sequence[MemberRow], models: Sequence[str]) -> set[str]:
-    """Models of runs that nothing in the table tells apart: each seed was trained repeatedly."""
-    if "repeat" in layout.columns.values():
-        return set()
-    groups = experiments.by_experiment(rows)
-    noisy = {group[0].experiment for group in groups if experiments.kind(group) == "noise"}
-    return {model for row, model in zip(rows, models, strict=True) if row.experiment in noisy}
-
-
-def members(location: str, layout: Layout) -> Sequence[MemberRow]:
-    """Those that the rows of `scores` are numbered by, from 1."""
-    return _chosen(_load(location), database.shown(location), layout)
+    return ids, list(found)
 
 
 def _chosen(rows: Sequence[MemberRow], source: str, layout: Layout) -> Sequence[MemberRow]:
-    return rows if layout.models else _comparable(rows, source, layout.metric)
-
-
-def _comparable(rows: Sequence[MemberRow], source: str, metric: str | None) -> Sequence[MemberRow]:
-    """The members of experiments that are compared where no model is named."""
-    groups = experiments.by_experiment(rows)
-    of_seeds = {group[0].experiment for group in groups if experiments.kind(group) == "seeds"}
-    chosen = [row for row in rows if row.experiment in of_seeds]
+    """Returns the members to compare: all if models are named, else those of seeds."""
+    if layout.models:
+        return rows
+    groups = records.by_experiment(rows)
+    chosen = [row for group in groups if records.kind(group) == "seeds" for row in group]
     if not chosen:
         raise RunError(
             f"{source}: no experiment whose runs differ in seed or split only; found "
-            f"{experiments.listed(rows)}"
+            f"{records.describe(rows)}"
         )
-    if metric is None and len({row.metric for row in chosen}) > 1:
+    if layout.metric is None and len({row.metric for row in chosen}) > 1:
         raise RunError(
-            f"{source}: experiments of several metrics: {experiments.listed(chosen)}; choose with "
+            f"{source}: experiments of several metrics: {records.describe(chosen)}; choose with "
             f"{argument('metric', 'NAME')}, or name the models"
         )
     return chosen
 
 
-def _left_out(rows: Sequence[MemberRow]) -> Iterator[str]:
-    if rows:
-        yield f"not compared, as their runs differ in more than seeds: {experiments.listed(rows)}"
+def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
+    """Returns the scores of the items behind those of whole runs.
+
+    All runs of a data set are of one split, the first that all its models have. Data sets whose
+    models have no such split, no outcomes or other items are left out; a note says why.
+    """
+    members = _chosen(load(location), database.shown(location), layout)
+    part = layout.columns.get("score", "test")
+    data_sets, notes, without = list[DataSetScores](), list[str](), dict[str, None]()
+    with store.open_existing(location) as opened:
+        for data in runs.data_sets:
+            by_model = {}
+            for model, chosen in _of_one_split(data, members).items():
+                by_model[model] = [*_with_outcomes(opened, chosen, part)]
+                if len(by_model[model]) < len(chosen):
+                    without[model] = None
+            if by_model and not without:
+                same, reasons = _on_same_items(by_model)
+                notes += reasons
+                if len(same) > 1:
+                    data_sets.append(_data_set(data, same, part))
+    if without:
+        outputs, again = argument("outputs", True), argument("again", True)
+        keep = f"train with {outputs} keeps them (with {again}, of members that have ended)"
+        notes = [f"No tests on single items: {', '.join(without)} without outcomes; {keep}."]
+        data_sets = []
+    return Scores(runs.source, runs.models, tuple(data_sets), notes=tuple(notes), ids=runs.ids)
 
 
-def _differing(by_model: Mapping[str, Sequence[MemberRow]]) -> Iterator[str]:
-    """Models that are one by name only: tuned for each data set, or changed in between."""
-    for model, rows in by_model.items():
-        if len({row.config_hash for row in rows}) > 1:
-            yield f"{model}: its config is not the same on all data sets"
+def _of_one_split(data: DataSetScores, members: Sequence[MemberRow]) -> dict[str, list[MemberRow]]:
+    """Returns model -> its members on a split that all models have, the best dev score first."""
+    by_model = {
+        model: [members[row - 1] for row in m.rows[m.finished].tolist()]
+        for model, m in data.models.items()
+    }
+    splits = [{member.split for member in rows} for rows in by_model.values()]
+    shared = set.intersection(*splits) if splits else set()
+    found = {}
+    for model, rows in by_model.items() if shared else ():
+        mine = [member for member in rows if member.split == min(shared)]
+        mine.sort(key=lambda member: (member.seed, member.repeat))
+        sign = -1 if mine[0].higher_is_better else 1
+        best = min(mine, key=lambda m: (math.inf if m.dev is None else sign * m.dev, m.seed))
+        found[model] = [best, *(member for member in mine if member is not best)]
+    return found
 
 
-def _never_learned(by_model: Mapping[str, Sequence[MemberRow]]) -> Iterator[str]:
-    for model, rows in by_model.items():
-        count = sum(row.never_learned for row in rows)
-        if count:
-            yield (
-                f"{model}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
-                "and their test score is that of the last epoch"
-            )
+def _with_outcomes(opened: store.Store, members: Sequence[MemberRow], part: str) -> Iterator[_Run]:
+    """Yields the members that have outcomes, with them."""
+    kept: dict[tuple, Outcomes] = {}
+    for experiment in dict.fromkeys(member.experiment for member in members):
+        kept |= {records.key(each): each for each in opened.outcomes(experiment, part)}
+    for member in members:
+        if records.key(member) in kept:
+            yield member, kept[records.key(member)]
 
 
-def _what_differs(by_model: Mapping[str, Sequence[MemberRow]]) -> Iterator[str]:
-    """Of two models, each of one config, the keys of the configs."""
-    one_each = all(len({row.config_hash for row in rows}) == 1 for rows in by_model.values())
-    if len(by_model) == 2 and one_each:
-        keys = experiments.difference(*(rows[0] for rows in by_model.values()))
-        if keys is not None:
-            yield f"{' and '.join(by_model)} differ in {keys}"
+def _on_same_items(
+    by_model: Mapping[str, Sequence[_Run]],
+) -> tuple[dict[str, Sequence[_Run]], list[str]]:
+    """Returns the models that were scored on the items of the first, and why others were not."""
+    name, (first, *_) = next(iter(by_model.items()))
+    same, notes = {}, []
+    for model, runs in by_model.items():
+        reason = next(filter(None, (_mismatch(first, run) for run in runs)), "")
+        if reason:
+            notes.append(f"No tests on single items of {name} and {model}: {reason}.")
+        else:
+            same[model] = runs
+    return same, notes
+
+
+def _mismatch(a: _Run, b: _Run) -> str:
+    """Returns why two runs cannot be compared item by item; "" if they can."""
+    (member, of_a), (other, of_b) = a, b
+    truth = [sorted(filter(_OF_TRUTH.fullmatch, outcomes.names)) for outcomes in (of_a, of_b)]
+    if member.data_hash != other.data_hash or truth[0] != truth[1]:
+        return "they were scored on different data"
+    first, second = (x.counts[:, [x.names.index(n) for n in truth[0]]] for x in (of_a, of_b))
+    if not np.array_equal(first, second):
+        return "their items differ (texts cut into other windows, or other random splits)"
+    if of_a.names != of_b.names or counts.scoring(member.metric, of_a.names) is None:
+        return f"what was kept does not give {member.metric}"
+    if not (np.isfinite(of_a.counts).all() and np.isfinite(of_b.counts).all()):
+        return "a model's log-likelihood is not finite"
+    return ""
+
+
+def _data_set(
+    data: DataSetScores, by_model: Mapping[str, Sequence[_Run]], part: str
+) -> DataSetScores:
+    models, names = {}, next(iter(by_model.values()))[0][1].names
+    for model, runs in by_model.items():
+        every = np.stack([outcomes.counts for _, outcomes in runs], axis=1)
+        values = counts.item_values(every.astype(np.float64), names, data.metric)
+        assert values is not None  # runs on the same items have a scoring
+        devs = np.array([math.nan if member.dev is None else member.dev for member, _ in runs])
+        models[model] = ModelScores(
+            values,
+            np.full(values.shape, Status.SCORED, np.uint8),
+            {
+                axis: np.array([str(getattr(member, axis)) for member, _ in runs], object)
+                for axis in ("seed", "split")
+            },
+            np.arange(1, len(runs) + 1),
+            None if np.isnan(devs).all() else devs,
+            every,
+        )
+    items = tuple(map(str, range(len(next(iter(models.values())).scores))))
+    return dataclasses.replace(data, models=models, items=items, counts=names, part=part)

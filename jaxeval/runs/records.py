@@ -1,17 +1,31 @@
-"""What is recorded: experiments, how members ended, and their scores by epoch."""
+"""Records of experiments, members and scores by epoch, and how messages name them."""
 
 import dataclasses
+import json
 import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 Status = Literal["finished", "early_stopped", "diverged", "failed"]
+Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
+_MOST_LISTED = 12
+_SHORTEST_ID = 4
+_MOST_KEYS = 6  # that a line shows with their values
+_LONGEST_VALUE = 40
+READ_WITH = {
+    "sweep": "a random sweep: jaxeval sensitivity",
+    "noise": "repeated runs: jaxeval noise",
+    "neighbourhood": "changed settings: jaxeval neighbourhood",
+    "tuning": "settings of a search: jaxeval tune",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """What a set of members has in common; no member of one `id` is trained twice."""
+    """Config and data of a set of members; no member of one id is trained twice."""
 
     id: str  # hash of config and data
     name: str
@@ -19,35 +33,33 @@ class Experiment:
     metric: str
     higher_is_better: bool
     unit: str  # of the metric: "fraction", "bits" ...
-    margin: float  # difference of the metric below which two models count as equal
+    margin: float  # smaller differences of the metric count as equal
     config: str  # full canonical JSON
     config_hash: str
-    data: str  # where it came from
+    data: str  # path or URL
     data_hash: str
     facts: str = "{}"  # canonical JSON: sizes of the data, coverage of vectors, unseen symbols
 
 
 @dataclasses.dataclass(frozen=True)
-class _OfMember:
-    """What says whose a record is."""
-
+class _MemberKey:
     experiment: str
     seed: int
     split: int
     repeat: int  # 0, unless the same seed is trained several times
-    hparams: str  # canonical JSON of what differs from the config, "{}" if nothing
+    hparams: str  # canonical JSON of changes to the config, "{}" for none
 
 
 @dataclasses.dataclass(frozen=True)
-class MemberResult(_OfMember):
-    """How a member ended. Scores are fractions, at the epoch that is scored."""
+class MemberResult(_MemberKey):
+    """The end of a member's training. Scores are fractions, at the epoch that is scored."""
 
     status: Status
     epochs: int
     best_epoch: int | None
     dev: float | None
     test: float | None
-    wall_seconds: float  # the member's share of the time its population took
+    wall_seconds: float  # the member's share of its population's time
     lanes: str  # mode and width, such as "map:8"
     jax: str
     flax: str
@@ -63,37 +75,22 @@ class MemberResult(_OfMember):
 
 
 @dataclasses.dataclass(frozen=True)
-class EpochScore(_OfMember):
-    """One metric of a member after an epoch (from 1) on a part of the corpus."""
+class EpochScore(_MemberKey):
+    """One metric of a member after an epoch (from 1) on a part of the data."""
 
     epoch: int
     part: str  # train, dev or test
     metric: str
-    value: float | None  # None where it was not finite
+    value: float | None  # None if not finite
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcomes(_OfMember):
-    """What a member got right or wrong on a part of the data, item by item."""
+class Outcomes(_MemberKey):
+    """Counts of right and wrong answers of a member, item by item."""
 
     part: str
     names: tuple[str, ...]  # of the counts, whose sums over the items give the part's score
-    counts: np.ndarray  # [items, names] float32, in the order of the part's items in the data
-
-
-@dataclasses.dataclass(frozen=True)
-class PackedOutcomes(_OfMember):
-    """The same as a database has it."""
-
-    part: str
-    names: str
-    items: int
-    counts: bytes
-
-
-def key(row: "MemberRow | CurveRow | Outcomes") -> tuple[str, int, int, int, str]:
-    """What identifies a member: experiment, seed, split, repeat, hparams."""
-    return row.experiment, row.seed, row.split, row.repeat, row.hparams
+    counts: np.ndarray  # [items, names] float32, in the order of the items in the data
 
 
 class MemberRow(NamedTuple):
@@ -129,7 +126,7 @@ class MemberRow(NamedTuple):
 
     @property
     def never_learned(self) -> bool:
-        """Whether no epoch was best, as dev never left 0: the test score is the last epoch's."""
+        """True if dev never left 0: no epoch was best, and the test score is the last epoch's."""
         return self.test is not None and self.best_epoch is None
 
 
@@ -146,3 +143,98 @@ class CurveRow(NamedTuple):
     part: str
     metric: str
     value: float | None
+
+
+def key(row: MemberRow | CurveRow | Outcomes) -> tuple[str, int, int, int, str]:
+    """Returns the key of a member: experiment, seed, split, repeat, hparams."""
+    return row.experiment, row.seed, row.split, row.repeat, row.hparams
+
+
+def kind(members: Sequence[MemberRow]) -> Kind:
+    """Returns in what the members of one experiment differ; "seeds" also means splits."""
+    config = json.loads(members[0].config)
+    keys = config if isinstance(config, dict) else {}
+    if "sweep" in keys or "tuning" in keys:
+        return "sweep" if "sweep" in keys else "tuning"
+    if any(row.repeat for row in members):
+        return "noise"
+    return "neighbourhood" if any(row.hparams != "{}" for row in members) else "seeds"
+
+
+def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
+    """Groups rows by experiment, in their order."""
+    groups: dict[str, list[MemberRow]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment, []).append(row)
+    return list(groups.values())
+
+
+def find_ids(names: Mapping[str, str], asked: str) -> list[str]:
+    """Returns the ids of the experiments of a name, else the one id that begins so.
+
+    `names`: id -> name.
+    """
+    named = [key for key, name in names.items() if name == asked]
+    begun = [key for key in names if len(asked) >= _SHORTEST_ID and key.startswith(asked)]
+    return named or (begun if len(begun) == 1 else [])
+
+
+def find_model(names: Mapping[str, str], models: Collection[str], asked: str) -> str | None:
+    """Returns the model of this name, else that of the one experiment of this id or name."""
+    ids = [] if asked in models else find_ids(names, asked)
+    return asked if asked in models else names[ids[0]] if len(ids) == 1 else None
+
+
+def describe_ids(names: Mapping[str, str]) -> str:
+    """Returns the names and ids of experiments for a message."""
+    return _cut([f"{name} ({key})" for key, name in names.items()])
+
+
+def describe(rows: Sequence[MemberRow]) -> str:
+    """Returns the experiments of some rows for a message: name, runs, metric, verb to read it."""
+    shown = []
+    for members in by_experiment(rows):
+        other = READ_WITH.get(kind(members))
+        runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {members[0].metric}"
+        shown.append(f"{members[0].name} ({runs}{'; ' + other if other else ''})")
+    return _cut(shown)
+
+
+def _cut(shown: Sequence[str]) -> str:
+    more = len(shown) - _MOST_LISTED
+    return ", ".join(shown[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def difference(a: MemberRow, b: MemberRow) -> str | None:
+    """Returns the keys in which two configs differ, with their values; None if in no key."""
+    trees = [dict(leaves(json.loads(row.config))) for row in (a, b)]
+    shown = []
+    for key in dict.fromkeys([*trees[0], *trees[1]]):
+        values = [json.dumps(t[key], sort_keys=True) if key in t else "absent" for t in trees]
+        if key != "name" and values[0] != values[1]:
+            cut = (v if len(v) <= _LONGEST_VALUE else f"{v[:_LONGEST_VALUE]}..." for v in values)
+            shown.append(f"{key}: {', '.join(cut)}")
+    if len(shown) > _MOST_KEYS:
+        return f"{len(shown)} keys of their configs"
+    return "; ".join(shown) or None
+
+
+def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
+    """Yields dotted keys and values; an empty table is a value."""
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from leaves(value, f"{above}.{key}" if above else key)
+    else:
+        yield above, tree
+
+
+def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:
+    """Returns data_hash -> a name that is unique: the file's name, its path, or with the hash."""
+    locations: dict[str, str] = {}
+    for row in rows:
+        locations.setdefault(row.data_hash, row.data)
+    last = {key: PurePath(location).name or key for key, location in locations.items()}
+    whole = {key: location or key for key, location in locations.items()}
+    hashed = {key: f"{name} ({key[:8]})" for key, name in last.items()}
+    each = (names for names in (last, whole, hashed) if len({*names.values()}) == len(names))
+    return next(each, {key: key for key in locations})

@@ -1,6 +1,7 @@
-"""Roles of a table's columns: as asked for, else by name; one error where names do not say it.
+"""Roles of a table's columns, as requested or by name, and the row of each run that counts.
 
-A column of folds, ids or dates that is taken for a model would be compared, and win.
+A column of folds, ids or dates that is taken for a model would be compared, and win. Epochs and
+items are no repetitions of a run: compared as such, any two models differ.
 """
 
 import dataclasses
@@ -9,137 +10,274 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, names, steps, wandb
-from jaxeval.runs.imported import Columns, listed
-from jaxeval.runs.layout import AXES, ROLES, Layout
+from jaxeval.runs import rows
+from jaxeval.runs.columns import Columns, listed
+from jaxeval.runs.layout import (
+    AXES,
+    DEV,
+    PICKS,
+    ROLES,
+    Layout,
+    is_metric,
+    is_run,
+    is_training,
+    item_roles,
+    role,
+    sort_scores,
+    words_of,
+)
+from jaxeval.runs.metrics import higher_is_better
+
+_MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
+_ONE_RUN = "rows of one run, which are no repetitions of it"
+_ITEMS = "rows are items of a run, not runs; jaxeval compare items (or logs) compares them"
 
 
-def completed(table: Columns, layout: Layout) -> tuple[Columns, Layout, tuple[str, ...]]:
-    """The table with a row a run, a layout with the roles that names tell, and notes on both.
+def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
+    """Returns a table with a row a run, a layout with the roles that names mean, and notes.
 
-    Raises DataError: no column of scores or of models, or a column that may be another; rows are
-    epochs or items of a run.
+    Raises DataError: no column of scores or models, a column with an unclear role, or rows that
+    are epochs or items of a run.
     """
-    table, exported = wandb.tidied(table, layout)
     for column in layout.columns.values():
         if column != "number":
-            table[column]  # one that was named must exist
-    known = _by_name(table, layout)
+            table[column]  # it must exist
+    known = _named_roles(table, layout)
     layout = dataclasses.replace(layout, columns={**known, **layout.columns})
     there = present(table, layout)
-    scores = [] if "score" in there else _scores(table, layout)
+    scores = [] if "score" in there else _score_candidates(table, layout)
     if "model" in there and len(scores) == 1:
         known["score"] = there["score"] = scores[0]
         layout = dataclasses.replace(layout, columns={**layout.columns, "score": scores[0]})
-    metrics = [name for name in scores if names.is_metric(name)]
-    fractions = [name for name in scores if not _are_whole(_numbers(table.values[name]))]
-    meant = there.get("score") or (metrics or fractions or scores or ["NAME"])[0]
-    table, layout, picked = steps.one_a_run(table, layout, there, meant)
+    likely = [name for name in scores if is_metric(name)] or scores or ["NAME"]
+    score = there.get("score", likely[0])
+    table, layout, notes = _one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
-        raise _unclear(table, "no column score", {"score": meant})
+        raise _unclear(table, "no column score", {"score": score})
     if not ("model" in there or "score" in there or layout.models):
-        _refuse_others(table, score_columns(table, layout))
+        _refuse_other_columns(table, score_columns(table, layout))
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} says otherwise"
-    read = [f"column {column} is read as the {of}; {otherwise}" for of, column in known.items()]
+    notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     rest = [name for name in table.values if name not in {*there.values(), "number", ""}]
     if rest and "model" in there:
         named = argument("column", {"dataset": rest[0]})
         doubt = f"where one holds data sets or settings, {named} (or split, seed) parts the scores"
-        read.append(f"not read: {listed(rest)}; {doubt}")
-    return table, layout, (*exported, *picked, *read)
+        notes.append(f"not read: {listed(rest)}; {doubt}")
+    return table, layout, notes
 
 
 def present(table: Columns, layout: Layout) -> dict[str, str]:
-    """Role -> column, for the roles that the table has; "model" of one with a row a score."""
+    """Returns role -> column of the roles that the table has; no "model" in a wide table."""
     columns = {role: layout.columns.get(role, role) for role in ROLES}
     return {role: column for role, column in columns.items() if column in table.values}
 
 
 def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
-    """The columns of a wide table that hold the scores of a model each."""
-    taken = set(present(table, layout).values())
-    return layout.models or [c for c in table.values if c and c not in taken]
+    """Returns the columns of a wide table that hold the scores of a model each."""
+    taken = {*present(table, layout).values(), ""}
+    return layout.models or [name for name in table.values if name not in taken]
 
 
-def _by_name(table: Columns, layout: Layout) -> dict[str, str]:
-    """Role -> column, of roles that nothing else names: axes, the model, how runs ended."""
+def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
+    """Returns role -> column of the axes, the model and the status by name and kind of value."""
     taken = present(table, layout)
-    tidy = "model" in taken
     found: dict[str, list[str]] = {}
     for name, values in table.values.items():
-        role = names.role(name)
-        if role is None or role in taken or name in (*taken.values(), *layout.models):
+        meant = role(name) or ""
+        if meant in taken or name in (*taken.values(), *layout.models):
             continue
-        if role == "status":
-            words = {checks.word(value) for value in values} - {""}
-            fits = bool(words) and words <= checks.ENDED
-        else:  # fractions are no seeds
+        if meant == "status":
+            words = {rows.word(value) for value in values} - {""}
+            fits = bool(words) and words <= rows.ENDED
+        else:  # fractions are no seeds, and numbers no models
             numbers = _numbers(values)
-            fits = (role in AXES and _are_whole(numbers)) or (role == "model" and not len(numbers))
+            fits = (meant in AXES and _are_whole(numbers)) or (
+                meant == "model" and not len(numbers)
+            )
         if fits:
-            found.setdefault(role, []).append(name)
-    known = {role: found[role][0] for role in AXES if role in found}
-    if len(found.get("model", ())) == 1 and not (tidy or {*layout.models} & table.values.keys()):
+            found.setdefault(meant, []).append(name)
+    known = {axis: found[axis][0] for axis in AXES if axis in found}
+    if len(found.get("model", ())) == 1 and not {*layout.models} & table.values.keys():
         known["model"] = found["model"][0]
-    if "status" in found and (tidy or "model" in known):
+    if "status" in found and "model" in {**taken, **known}:
         known["status"] = found["status"][0]
     return known
 
 
-def _scores(table: Columns, layout: Layout) -> list[str]:
-    """Columns of numbers without a role that may be scores, those of test data first."""
+def _score_candidates(table: Columns, layout: Layout) -> list[str]:
+    """Returns the columns of numbers that may be scores."""
     taken = {*present(table, layout).values(), *layout.columns.values(), ""}
-    found = []
-    for name, values in table.values.items():
-        other = names.is_step(name) or names.is_time(name) or names.is_training(name)
-        numbers = np.zeros(0) if name in taken or other else _numbers(values)
-        if len(numbers) and not names.is_setting(name, whole_numbers=_are_whole(numbers)):
-            found.append(name)
-    return names.by_worth(found)
+    free = [name for name in table.values if not (name in taken or is_training(name))]
+    numbers = {name: _numbers(table.values[name]) for name in free}
+    return sort_scores(n for n, x in numbers.items() if len(x) and not _is_other(n, x))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
-    """The error where names do not say what a column is."""
     named = argument("column", advice)
     return DataError(f"{why}; the columns are {listed(table.values)}: {named}", table.source)
 
 
-def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
-    """Refuses columns that would be taken for models and are something else."""
-    numbers = {name: _numbers(table.values[name]) for name in columns}
-    metrics = [name for name in columns if names.is_metric(name)]
+def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
+    """Refuses columns of a wide table that are no scores of a model."""
+    metrics = [name for name in columns if is_metric(name)]
     if len(metrics) > 1:
-        best = names.by_worth(metrics)[0]
         why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": best, "model": "NAME"})
+        raise _unclear(table, why, {"score": sort_scores(metrics)[0], "model": "NAME"})
+    numbers = {name: _numbers(table.values[name]) for name in columns}
     if not any(map(len, numbers.values())):
-        for name in columns:  # beside columns of numbers 1,5 need be no score
-            checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
+        for name in columns:
+            rows.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
     if "" in table.values and not len(_numbers(table.values[""])):
         numbers[""] = np.zeros(0)
-    fractions = {name for name, of in numbers.items() if not _are_whole(of)}
-    for name, of in numbers.items():
-        what, whole = "", name not in fractions
-        texts = [of for of in table.values[name] if checks.word(of) not in checks.MISSING]
-        if not len(of) and texts and len(table) > 1:  # a bad score in one row has its own error
+    fractions = any(not _are_whole(values) for values in numbers.values())
+    for name, values in numbers.items():
+        what = ""
+        texts = [cell for cell in table.values[name] if rows.word(cell) not in rows.MISSING]
+        if not len(values) and texts and len(table) > 1:  # one bad score has its own error
             what = f"text ({listed(dict.fromkeys(texts), 2)})"
-        elif names.is_time(name) or names.is_step(name):
-            what = "a time or a step"
-        elif len(of) and names.is_setting(name, whole_numbers=whole):
-            what = "an index or a setting"
-        elif len(of) and whole and fractions:
-            what = f"whole numbers ({of[0]:g} ...) beside fractions"
+        elif len(values) and _is_other(name, values):
+            what = "a time, a step, an index or a setting"
+        elif len(values) and fractions and _are_whole(values):
+            what = f"whole numbers ({values[0]:g} ...) beside fractions"
         if what:
-            why = f"column {name!r} looks like {what}, not like the scores of a model"
             rest = listed([other for other in columns if other != name], 4)
-            said = f"{why}; name the models to compare ({rest}), or the column's role"
-            raise _unclear(table, said, {"ROLE": name})
+            why = f"column {name!r} looks like {what}, not like the scores of a model"
+            named = f"{why}; name the models to compare ({rest}), or the column's role"
+            raise _unclear(table, named, {"ROLE": name})
+
+
+def _is_other(name: str, numbers: np.ndarray) -> bool:
+    """True for a role, step, time or setting; of whole numbers the last word decides."""
+    last = "".join(words_of(name)[-1:])
+    return bool(role(name) or (_are_whole(numbers) and role(last)))
 
 
 def _numbers(values: Sequence[object]) -> np.ndarray:
-    numbers = checks.floats(values)
+    numbers = rows.to_floats(values)
     return numbers[np.isfinite(numbers)]
 
 
-def _are_whole(known: np.ndarray) -> bool:
-    return bool(np.all(known == np.round(known)))
+def _are_whole(numbers: np.ndarray) -> bool:
+    return bool(np.all(numbers == np.round(numbers)))
+
+
+def _one_row_a_run(
+    table: Columns, layout: Layout, there: Mapping[str, str], score: str
+) -> tuple[Columns, Layout, list[str]]:
+    """Returns a row of each run, as the columns `last` or `best` choose it, and a note.
+
+    Args:
+      there: role -> column.
+      score: the column of scores, or the likely one.
+    """
+    for axis in AXES:
+        name = layout.columns.get(axis, "")
+        asked, kind = argument("column", {axis: name}), role(name)
+        if kind in ("step", "time"):
+            why = f"{asked}: steps and times are no units; {_remedy(table, name, score)}"
+            raise DataError(why, table.source)
+        if kind == "item" and axis != "dataset":
+            raise DataError(f"{asked}: {_ITEMS}", table.source)
+    if picks := {role: name for role, name in layout.columns.items() if role in PICKS}:
+        rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
+        places, note = _pick(table, layout, picks, score, _runs(table, there, layout.models))
+        return table.select(places), dataclasses.replace(layout, columns=rest), [note]
+    free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
+    answers = item_roles(free)
+    answered = {"gold", "predicted"} <= answers.keys() and "score" not in answers
+    steps = [name for name in free if role(name) == "step"]
+    if not (steps or answered or "item" in answers):
+        return table, layout, []
+    several = [run for run in _runs(table, there, layout.models) if len(run) > 1]
+    item = table.values[answers["item"]] if "item" in answers else []
+    if item and any(len({item[k] for k in run}) > 1 for run in several):
+        raise DataError(f"column {answers['item']}: {_ITEMS}", table.source)
+    if answered and several:
+        raise DataError(f"column {answers['gold']}: {_ITEMS}", table.source)
+    known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
+    for name in steps:
+        if _is_history(table, name, several, named="model" in there and bool(known)):
+            why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
+            raise DataError(why, table.source)
+    return table, layout, []
+
+
+def refuse_history(table: Columns) -> None:
+    """Raises DataError if rows are steps of runs, where each row has to be a run of its own."""
+    there = {role: role for role in ("model", *AXES, "metric") if role in table.values}
+    several = [run for run in _runs(table, there, ()) if len(run) > 1]
+    for name in table.values:
+        if role(name) == "step" and _is_history(table, name, several, named=False):
+            expected = "expected one row of each run, such as its last"
+            raise DataError(f"column {name}: {_ONE_RUN}; {expected}", table.source)
+
+
+def _remedy(table: Columns, step: str, score: str) -> str:
+    """Returns how to read one step of each run."""
+    known = {} if score in ("score", "NAME") else {"score": score}
+    devs = [n for n in table.values if DEV & {*words_of(n)} and n != score and not role(n)]
+    dev = next(iter(sort_scores(devs)), "DEV")
+    last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
+    runs = argument("column", {"model": "NAME", "seed": "NAME"})
+    choices = f"{last} reads the last of each run, {best} the best by {dev}"
+    return f"{choices}; {runs} tells several runs apart"
+
+
+def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> list[list[int]]:
+    """Returns the rows of each run, as far as columns tell them apart."""
+    columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
+    taken = {*there.values(), *models}
+    columns += [name for name in table.values if is_run(name) and name not in taken]
+    runs: dict[tuple[str, ...], list[int]] = {}
+    keys = zip(*map(table.texts, columns), strict=True) if columns else [()] * len(table)
+    for k, key in enumerate(keys):
+        runs.setdefault(key, []).append(k)
+    return [*runs.values()]
+
+
+def _is_history(table: Columns, name: str, runs: Sequence[Sequence[int]], named: bool) -> bool:
+    """True if a column counts within runs; False if it is how long each run took.
+
+    Args:
+      named: columns name each run, so that several rows of one are steps.
+    """
+    steps = rows.to_floats(table[name])
+    each = [steps[run] for run in runs]
+    each = [x for x in each if np.isfinite(x).all() and np.ptp(x) > 0]
+    gaps = np.concatenate([np.zeros(0), *map(np.diff, each)])
+    return bool(each) and (named or (len(gaps) > 1 and bool(np.mean(gaps > 0) >= _MOST_RISING)))
+
+
+def _pick(
+    table: Columns, layout: Layout, picks: Mapping[str, str], score: str, runs: list[list[int]]
+) -> tuple[list[int], str]:
+    """Returns the place of a row of each run, and a note."""
+    (pick, name), *others = picks.items()
+    by = rows.to_floats(table[name])
+    wrong = "expected one of them" if others else ""
+    if pick == "best" and (name == score or "test" in words_of(name)):
+        wrong = "chosen by what is compared, the best is too good; expected a column of dev scores"
+    elif not np.isfinite(by).any():
+        wrong = "expected a column of numbers"
+    if wrong:
+        raise DataError(f"{argument('column', picks)}: {wrong}", table.source)
+    known = (higher_is_better(name), layout.higher_is_better, higher_is_better(score))
+    lowest = pick == "best" and next((d for d in known if d is not None), True) is False
+    scores = table.values.get(score, [1.0] * len(table))
+    scored = np.array([value not in (None, "") for value in scores])  # NaN: the run diverged
+    places = []
+    for run in map(np.array, runs):
+        both = run[scored[run] & np.isfinite(by[run])]
+        worth = -by[both] if lowest else by[both]
+        best = both[worth == worth.max(initial=-np.inf)].tolist()
+        if not scored[run].any():
+            best = [int(run[-1])]  # it failed
+        elif not best or (pick == "last" and len(best) > 1):
+            at = " and ".join(str(table.rows[k]) for k in (best or run)[:2])
+            what = "expected numbers that differ" if best else f"no row has {name} and a score"
+            why = f"rows {at} are of one run: {what}; "
+            why += f"{argument('column', {'seed': 'NAME'})} tells runs apart"
+            raise DataError(f"{argument('column', picks)}: {why}", table.source)
+        places.append(best[0])
+    which = "last" if pick == "last" else "lowest" if lowest else "highest"
+    return sorted(places), f"of each run the row with the {which} {name}: {len(places)} rows"

@@ -1,16 +1,32 @@
-"""The normal form of a row, which every reader gives: the score of a run, or of its answer.
+"""The normal form that every reader gives, a row a score, and the checks of scores.
 
-Notation: N rows. A code is the place of a name in a tuple; -1 where it is not known.
+Notation: N rows. A code is the place of a name in a tuple, or -1 if the name is unknown.
 """
 
 import dataclasses
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError, printable
-from jaxeval.runs.directions import Key
+from jaxeval.errors import DataError, argument, printable
+from jaxeval.runs.columns import Columns
+from jaxeval.runs.layout import Missing
+from jaxeval.runs.metrics import Direction, Key
+
+LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
+MISSING = {"", "nan", "na", "n/a", "null", "-"}
+# how runs end, in the words of this program, of Weights & Biases and of MLflow
+FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
+UNFINISHED = ("running", "preempted", "preempting")
+ENDED = {
+    *(*FAILED, *UNFINISHED, "finished", "early_stopped", "completed", "success"),
+    *("pending", "scheduled"),
+}
+_COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
+_PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
 
 
 class Coded(NamedTuple):
@@ -19,17 +35,14 @@ class Coded(NamedTuple):
     names: tuple[str, ...]
     codes: np.ndarray
 
-    def named(self, k: int) -> str:
-        """The name of a row; "" where it is not known."""
+    def name(self, k: int) -> str:
+        """Returns the name of row k; "" if it is unknown."""
         code = int(self.codes[k])
         return self.names[code] if code >= 0 else ""
 
 
-def coded(values: Sequence[object]) -> Coded:
-    """Distinct values as text, in order of appearance, and the place of each.
-
-    Control characters are escaped: names reach terminals, pages and figures.
-    """
+def encode(values: Sequence[object]) -> Coded:
+    """Codes values as text, in order of appearance; control characters are escaped."""
     texts = [*map(str, values)]
     places = {name: k for k, name in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
@@ -38,112 +51,200 @@ def coded(values: Sequence[object]) -> Coded:
 
 
 def constant(name: str, size: int) -> Coded:
-    """One name for all rows."""
+    """Codes one name for all rows."""
     return Coded((name,), np.zeros(size, np.int64))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """Scores of any program, a row a score; arrays have one length, N.
+    """Scores of any program, a row a score. All arrays have length N.
 
     Attributes:
-      item: one name, "", where rows are whole runs.
-      metric: -1 of a failed answer, which has no score in any metric.
-      run: equal where rows are of one run of a model on a data set.
-      score: NaN where there is none.
-      status: of `Status`; not ABSENT.
-      labels: "seed", "split" or "name" of its run.
-      number: of its row in the file, or of its run.
-      sample: which of a run's answers to an item.
-      content, prompt: hashes of what the item asks, and of all else in which one item can differ
-        between two logs.
-      recorded: (data set, metric) -> whether higher is better, as the source says.
-      named: whether higher is better, as a column's name says; None: the metric's name may.
-      who: has recorded it, in a message.
-      unit: of the metric, where the source says so.
-      file: that a row of logs stands in.
-      count: places of rows -> names of counts and [n, C] counts, of predictions.
+      labels: "seed", "split" or "name" of the run.
+      content, prompt: hashes of the item's question, and of everything else that two logs must
+        agree on.
+      direction: whether higher is better, and who says so; None: `recorded`, or metrics' names.
+      recorded: (data set, metric) -> whether higher is better, as logs say.
+      count: places of rows -> names of counts and [n, C] counts, for predictions.
     """
 
     source: str
     model: Coded
     dataset: Coded
-    metric: Coded
-    item: Coded
-    run: np.ndarray
-    score: np.ndarray
-    status: np.ndarray
-    number: np.ndarray
+    metric: Coded  # -1 for a failed answer, which belongs to all metrics
+    item: Coded  # the one name "" if rows are whole runs
+    run: np.ndarray  # equal if rows are of one run of a model on a data set
+    score: np.ndarray  # NaN if there is none
+    status: np.ndarray  # of `Status`, without ABSENT
+    number: np.ndarray  # of the row in the file, or of the run
     labels: Mapping[str, Coded] = dataclasses.field(default_factory=dict)
-    sample: np.ndarray | None = None
+    sample: np.ndarray | None = None  # number of a run's answer to an item
     cluster: Coded | None = None
     content: Coded | None = None
     prompt: Coded | None = None
     dev: np.ndarray | None = None
+    direction: tuple[bool, Direction] | None = None
     recorded: Mapping[Key, bool] = dataclasses.field(default_factory=dict)
-    named: bool | None = None
-    who: str = "the table says"
     unit: str | None = None
-    file: Coded | None = None
+    file: Coded | None = None  # the log; None for a table
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     warnings: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        return len(self.score)
+
     @property
     def whole(self) -> bool:
-        """Whether rows are whole runs."""
+        """True if rows are whole runs."""
         return self.item.names == ("",)
 
-    @property
-    def place(self) -> str | None:
-        """Where a message says that rows stand; None: logs, of which it names a task."""
-        return None if self.file else self.source
-
     def head(self, name: str) -> str:
-        """How a message on a data set begins."""
+        """Returns the beginning of a message on a data set."""
         return f"task {name}: " if name and not self.whole else ""
 
     def error(self, name: str, message: str) -> DataError:
-        """What is wrong with a data set."""
-        return DataError(f"{self.head(name)}{message}", self.place)
+        """Returns an error on a data set; of logs it names the task, not the source."""
+        return DataError(f"{self.head(name)}{message}", None if self.file else self.source)
 
 
-def same_items(
+def match_items(
     ids: np.ndarray, content: np.ndarray, prompt: np.ndarray, model: np.ndarray, run: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[N] keys, equal where items are the same, and whether logs mean different things by one.
+    """Returns [N] keys that are equal for equal items, and [N] whether logs disagree on the item.
 
-    Items are the same if their ids are, unless two logs mean different things by one id (shuffled
-    or other data): then equal content makes them the same. Prompts must agree in any case.
+    Items are equal if their ids are. If two logs use one id for different contents (shuffled or
+    other data), items are equal if their contents are. Prompts must agree in any case.
 
     Args:
-      ids, content, prompt, model: [N] codes of the item, of hashes, and of the model.
-      run: [N] code of the run of the model.
+      ids, content, prompt, model, run: [N] codes; runs of two models have different codes.
     """
     models = len(np.unique(model))
-    conflicts = _distinct(ids, content) > 1
-    unsure = conflicts.any() or not np.any(_distinct(ids, model) == models)
+    conflicts = _count_distinct(ids, content) > 1
+    unsure = conflicts.any() or not np.any(_count_distinct(ids, model) == models)
     if not (unsure and np.all(content >= 0)):
-        return ids, conflicts | (_distinct(ids, prompt) > 1)
-    # an id that logs use for different items is harmless where each is found by its content
-    alone = _distinct(content, model) < models
-    copies = _distinct(pairs(run, content), ids) > 1
-    return content, (conflicts & alone) | copies | (_distinct(content, prompt) > 1)
+        return ids, conflicts | (_count_distinct(ids, prompt) > 1)
+    # a conflicting id is harmless if all models have its content
+    alone = _count_distinct(content, model) < models
+    copies = _count_distinct(pair_codes(run, content), ids) > 1
+    return content, (conflicts & alone) | copies | (_count_distinct(content, prompt) > 1)
 
 
-def _distinct(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """[N] how many known values a row's key has."""
+def _count_distinct(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Returns [N] how many known values each row's key has."""
     _, keys = np.unique(keys, return_inverse=True)
     known = values >= 0
-    first = np.unique(pairs(keys[known], values[known]), return_index=True)[1]
+    first = np.unique(pair_codes(keys[known], values[known]), return_index=True)[1]
     return np.bincount(keys[known][first], minlength=len(keys))[keys]
 
 
-def pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """[N] a number of each distinct pair of whole numbers from 0."""
+def pair_codes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Returns [N] one number for each distinct pair of codes."""
     return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
 
 
 def first_place(keys: np.ndarray) -> np.ndarray:
-    """[N] the first place of each row's key."""
+    """Returns [N] the first place of each row's key."""
     _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return np.asarray(places[inverse])
+
+
+class Unusable(NamedTuple):
+    """A score that is missing, not a number or not finite."""
+
+    row: int
+    column: str
+    what: str
+
+
+def word(value: object) -> str:
+    """Returns a value as a lower-case word; "" for None."""
+    return "" if value is None else str(value).strip().lower()
+
+
+def is_failed(status: object) -> bool:
+    """True if the status explains a missing score."""
+    return word(status) in FAILED
+
+
+def to_floats(values: Sequence[object]) -> np.ndarray:
+    """Converts values to float64; NaN for anything that is no number (a bool, the text 1_0)."""
+    try:
+        array = np.array(values, np.float64)
+        kinds = {*map(type, values)}
+        plain = array.ndim == 1 and not kinds & {bool, np.bool_}
+        texts = values if kinds == {str} else map(str, values) if str in kinds else ()
+        if plain and "_" not in "".join(map(str, texts)):
+            return array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return np.array([_to_float(value) for value in values], np.float64)
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+    except OverflowError:
+        return math.inf
+
+
+def parse_scores(
+    raw: Sequence[object], columns: Sequence[object], rows: Sequence[int], source: str
+) -> tuple[np.ndarray, dict[int, Unusable]]:
+    """Converts scores to float64; returns them, and place -> problem.
+
+    Raises DataError: a list, an object, or a number with a decimal comma or a percent sign.
+
+    Args:
+      raw, columns, rows: value, column name and row number of each score.
+    """
+    score = to_floats(raw)
+    wrong: dict[int, Unusable] = {}
+    for k in np.flatnonzero(~np.isfinite(score)).tolist():
+        value, column = raw[k], str(columns[k])
+        if isinstance(value, Mapping | list | tuple | np.ndarray):
+            found = f"row {rows[k]}, column {column}: {str(value)[:40]} is no number"
+            raise DataError(f"{found}; expected a score in each record", source)
+        refuse_notation(value, column, rows[k], source)
+        what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"
+        wrong[k] = Unusable(rows[k], column, "missing" if word(value) in MISSING else what)
+    return score, wrong
+
+
+def refuse_notation(value: object, column: str, row: int, source: str) -> None:
+    """Raises DataError for a number with a decimal comma or a percent sign."""
+    text = str(value).strip()
+    comma = _COMMA.fullmatch(text)
+    if comma or _PERCENT.fullmatch(text):
+        expected = "a decimal point" if comma else "the number without the percent sign"
+        raise DataError(f"row {row}, column {column}: {text!r:.40}; expected {expected}", source)
+
+
+def usable_scores(
+    table: Columns, name: str, missing: Missing
+) -> tuple[np.ndarray, np.ndarray, tuple[Unusable, ...]]:
+    """Returns a column of scores, the places of those that count, and the problems.
+
+    Raises DataError: no score is usable, or one is not and `missing` is "error".
+    """
+    score, wrong = parse_scores(table[name], [name] * len(table), table.rows, table.source)
+    refuse_unusable([*wrong.values()], missing, table.source)
+    bad, read = [*wrong], np.ones(len(score), bool)
+    read[bad], score[bad] = missing == "zero", 0.0
+    if not read.any():
+        raise DataError(f"column {name}: expected at least one usable score", table.source)
+    return score, np.flatnonzero(read), tuple(wrong.values())
+
+
+def refuse_unusable(unusable: Sequence[Unusable], missing: Missing, source: str) -> None:
+    """Raises DataError for the first unusable score if `missing` is "error"."""
+    if missing == "error" and unusable:
+        first, *others = unusable
+        more = f" (and {len(others)} more)" if others else ""
+        found = f"row {first.row}, column {first.column}: {first.what}{more}"
+        drop, zero = argument("missing", "drop"), argument("missing", "zero")
+        advice = f"{drop} leaves such scores out, {zero} counts them as 0"
+        raise DataError(f"{found}; expected a finite number; {advice}", source)

@@ -1,40 +1,37 @@
-"""Scores of models on data sets, by item and run: what every reader gives, and every study takes.
+"""Scores of models on data sets, by item and run: what readers return and studies take.
 
 Notation: I items, R runs of a model, K answers of one run to one item, C kinds of counts.
 
-Two slices of one cube: scores of whole runs (I = K = 1), and of items. A reader leaves nothing out
-but what the user asks to leave out: items and runs that some model lacks, copies of runs and runs
-that failed are all in the cube, marked by their status. What becomes of them is a rule of the
-comparison (`stats`).
+Scores of whole runs (I = K = 1) and scores of items have one type. A reader keeps everything but
+what the user leaves out: runs that failed, copies, and items that a model lacks are marked by
+their status. The comparison (`stats`) decides what becomes of them.
 """
 
 import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, metrics
-from jaxeval.runs.imported import listed
+from jaxeval.runs import metrics
+from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Missing
-
-# who says whether higher is better: the file (or the user), the metric's name, or no one
-Direction = Literal["recorded", "named", "assumed"]
+from jaxeval.runs.metrics import Direction
+from jaxeval.runs.rows import Unusable
 
 
 class Status(enum.IntEnum):
-    """What became of an answer, or of a whole run.
+    """The outcome of an answer, or of a whole run.
 
-    SCORED ones have a finite score; that of all others is NaN, or 0 where missing scores count as
-    0 (`Scores.missing` is "zero"; ABSENT ones stay NaN).
+    Only SCORED answers have a score. The others are NaN, or 0 if `Scores.missing` is "zero"
+    (ABSENT ones stay NaN).
     """
 
     SCORED = 0
-    UNSCORED = 1  # it ended, and has no finite score
-    FAILED = 2  # it ended in an error; of a run: it diverged, crashed, was killed ...
-    ABSENT = 3  # it was never asked for: another run or model has this item or answer
+    UNSCORED = 1  # ended without a finite score
+    FAILED = 2  # ended in an error; a run that diverged, crashed or was killed
+    ABSENT = 3  # never asked for: another run or model has this item or answer
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,15 +39,14 @@ class ModelScores:
     """The runs of one model on one data set.
 
     Attributes:
-      scores: [I, R, K] float64; NaN where there is no score.
+      scores: [I, R, K] float64; NaN without a score.
       status: [I, R, K] uint8 of `Status`.
-      labels: "seed", "split" or "name" -> [R] texts (dtype object); the same keys for all models.
-        "name" is what a user calls a run of logs. Equal labels on several data sets are one run.
-      rows: [R] row numbers in the file, from 1; of logs the number of the run.
-      dev: [R] dev scores, NaN where one lacks; None: none are known. The run of the best one
-        stands for its model, else the first.
-      counts: [I, R, C] additive counts of each item, which `DataSetScores.counts` names and from
-        whose sums the metric follows (F1 is no mean over items); None: not known.
+      labels: "seed", "split" or "name" -> [R] texts (dtype object), the same keys for all models.
+        Equal labels on several data sets are one run.
+      rows: [R] row numbers in the file from 1, or numbers of the runs of logs.
+      dev: [R] dev scores, NaN if unknown. The run with the best one stands for its model.
+      counts: [I, R, C] additive counts of each item, named by `DataSetScores.counts`. The metric
+        follows from their sums.
     """
 
     scores: np.ndarray
@@ -62,7 +58,7 @@ class ModelScores:
 
     @property
     def runs(self) -> int:
-        """How many, failed ones too."""
+        """Number of runs, failed ones included."""
         return int(self.scores.shape[1])
 
     @property
@@ -71,11 +67,11 @@ class ModelScores:
         return np.asarray(~np.isnan(self.scores).all((0, 2)))
 
     def chosen(self, runs: np.ndarray) -> "ModelScores":
-        """Some runs: [R] bool, or their places."""
+        """Returns some runs: [R] bool, or their places."""
         return ModelScores(
             self.scores[:, runs],
             self.status[:, runs],
-            {name: of[runs] for name, of in self.labels.items()},
+            {name: labels[runs] for name, labels in self.labels.items()},
             self.rows[runs] if len(self.rows) else self.rows,
             None if self.dev is None else self.dev[runs],
             None if self.counts is None else self.counts[:, runs],
@@ -87,15 +83,15 @@ class DataSetScores:
     """The scores of models on one data set (a task of logs), in one metric.
 
     Attributes:
-      name: "" where the source knows of no data sets.
-      metric: its name; "" where the source has none.
-      direction: who says `higher_is_better`; a user may overrule what is "named" or "assumed".
-      models: model -> its runs, in the order of `Scores.models`; those without any row here lack.
-      items: [I] ids, row i of all models; ("",) of whole runs.
-      unit: of the metric, where the source records it (`metrics.UNITS`).
-      clusters: [I] labels of items that belong together (texts of one passage); None: not known.
+      name: "" if the source knows no data sets.
+      metric: "" if the source names none.
+      direction: who says `higher_is_better`; a user may overrule "named" and "assumed".
+      models: model -> its runs, in the order of `Scores.models`; models without rows are absent.
+      items: [I] ids; ("",) for whole runs.
+      unit: unit of the metric (`metrics.UNITS`), if the source records it.
+      clusters: [I] labels of items that belong together; None if unknown.
       counts: names of the C kinds of counts.
-      part: of the data that the items are of, such as "test"; "" of whole runs.
+      part: part of the data that the items belong to, such as "test"; "" for whole runs.
     """
 
     name: str
@@ -110,19 +106,19 @@ class DataSetScores:
     part: str = ""
 
     def only(self, models: Sequence[str]) -> "DataSetScores":
-        """Some models, in this order, as far as they are here."""
+        """Returns the scores of some models, in this order; absent ones are left out."""
         here = {name: self.models[name] for name in models if name in self.models}
         return dataclasses.replace(self, models=here)
 
     @property
     def known(self) -> np.ndarray:
-        """All scores that there are, one vector."""
-        whole = np.concatenate([np.zeros(0), *(of.scores.ravel() for of in self.models.values())])
+        """All scores, as one vector."""
+        whole = np.concatenate([np.zeros(0), *(m.scores.ravel() for m in self.models.values())])
         return whole[~np.isnan(whole)]
 
     @property
     def stored_unit(self) -> str:
-        """The unit of the scores as they are stored, by the metric's name before any slash."""
+        """Unit of the scores as stored, by the metric's name before any slash."""
         largest = float(np.abs(self.known).max(initial=0.0))
         return metrics.stored_unit(self.metric.split("/")[0], largest, self.unit)
 
@@ -132,24 +128,23 @@ class Scores:
     """All scores of a source.
 
     Attributes:
-      source: the file, folder, database or logs, for messages.
-      models: names, in order of appearance or as they were asked for; printable.
-      data_sets: in order of appearance; one nameless where the source knows of none.
-      unusable: scores that are missing or not finite and were left out or counted as 0.
-      statuses: model -> how its runs ended, in the source's words -> how many.
-      warnings: what a reader of the scores should know of them, a sentence each.
-      notes: what is known of the models beside their scores, such as how their configs differ.
-      absent: model -> data sets of others of which it has no score.
-      without_metric: data sets that were left out, since not all models have a metric of them.
-      folds: the splits are called folds; such share no test item.
-      ids: of experiments of our own runs -> model.
+      source: file, folder, database or logs, for messages.
+      models: names in order of appearance or of the request; printable.
+      data_sets: in order of appearance.
+      unusable: scores that are missing or not finite, left out or counted as 0.
+      statuses: model -> how its runs ended, in the source's words -> count.
+      warnings, notes: sentences about the scores, and about the models.
+      absent: model -> data sets of other models without a score of this one.
+      without_metric: data sets that were left out: no metric of all models.
+      folds: the splits are folds of a cross-validation, which share no test item.
+      ids: experiment id -> model, of our own runs.
     """
 
     source: str
     models: tuple[str, ...]
     data_sets: tuple[DataSetScores, ...]
     missing: Missing = "error"
-    unusable: tuple[checks.Unusable, ...] = ()
+    unusable: tuple[Unusable, ...] = ()
     statuses: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -160,49 +155,52 @@ class Scores:
 
     @property
     def metric(self) -> str:
-        """That of the first data set; a table of scores of runs has one metric."""
+        """Metric of the first data set; a table of runs has one metric."""
         return self.data_sets[0].metric if self.data_sets else ""
 
     @property
     def higher_is_better(self) -> bool:
-        """Of that metric."""
+        """True if higher scores of that metric are better."""
         return self.data_sets[0].higher_is_better if self.data_sets else True
 
     @property
     def direction(self) -> Direction:
-        """Who says so."""
+        """The source that says `higher_is_better`."""
         return self.data_sets[0].direction if self.data_sets else "assumed"
 
     @property
     def unit(self) -> str | None:
-        """Of that metric, where it is recorded."""
+        """Recorded unit of that metric."""
         return self.data_sets[0].unit if self.data_sets else None
 
     @property
     def known(self) -> np.ndarray:
-        """All scores of all models on all data sets, one vector."""
-        return np.concatenate([np.zeros(0), *(of.known for of in self.data_sets)])
+        """All scores of all models on all data sets, as one vector."""
+        return np.concatenate([np.zeros(0), *(data.known for data in self.data_sets)])
 
     @property
     def stored_unit(self) -> str:
-        """The unit of the scores, by what the source says of it, else by the metric's name."""
+        """Unit of the scores as stored."""
         largest = float(np.abs(self.known).max(initial=0.0))
         return metrics.stored_unit(self.metric, largest, self.unit)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the labels that runs have."""
-        every = (of.labels for data in self.data_sets for of in data.models.values())
+        """Names of the labels of runs."""
+        every = (m.labels for data in self.data_sets for m in data.models.values())
         return tuple(dict.fromkeys(name for labels in every for name in labels))
 
     def scores_of(self, model: str) -> np.ndarray:
-        """All scores of whole runs of a model, one vector; raises DataError for an unknown one."""
-        of_model = [of.models[model] for of in self.only([model]).data_sets]
-        whole = np.concatenate([np.zeros(0), *(of.scores[0, :, 0] for of in of_model)])
+        """Returns all scores of whole runs of a model; raises DataError for an unknown one."""
+        each = [data.models[model] for data in self.only([model]).data_sets]
+        whole = np.concatenate([np.zeros(0), *(m.scores[0, :, 0] for m in each)])
         return whole[~np.isnan(whole)]
 
     def only(self, models: Sequence[str]) -> "Scores":
-        """Some models, in this order; all for none. Raises DataError for an unknown one."""
+        """Returns the scores of some models, in this order; of all models for none.
+
+        Raises DataError: there is no such model.
+        """
         for model in models:
             if model not in self.models:
                 expected = f"expected one of {listed(self.models)}"
@@ -219,7 +217,7 @@ class Scores:
         )
 
 
-def of_arrays(
+def from_arrays(
     arrays: Mapping[str, np.ndarray],
     name: str = "",
     metric: str = "",
@@ -228,10 +226,10 @@ def of_arrays(
     clusters: np.ndarray | None = None,
     runs: Mapping[str, Sequence[str]] | None = None,
 ) -> DataSetScores:
-    """Scores that a program has: those that are NaN have no score.
+    """Returns the scores of a program on one data set.
 
     Args:
-      arrays: model -> [I, R, K], row i the same item of all.
+      arrays: model -> [I, R, K], NaN without a score; row i is the same item of all models.
       runs: model -> names of its runs.
     """
     models = {}

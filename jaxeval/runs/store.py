@@ -15,9 +15,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from jaxeval.errors import RunError
 from jaxeval.runs import database, records
 
-FILE = "runs.sqlite"
+_FILE = "runs.sqlite"
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
+_MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
 
 
 class Store:
@@ -38,7 +38,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        """Errors of the database become one line that says what to do."""
+        """Opens a transaction; errors of the database become a RunError with a remedy."""
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -50,7 +50,7 @@ class Store:
             raise RunError(f"{self._shown}: {reason}; {todo}") from error
 
     def create(self) -> None:
-        """Makes the tables that are not there yet; several processes may do so at once."""
+        """Creates missing tables; several processes may do so at once."""
         with self._transaction() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(20171)"))
@@ -78,7 +78,7 @@ class Store:
             )
 
     def register(self, experiment: records.Experiment) -> None:
-        """Records an experiment; again is harmless: the last name is kept."""
+        """Records an experiment; of several times the last name is kept."""
         row = dataclasses.asdict(experiment)
         with self._transaction() as connection:
             self._insert(connection, database.experiments, [row], ["name"])
@@ -88,7 +88,7 @@ class Store:
     ) -> None:
         """Writes all in one transaction; rows of the same key are overwritten.
 
-        Later epochs than a member ended after are removed: an earlier training of it did not end.
+        Epochs after a member's end are deleted: they are of a training that did not finish.
         """
         with self._transaction() as connection:
             scored, keys = database.scores.c, database.members.primary_key.columns.keys()
@@ -109,33 +109,10 @@ class Store:
             packed = zlib.compress(np.ascontiguousarray(kept.counts, "<f4").tobytes())
             row |= {"names": json.dumps(kept.names), "items": len(kept.counts), "counts": packed}
             rows.append(row)
-        if not rows:  # as after most epochs: no transaction for nothing
-            return
-        with self._transaction() as connection:
-            values = ["names", "items", "counts"]
-            self._insert(connection, database.outcomes, rows, values)
-
-    def with_outcomes(self, experiment: str) -> set[MemberKey]:
-        """The members of an experiment of which outcomes are kept."""
-        query = sa.select(*_key(database.outcomes))
-        query = query.where(database.outcomes.c.experiment == experiment)
-        with self._transaction() as connection:
-            return {tuple(row) for row in connection.execute(query)}
-
-    def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
-        """The outcomes of an experiment's members on a part."""
-        table = database.outcomes
-        query = sa.select(table).where(table.c.experiment == experiment, table.c.part == part)
-        query = query.order_by(*table.primary_key.columns)
-        with self._transaction() as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
-        unpacked = []
-        for row in rows:
-            names = tuple(json.loads(row.pop("names")))
-            counts = np.frombuffer(zlib.decompress(row.pop("counts")), "<f4")
-            counts = counts.reshape(row.pop("items"), len(names))
-            unpacked.append(records.Outcomes(**row, names=names, counts=counts))
-        return unpacked
+        if rows:  # none after most epochs
+            with self._transaction() as connection:
+                values = ["names", "items", "counts"]
+                self._insert(connection, database.outcomes, rows, values)
 
     def _insert(
         self,
@@ -144,7 +121,7 @@ class Store:
         rows: list[dict[str, object]],
         overwrite: list[str],
     ) -> None:
-        """Inserts rows; on a key that is there already sets the columns to overwrite."""
+        """Inserts rows; if the key exists, sets the columns to overwrite."""
         if not rows:
             return
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
@@ -157,78 +134,99 @@ class Store:
             insert = insert.on_conflict_do_nothing(index_elements=keys)
         connection.execute(insert, rows)
 
-    def ended(self, experiment: str) -> dict[MemberKey, records.MemberResult]:
-        """The members of an experiment that have ended, by seed, split and hparams."""
-        query = sa.select(database.members).where(database.members.c.experiment == experiment)
-        with self._transaction() as connection:
-            rows = connection.execute(query).mappings().all()
-        results = [records.MemberResult(**row) for row in rows]
-        return {(m.seed, m.split, m.repeat, m.hparams): m for m in results}
-
-    def epochs(self, experiment: str) -> dict[MemberKey, int]:
-        """How many epochs of training are recorded of each member that has begun."""
-        columns, key = database.scores.c, _key(database.scores)
-        query = sa.select(*key, sa.func.count(sa.distinct(columns.epoch)))
-        query = query.where(columns.experiment == experiment, columns.part == "train")
-        query = query.group_by(*key)
-        with self._transaction() as connection:
-            rows = connection.execute(query).all()
-        return {tuple(key): epochs for *key, epochs in rows}
-
-    def members(self) -> list[records.MemberRow]:
-        """All members with their experiments."""
-        rows = self._joined(database.members, records.MemberRow._fields)
-        return [records.MemberRow(**row) for row in rows]
-
-    def curves(self) -> list[records.CurveRow]:
-        """All scores by epoch with their experiments."""
-        rows = self._joined(database.scores, records.CurveRow._fields)
-        return [records.CurveRow(**row) for row in rows]
-
-    def _joined(self, table: sa.Table, names: Sequence[str]) -> Sequence[sa.RowMapping]:
-        """A table joined with the experiments of its rows: columns of these names."""
-        own = {c.name: c for c in table.columns}
-        columns = [own[n] if n in own else database.experiments.c[n] for n in names]
-        keys = [database.experiments.c.name, *table.primary_key.columns]
-        query = sa.select(*columns).select_from(table.join(database.experiments)).order_by(*keys)
+    def _select(self, query: sa.Select) -> Sequence[sa.RowMapping]:
         with self._transaction() as connection:
             return connection.execute(query).mappings().all()
 
+    def with_outcomes(self, experiment: str) -> set[_MemberKey]:
+        """Returns the members of an experiment that have outcomes."""
+        table = database.outcomes.c
+        query = sa.select(*_key(table)).where(table.experiment == experiment)
+        return {_member_key(row) for row in self._select(query)}
 
-def _key(table: sa.Table) -> list[sa.Column]:
-    """What identifies a member of an experiment."""
-    return [table.c[name] for name in ("seed", "split", "repeat", "hparams")]
+    def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
+        """Reads the outcomes of an experiment's members on a part."""
+        table = database.outcomes
+        query = sa.select(table).where(table.c.experiment == experiment, table.c.part == part)
+        unpacked = []
+        for row in map(dict, self._select(query.order_by(*table.primary_key.columns))):
+            names = tuple(json.loads(row.pop("names")))
+            counts = np.frombuffer(zlib.decompress(row.pop("counts")), "<f4")
+            counts = counts.reshape(row.pop("items"), len(names))
+            unpacked.append(records.Outcomes(**row, names=names, counts=counts))
+        return unpacked
+
+    def ended(self, experiment: str) -> dict[_MemberKey, records.MemberResult]:
+        """Reads the members of an experiment that have ended."""
+        table = database.members
+        rows = self._select(sa.select(table).where(table.c.experiment == experiment))
+        return {_member_key(row): records.MemberResult(**row) for row in rows}
+
+    def epochs(self, experiment: str) -> dict[_MemberKey, int]:
+        """Counts the recorded epochs of training of each member that has begun."""
+        table = database.scores.c
+        query = sa.select(*_key(table), sa.func.count(sa.distinct(table.epoch)).label("epochs"))
+        query = query.where(table.experiment == experiment, table.part == "train")
+        rows = self._select(query.group_by(*_key(table)))
+        return {_member_key(row): row["epochs"] for row in rows}
+
+    def members(self) -> list[records.MemberRow]:
+        """Reads all members with their experiments."""
+        query = _joined(database.members, records.MemberRow._fields)
+        return [records.MemberRow(**row) for row in self._select(query)]
+
+    def curves(self) -> list[records.CurveRow]:
+        """Reads all scores by epoch with their experiments."""
+        query = _joined(database.scores, records.CurveRow._fields)
+        return [records.CurveRow(**row) for row in self._select(query)]
+
+
+def _key(table: sa.ColumnCollection) -> list[sa.Column]:
+    return [table[name] for name in database.KEY]
+
+
+def _member_key(row: sa.RowMapping) -> _MemberKey:
+    seed, split, repeat, hparams = (row[name] for name in database.KEY)
+    return seed, split, repeat, hparams
+
+
+def _joined(table: sa.Table, names: Sequence[str]) -> sa.Select:
+    """Returns the query of columns of a table and of its rows' experiments."""
+    own = {c.name: c for c in table.columns}
+    columns = [own[n] if n in own else database.experiments.c[n] for n in names]
+    keys = [database.experiments.c.name, *table.primary_key.columns]
+    return sa.select(*columns).select_from(table.join(database.experiments)).order_by(*keys)
 
 
 def open_store(location: str | Path) -> Store:
-    """Opens, and where needed creates, the runs of a folder or a database URL."""
+    """Opens the runs of a folder or a database URL; creates them if needed."""
     if not database.is_url(location):
         try:
             Path(location).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{location}: no runs folder can be made ({error.strerror})") from None
-    return _opened(location, write=True)
+    return _open(location, write=True)
 
 
 def open_existing(location: str | Path) -> Store:
-    """Opens runs to read them; never creates anything."""
-    return _opened(location, write=False)
+    """Opens runs to read them; creates nothing."""
+    return _open(location, write=False)
 
 
-def _opened(location: str | Path, write: bool) -> Store:
+def _open(location: str | Path, write: bool) -> Store:
     if database.is_url(location):
-        absent = None if write else database.file_of(str(location))
+        absent = None if write else database.sqlite_file(str(location))
         if absent is not None and not absent.is_file():  # reading would make it
             raise RunError(f"{database.shown(location)}: no such file")
         store = Store(database.connect(str(location)), database.shown(location))
     else:
-        file = Path(location) / FILE if Path(location).is_dir() else Path(location)
+        file = Path(location) / _FILE if Path(location).is_dir() else Path(location)
         if not (write or file.is_file()):
             raise RunError(
-                f"{location}: no runs here; expected a folder with {FILE}, as "
-                "`python -m jaxeval.train --out FOLDER` makes it"
+                f"{location}: no runs here; expected a folder with {_FILE}, as "
+                "`jaxeval train --out FOLDER` makes it"
             )
-        store = Store(database.sqlite_engine(file, write), str(file))
+        store = Store(database.connect_file(file, write), str(file))
     try:
         (store.create if write else store.check)()
     except BaseException:
@@ -238,12 +236,12 @@ def _opened(location: str | Path, write: bool) -> Store:
 
 
 def load(location: str | Path) -> list[records.MemberRow]:
-    """All members of a runs folder or URL as tidy rows, ordered by experiment, seed and split."""
+    """Reads all members of a runs folder or URL, ordered by experiment, seed and split."""
     with open_existing(location) as store:
         return store.members()
 
 
 def load_curves(location: str | Path) -> list[records.CurveRow]:
-    """All scores by epoch of a runs folder or URL as tidy rows."""
+    """Reads all scores by epoch of a runs folder or URL."""
     with open_existing(location) as store:
         return store.curves()

@@ -1,207 +1,281 @@
-"""Scores in tables of any program: a row a score, or a column a model."""
+"""Scores in tables of any program: a row a score, a column a model, or an export of W&B."""
 
 import dataclasses
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, cube, directions, imported, metrics, names, roles
+from jaxeval.runs import columns, cube, metrics, roles
+from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
-from jaxeval.runs.imported import Columns, listed, pick
+from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
-from jaxeval.runs.rows import Coded, Rows, coded, constant
+from jaxeval.runs.metrics import Direction
+from jaxeval.runs.rows import Rows, constant, encode
 from jaxeval.runs.scores import Scores, Status
 
+# columns of a table of runs of Weights & Biases, of the site and of the API
+_WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
+_SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
-@imported.collector_paused()
+
+@columns.paused_collector()
 def read(path: str, layout: Layout) -> Scores:
-    """The scores in a file; see `imported.read` for the formats."""
-    return of_program(imported.read(path), layout)
+    """Reads the scores in a file; see `columns.read` for the formats."""
+    return from_table(columns.read(path), layout)
 
 
-def of_program(table: Columns, layout: Layout) -> Scores:
-    """The same of a table whose columns may have any names."""
-    table, whole, notes = roles.completed(table, layout)
-    found = of_columns(table, whole)
-    return dataclasses.replace(found, warnings=(*notes, *found.warnings))
+def from_table(table: Columns, layout: Layout) -> Scores:
+    """Returns the scores of a table whose columns may have any names.
+
+    Raises DataError: names the column or row.
+    """
+    table, exported = _from_wandb(table, layout)
+    table, layout, notes = roles.complete(table, layout)
+    found = from_columns(table, layout)
+    return dataclasses.replace(found, warnings=(*exported, *notes, *found.warnings))
 
 
-@imported.collector_paused()
-def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> Scores:
-    """The scores of a tidy table (one row per score) or a wide one (one column per model).
+@columns.paused_collector()
+def from_columns(table: Columns, layout: Layout, who: str = "the table says") -> Scores:
+    """Returns the scores of a tidy table (a row a score) or a wide one (a column a model).
 
-    Raises DataError: naming row and column.
+    Raises DataError: names row and column.
 
     Args:
-      who: has recorded what the table says of its metric, in a message.
+      who: begins a message on the recorded direction.
     """
-    tidy = _tidied(table, layout)
-    columns, numbers = tidy.values, np.asarray(tidy.rows, np.int64)
-    _refuse_names(tidy, table, layout)
-    score, wrong = checks.numbers(columns["score"], tidy["column"], tidy.rows, table.source)
-    finite, ended = np.isfinite(score), columns.get("status")
-    failed = np.array([*map(checks.is_failed, ended or ())] or np.zeros(len(score)), bool)
-    unexplained = [of for k, of in wrong.items() if not failed[k]]
-    checks.refuse(unexplained, layout.missing, table.source)
-    known = finite & ~failed
-    checks.refuse_sizes(score[known], numbers[known], table.source)
-    rows = _rows(tidy, layout, np.where(finite, score, np.nan), failed, numbers, who)
-    if rows.labels:  # runs that have failed may have been tried again
-        keys = normal.pairs(rows.model.codes, rows.dataset.codes)
-        for of in rows.labels.values():
-            keys = normal.pairs(np.unique(keys, return_inverse=True)[1], of.codes)
-        places = np.flatnonzero(known | (layout.missing == "zero"))
-        rows.run[places] = places[normal.first_place(keys[places])]
-    found = cube.scores(rows, layout)
-    if found.higher_is_better:
-        of_models = {model: found.scores_of(model) for model in found.models}
-        metrics.refuse_scales(of_models, found.metric, found.unit, table.source)
+    tidy = _tidy(table, layout)
+    values, size = tidy.values, len(tidy)
+    score, wrong = normal.parse_scores(values["score"], tidy["column"], tidy.rows, table.source)
+    finite, ended = np.isfinite(score), values.get("status")
+    failed = np.array([*map(normal.is_failed, ended or ())] or np.zeros(size), bool)
+    unexplained = [problem for k, problem in wrong.items() if not failed[k]]
+    normal.refuse_unusable(unexplained, layout.missing, table.source)
+    name = layout.columns.get("score")
+    asked = layout.higher_is_better
+    higher, recorded, _ = metrics.column_direction(values, name, table.source, asked, who)
+    named: Direction = "assumed" if higher is None else "named"
+    dataset = encode(values["dataset"]) if "dataset" in values else constant("", size)
+    metric = encode(values["metric"]) if "metric" in values else constant(name or "", size)
+    rows = Rows(
+        *(table.source, encode(values["model"]), dataset, metric, constant("", size)),
+        run=np.arange(size),
+        score=np.where(finite, score, np.nan),
+        status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
+        number=np.asarray(tidy.rows, np.int64),
+        labels={axis: encode(values[axis]) for axis in ("seed", "split") if axis in values},
+        dev=normal.to_floats(values["dev"]) if "dev" in values else None,
+        direction=(higher is not False, "recorded" if recorded else named),
+        unit=next((str(unit) for unit in values.get("unit", ())), None),
+    )
+    _join_runs(rows, (finite & ~failed) | (layout.missing == "zero"))
+    found = cube.build(rows, layout)
+    statuses, unfinished = _count_statuses(rows, ended, finite)
     split = rows.labels.get("split")
-    statuses, unfinished = _ended(rows.model, ended, finite)
     return dataclasses.replace(
         found,
         unusable=tuple(wrong.values()),
         statuses=statuses,
-        warnings=(*found.warnings, *_unlike(found), *unfinished),
+        warnings=(*found.warnings, *unfinished),
         folds=split is not None and names.are_folds(layout.columns.get("split", ""), split.names),
     )
 
 
-def _tidied(table: Columns, layout: Layout) -> Columns:
-    """A table with a row a score; columns have the names of roles, `column` is of the score."""
+def _join_runs(rows: Rows, counted: np.ndarray) -> None:
+    """Gives rows of one label one run; a run that failed may have been tried again."""
+    if rows.labels:
+        run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
+        for label in rows.labels.values():
+            run = normal.pair_codes(np.unique(run, return_inverse=True)[1], label.codes)
+        places = np.flatnonzero(counted)
+        rows.run[places] = places[normal.first_place(run[places])]
+
+
+def _tidy(table: Columns, layout: Layout) -> Columns:
+    """Returns a table with a row a score, columns named by role, and `column` of each score."""
     there = roles.present(table, layout)
     if "number" in layout.columns.values() and not {"model", "number"} & {*there, *table.values}:
         counted = {"number": range(1, len(table) + 1), **table.values}
-        return _tidied(dataclasses.replace(table, values=counted), layout)
+        return _tidy(dataclasses.replace(table, values=counted), layout)
     for role, column in layout.columns.items():
-        table[column]  # one that was named must exist
+        table[column]  # it must exist
         if role not in ROLES:
             asked = argument("column", {role: column})
             message = f"{asked}: of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
             raise DataError(message, table.source)
     if "model" not in there:
-        return _melted(table, layout)
+        return _melt(table, layout)
     score = layout.columns.get("score", "score")
     table[score]
     values = {role: table.values[column] for role, column in there.items()}
-    found = Columns(table.source, {**values, "column": [score] * len(table)}, table.rows)
-    if layout.models:
-        models = set(layout.models)
-        found = pick(found, [k for k, of in enumerate(found.texts("model")) if of in models])
-    metric = layout.metric
-    if "metric" not in there:
-        if metric is None:
-            return found
+    models = dict.fromkeys(map(str, values["model"]))
+    for name in layout.models:
+        if name not in models:
+            raise DataError(f"no model {name!r}; expected one of {listed(models)}", table.source)
+    for nameless in (None, ""):
+        if nameless in values["model"]:
+            row = table.rows[values["model"].index(nameless)]
+            raise DataError(f"row {row}: the model has no name", table.source)
+    tidy = Columns(table.source, {**values, "column": [score] * len(table)}, table.rows)
+    tidy = _only(tidy, "model", layout.models)
+    return _of_metric(tidy, layout)
+
+
+def _of_metric(tidy: Columns, layout: Layout) -> Columns:
+    """Returns the rows of the requested metric; raises DataError for several without a request."""
+    if "metric" not in tidy.values:
+        if layout.metric is None:
+            return tidy
         named = argument("column", {"metric": "NAME"})
         message = f"{argument('metric')}: expected a column metric, or {named}"
-        raise DataError(message, table.source)
-    measured = found.texts("metric")
-    known = dict.fromkeys(measured)
-    if metric is None and len(known) > 1:
+        raise DataError(message, tidy.source)
+    known = dict.fromkeys(tidy.texts("metric"))
+    if layout.metric is None and len(known) > 1:
         advice = f"choose one with {argument('metric', 'NAME')}"
-        raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
-    if metric is not None and known and metric not in known:
-        raise DataError(f"no metric {metric!r}; expected one of {listed(known)}", table.source)
-    return pick(found, [k for k, of in enumerate(measured) if metric in (None, of)])
+        raise DataError(f"several metrics ({listed(known)}); {advice}", tidy.source)
+    if layout.metric not in (None, *known):
+        message = f"no metric {layout.metric!r}; expected one of {listed(known)}"
+        raise DataError(message, tidy.source)
+    return _only(tidy, "metric", [layout.metric] if layout.metric else [])
 
 
-def _melted(table: Columns, layout: Layout) -> Columns:
-    """A wide table as a tidy one."""
-    there, columns = roles.present(table, layout), roles.score_columns(table, layout)
+def _only(table: Columns, column: str, texts: Sequence[str]) -> Columns:
+    """Returns the rows with one of these texts; all rows for none."""
+    wanted = {*texts}
+    if not wanted:
+        return table
+    return table.select([k for k, text in enumerate(table.texts(column)) if text in wanted])
+
+
+def _melt(table: Columns, layout: Layout) -> Columns:
+    """Returns a wide table as a tidy one."""
+    there, wide = roles.present(table, layout), roles.score_columns(table, layout)
     if "score" in there:
         named = argument("column", {"model": "NAME"})
         found = f"column {there['score']} holds the scores, but there is no column model"
         raise DataError(f"{found}; name it with {named}", table.source)
-    if not columns:
+    if not wide:
         message = "expected columns model and score, or a column for each model"
         raise DataError(message, table.source)
-    models = [name for name in columns for _ in range(len(table))]
+    models = [name for name in wide for _ in range(len(table))]
     values: dict[str, Sequence[object]] = {
-        **{role: [*table.values[column]] * len(columns) for role, column in there.items()},
+        **{role: [*table.values[column]] * len(wide) for role, column in there.items()},
         "model": models,
         "column": models,
-        "score": [value for name in columns for value in table[name]],
+        "score": [value for name in wide for value in table[name]],
     }
-    return Columns(table.source, values, [*table.rows] * len(columns))
+    return Columns(table.source, values, [*table.rows] * len(wide))
 
 
-def _rows(
-    tidy: Columns,
-    layout: Layout,
-    score: np.ndarray,
-    failed: np.ndarray,
-    numbers: np.ndarray,
-    who: str,
-) -> Rows:
-    """A table in the normal form; every row is a run."""
-    columns, size, source = tidy.values, len(score), tidy.source
-    name = layout.columns.get("score")
-    said, named = directions.known(columns, name, source, layout.higher_is_better)
-    dataset = coded(columns["dataset"]) if "dataset" in columns else constant("", size)
-    metric = columns.get("metric")
-    measured = coded(metric) if metric is not None else constant(name or "", size)
-    keys = [(data, of) for data in dataset.names for of in measured.names]
-    return Rows(
-        *(source, coded(columns["model"]), dataset, measured, constant("", size)),
-        run=np.arange(size),
-        score=score,
-        status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=numbers,
-        labels={axis: coded(columns[axis]) for axis in ("seed", "split") if axis in columns},
-        dev=checks.floats(columns["dev"]) if "dev" in columns else None,
-        recorded={} if said is None else dict.fromkeys(keys, said),
-        named=named,
-        who=who,
-        unit=next((str(unit) for unit in columns.get("unit", ())), None),
-    )
-
-
-def _refuse_names(tidy: Columns, table: Columns, layout: Layout) -> None:
-    """Refuses rows that do not say whose score they are, and models without a row."""
-    models = tidy["model"]
-    for name in (None, ""):
-        if name in models:
-            row = tidy.rows[models.index(name)]
-            raise DataError(f"row {row}: the model has no name", table.source)
-    known = {*map(str, models)}
-    absent = [name for name in layout.models if name not in known]
-    if absent:
-        every = dict.fromkeys(table.texts(layout.columns.get("model", "model")))
-        raise DataError(f"no model {absent[0]!r}; expected one of {listed(every)}", table.source)
-
-
-def _ended(
-    model: Coded, ended: Sequence[object] | None, finite: np.ndarray
+def _count_statuses(
+    rows: Rows, ended: Sequence[object] | None, finite: np.ndarray
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Model -> how its runs ended -> how many; and warnings of scores of runs that did not end."""
-    counts: dict[str, dict[str, int]] = {}
-    said = list[str]()
+    """Returns model -> status -> count, and warnings of scores of runs that did not finish."""
+    counts, warnings = dict[str, dict[str, int]](), list[str]()
     if ended is None:
-        return counts, said
-    every = Counter(zip(model.codes.tolist(), map(str, ended), finite.tolist(), strict=True))
+        return counts, warnings
+    every = Counter(zip(rows.model.codes.tolist(), map(str, ended), finite.tolist(), strict=True))
     for code, status in sorted({(code, status) for code, status, _ in every}):
-        name, scored = model.names[code], every[code, status, True]
+        name, scored = rows.model.names[code], every[code, status, True]
         if status not in ("", "None"):
             counts.setdefault(name, {})[status] = scored + every[code, status, False]
-        if scored and checks.word(status) in (*checks.FAILED, *checks.UNFINISHED):
+        if scored and normal.word(status) in (*normal.FAILED, *normal.UNFINISHED):
             rule = "they count, unless the table leaves them empty"
-            if checks.is_failed(status):
+            if normal.is_failed(status):
                 rule = "these runs failed; without the column of statuses the scores count"
-            said.append(f"{name}: {scored} of its scores are of runs that are {status}; {rule}")
-    return counts, said
+            warnings.append(
+                f"{name}: {scored} of its scores are of runs that are {status}; {rule}"
+            )
+    return counts, warnings
 
 
-def _unlike(found: Scores) -> Iterator[str]:
-    """Fractions and percent in one table."""
-    low, high = [], []
-    for model in found.models:
-        of = found.scores_of(model)
-        inside, size = int(np.sum((of > 0) & (of <= 1))), np.median(np.abs(of)) if len(of) else 5.0
-        if inside and np.all(of >= 0) and np.any(of > 10):
-            yield f"{model}: {inside} of {len(of)} scores look like fractions, others percent"
-        low += [model] if size <= 1 else []
-        high += [model] if size > 10 else []
-    if low and high:
-        yield f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"
+def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
+    """Returns an export of W&B with columns model and seed, and notes; other tables as they are.
+
+    A chart has a column of steps and three columns a run: `RUN - metric`, `RUN - metric__MIN`,
+    `RUN - metric__MAX`. A table of runs has Name, State, Created .., then keys of the configs.
+    """
+    charts: dict[str, dict[str, str]] = {}  # metric -> run -> column
+    for column in table.values:
+        run, dash, metric = column.rpartition(" - ")
+        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
+            charts.setdefault(metric, {})[run] = column
+    if charts:
+        return _from_chart(table, charts, layout)
+    known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
+    if known or not any(keys <= table.values.keys() for keys in _WANDB):
+        return table, []
+    runs = table.texts("Name" if "Name" in table.values else "name")
+    parted = _models_and_seeds(runs, layout.models, table.source)
+    models, seeds = zip(*(parted.get(run, ("", "")) for run in runs), strict=True)
+    whole = dataclasses.replace(table, values={"model": models, "seed": seeds, **table.values})
+    return whole, [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
+
+
+def _from_chart(
+    table: Columns, charts: Mapping[str, Mapping[str, str]], layout: Layout
+) -> tuple[Columns, list[str]]:
+    """Returns the last value of each run of a chart."""
+    asked = layout.columns.get("score") or layout.metric
+    rest = [name for name in charts if names.role(name) not in ("step", "time")]
+    if asked not in charts and (asked is not None or len(rest) != 1):
+        found = names.sort_scores(rest or charts)
+        named = argument("column", {"score": found[0]})
+        why = f"a chart of {listed(found, 4)}; {named} compares by the first"
+        raise DataError(why, table.source)
+    metric = str(asked) if asked in charts else rest[0]
+    lines = charts[metric]
+    if groups := [run for run in lines if re.match("[^:]+: ", run)]:  # "key: value"
+        why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
+        raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
+    step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
+    order = np.argsort(normal.to_floats(table[step]), kind="stable").tolist()
+    parted = _models_and_seeds([*lines], layout.models, table.source)
+    last = {}
+    for run in parted:
+        known = [k for k in order if table[lines[run]][k] not in (None, "")]
+        last[run] = (known or order)[-1]
+    models, seeds = zip(*parted.values(), strict=True)
+    values: dict[str, Sequence[object]] = {
+        "model": models,
+        "seed": seeds,
+        "metric": [metric] * len(parted),
+        metric if "score" in layout.columns else "score": [
+            table[lines[run]][k] for run, k in last.items()
+        ],
+    }
+    where = f"{step} {table[step][max(last.values())]} ..."
+    notes = [f"chart of W&B: the last {metric} of each run ({where}) is read"]
+    if left := [run for run in lines if run not in parted]:
+        notes.append(f"not read: runs of other models ({listed(left, 4)})")
+    return Columns(table.source, values, [table.rows[k] for k in last.values()]), notes
+
+
+def _models_and_seeds(
+    runs: Sequence[str], models: Sequence[str], source: str
+) -> Mapping[str, tuple[str, str]]:
+    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
+    begun = {
+        run: (max(mine, key=len), run)
+        for run in runs
+        if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
+    }
+    if models and {model for model, _ in begun.values()} == {*models}:
+        return begun
+    found = {run: match for run in runs if (match := _SEED.search(run))}
+    if len(found) == len({*runs}):
+        return {
+            run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
+            for run, seed in found.items()
+        }
+    named = argument("column", {"model": "NAME"})
+    raise DataError(
+        f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
+        "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
+        f"with its config columns, of which {named} names one",
+        source,
+    )

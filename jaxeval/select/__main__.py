@@ -1,20 +1,23 @@
 """`jaxeval select`: the best of several models with as few evaluations as possible."""
 
-import functools
-from collections.abc import Mapping
+import contextlib
+import dataclasses
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import parameters, parsers
+from jaxeval import cli, parameters, parsers
+from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
-from jaxeval.select.commands import FIESTA, Prior, RuleName, select_command
+from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from jaxeval.bandits import Rule, State
+    from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.config.reading import Source
     from jaxeval.report.selection import Selection
-    from jaxeval.runs.layout import Layout
+
+RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
 
 
 @parameters.verb
@@ -28,7 +31,6 @@ def select(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = FIESTA,
     seed: Natural = 0,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
@@ -38,43 +40,21 @@ def select(
     """Finds the best of several models with few evaluations.
 
     A bandit decides which model is evaluated next (another split, another seed), and stops when
-    one is the best with probability 1 - delta, or when the budget is spent. The models are
-    configs, which are trained in this process; or those of a command, or recorded scores:
+    one is the best with probability 1 - delta (posterior, of normal scores), or when the budget is
+    spent. Models are configs, trained in this process; or those of a command, or recorded scores:
 
     Args:
       configs: two or more of them, with key=value changes of all.
       changes: key -> value, of all configs.
-      data: the corpus of all of them, as for train.
       out: runs folder; the same command goes on where it ended.
-      store: database instead of OUT/runs.sqlite.
-      rule: top-two evaluates the probable leader or its challenger, batch draws each slot of a
-        batch by the probability of being the best, non-adaptive evaluates every model once a
-        round, sequential-halving spends the budget and halves the field in every round.
-      delta: stop when a model is the best with probability 1 - delta (.05; for non-adaptive never
-        where there is a budget).
-      budget: most evaluations.
-      batch: evaluations between decisions of top-two and batch (one a device); a batch of the
-        other rules is a round.
-      prior: exponent A of the prior of a model's variance, (sigma^2)^(-1 - A).
-      seed: of the rule's draws.
-      own_splits: evaluation k has the data's own split and seed k, not random split k and seed k;
-        so it is where the task has no random splits.
+      batch: evaluations between decisions of top-two and batch (one a device).
+      own_splits: evaluation k has the data's own split, not random split k; and seed k.
       part: whose score counts (test on random splits, dev on the data's own).
       seconds: of training, summed over all evaluations; then the leader is named.
 
-    Returns:
-      P(best) of the answer is the posterior probability for normal scores at the moment of
-      stopping; it does not bound how often such an answer is wrong.
-
-    Raises:
-      ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
-
     Examples:
-      python -m jaxeval.select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
-      python -m jaxeval.select A.toml B.toml --rule batch --batch 4 --budget 40
-      python -m jaxeval.select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      python -m jaxeval.select command "./ask.sh {model} {items}" A B C --items 1200
-      python -m jaxeval.select table scores.json --delta .1
+      jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
+      jaxeval select A.toml B.toml --rule batch --batch 4 --budget 40
     """
     from jaxeval import backend, bandits
 
@@ -83,10 +63,120 @@ def select(
 
     from jaxeval.select import training
 
-    arms = training.arms(configs, list(changes), data, own_splits, part)
+    arms = training.arms(configs, [*changes], data, own_splits, part)
     higher, size = arms.record.higher_is_better, batch or len(jax.devices())
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed, size)
+    chosen = bandits.rule(rule, higher, delta, budget, batch, seed, size)
     return training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+
+
+@parameters.verb
+def select_command(
+    command: str,
+    *models: str,
+    rule: RuleName = "top-two",
+    delta: Probability | None = None,
+    budget: Count | None = None,
+    batch: Count | None = None,
+    seed: Natural = 0,
+    json_field: str | None = None,
+    lower_is_better: bool | None = None,
+    time_limit: Positive | None = None,
+    retries: Natural = 1,
+    workers: Count = 1,
+    items: Count | None = None,
+    state: str | Path = "selection.json",
+    quiet: Quiet = False,
+) -> "Selection":
+    """Finds the best of several models that a command trains or asks.
+
+    The k-th evaluation of every model gets split k and seed k. A command prints its score in the
+    last line; no shell runs it. The same command goes on, also with another rule, budget or delta.
+
+    Args:
+      command: with {model} and maybe {split}, {seed}, {items}.
+      models: what stands for {model}.
+      batch: evaluations between decisions of top-two and batch (as many as workers).
+      lower_is_better: lower scores are better (as the field's name says, else higher).
+      retries: of a failed evaluation; then its model is dropped.
+      workers: commands at once.
+      items: of a test set; an evaluation is the mean score of 20 of them, numbered from 0.
+      state: file of the scores, from which the same command goes on.
+
+    Examples:
+      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
+      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
+    """
+    from jaxeval import bandits
+    from jaxeval.bandits import evaluate
+    from jaxeval.report import selection, text
+
+    metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
+    chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
+    order = None if items is None else evaluate.blocks(items, seed)
+    most = None if order is None else len(order)
+    runner = evaluate.Command(command, json_field, time_limit, order)
+    chosen.begin(models)  # a rule that cannot begin leaves no file
+    blocks = None if items is None else {"count": items, "block": evaluate.BLOCK, "seed": seed}
+    source = {"command": command, "json_field": json_field, "items": blocks}
+    with cli.resumable(), evaluate.recorded(Path(state), source) as recorded:
+        cli.say(direction, quiet)
+        if recorded.scores:
+            count = sum(map(len, recorded.scores.values()))
+            cli.say(f"{state}: {count} evaluations are known", quiet)
+        runner.known = recorded.scores
+        steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries, most=most)
+        found = _follow(steps, chosen.begin(models), chosen, quiet, recorded)
+    more = {"metric": metric, "direction_assumed": higher is None}
+    return selection.result(chosen, found, evaluate.answer(chosen, found, most), items, more)
+
+
+@parameters.verb
+def select_functions(
+    functions: Mapping[str, Callable[[int], float]],
+    *,
+    rule: RuleName = "top-two",
+    delta: Probability | None = None,
+    budget: Count | None = None,
+    seed: Natural = 0,
+    lower_is_better: bool = False,
+    quiet: Quiet = False,
+) -> "Selection":
+    """Finds the best of several models that are functions of Python.
+
+    Args:
+      functions: name -> a function of the evaluation's number, from 1, that gives its score.
+    """
+    from jaxeval import bandits
+    from jaxeval.bandits import evaluate
+    from jaxeval.report import selection
+
+    for name, function in functions.items():
+        if not callable(function):
+            raise ConfigError(f"{name}: expected a function of the evaluation's number")
+    chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, seed, 1)
+    steps = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
+    found = _follow(steps, chosen.begin([*functions]), chosen, quiet)
+    return selection.result(chosen, found, evaluate.answer(chosen, found))
+
+
+def _follow(
+    steps: "Generator[Evaluated, None, None]",
+    state: "State",
+    rule: "Rule",
+    quiet: bool,
+    recorded: "Recorded | None" = None,
+) -> "State":
+    """Records and shows new scores; returns the last state."""
+    from jaxeval.report import selection
+
+    with contextlib.closing(steps):
+        for event in steps:
+            state = event.state
+            if recorded is None or not recorded.has(event.model, event.number):
+                cli.say(selection.progress(rule, event), quiet)
+                if recorded is not None and event.score is not None:
+                    recorded.add(event.model, event.number, event.score)
+    return state
 
 
 @parameters.verb
@@ -97,12 +187,11 @@ def select_table(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = FIESTA,
     seed: Natural = 0,
     score: str | None = None,
     column: Mapping[str, str] | None = None,
     metric: str | None = None,
-    missing: Literal["error", "drop", "zero"] = "error",
+    missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> "Selection":
     """Replays a selection on recorded scores, as if the models were evaluated anew.
@@ -113,48 +202,25 @@ def select_table(
     Args:
       source: a file of scores, a runs folder or a database, as for compare.
       models: some of the table's; none: all.
-      rule, delta, budget, prior, seed: as of select; seed also of the draws.
       batch: evaluations between decisions of top-two and batch (1, and 4).
-      score: column of scores.
-      column: which column is model, seed, split, dataset, metric or status.
-      metric: only rows of this metric.
-      missing: what to do with a score that is missing, no number or infinite.
-      lower_is_better: which scores are better, where the table does not say (as the metric's name
-        says, else higher).
-
-    Raises:
-      ConfigError, DataError, RunError: of the table, or of the rule.
+      column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
 
     Examples:
-      python -m jaxeval.select table scores.json --delta .1
-      python -m jaxeval.select table runs A B --rule sequential-halving --budget 16
+      jaxeval select table scores.json --delta .1
+      jaxeval select table runs A B --rule sequential-halving --budget 16
     """
-    from jaxeval import bandits
-    from jaxeval.report import selection
-    from jaxeval.runs import layout
-
-    roles = {**(column or {}), **({"score": score} if score else {})}
-    asked = None if lower_is_better is None else not lower_is_better
-    of = layout.Layout(roles, list(dict.fromkeys(models)), metric, missing, asked)
-    pools, higher, known = _read(source, of)
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed)
-    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
-    return selection.result(chosen, state, answer, more=known)
-
-
-def _read(
-    source: object, of: "Layout"
-) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, object]]":
-    """Scores by model, whether higher is better, and what a `Selection` says of their table."""
-    from jaxeval import sources
-    from jaxeval.report import text
+    from jaxeval import bandits, sources
+    from jaxeval.report import selection, text
     from jaxeval.report.comparison import answers
     from jaxeval.stats import samples
 
-    scores = sources.read(source, of)
-    pools = samples.pools(scores)
-    failed = samples.of_runs(scores)
-    notes = list(scores.warnings)
+    layout = sources.layout(column, score, metric, missing, lower_is_better)
+    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
+    scores = sources.read(source, layout)
+    pools, failed = samples.pools(scores), samples.compare_failures(scores)
+    chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)
+    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
+    notes = [*scores.warnings]
     if scores.unusable and failed is None:
         notes.append(text.unusable(scores.unusable, scores.missing))
     known = {
@@ -162,17 +228,13 @@ def _read(
         "direction_assumed": scores.direction == "assumed",
         "unit": scores.stored_unit,
         "source": scores.source,
-        "recorded": {name: len(of) for name, of in pools.items()},
+        "recorded": {name: len(pool) for name, pool in pools.items()},
         "failures": () if failed is None else failed.tests,
         "failed": answers.failures(failed, "run", scores.statuses),
         "unusable": scores.unusable,
         "warnings": notes,
     }
-    return pools, scores.higher_is_better, known
+    return selection.result(chosen, state, answer, more=known)
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}
-main = functools.partial(parsers.main, "select", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("select", COMMANDS)

@@ -1,16 +1,16 @@
 """Models that are configs, trained in this process: a batch of the rule is one population."""
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 
 from jaxeval import observe, runs, studies
+from jaxeval.bandits import Rule, State
 from jaxeval.bandits.evaluate import Evaluated
-from jaxeval.bandits.rules import OUT_OF_TIME, Rule
-from jaxeval.bandits.state import State
+from jaxeval.bandits.rules import OUT_OF_TIME
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -19,20 +19,17 @@ from jaxeval.report import selection
 from jaxeval.studies import cohorts, prepared, running
 from jaxeval.tasks import registry
 
-if TYPE_CHECKING:
-    from jaxeval.report.selection import Selection
-
 Part = Literal["dev", "test"]
 
 
 class Arms(NamedTuple):
-    """Models to choose from.
+    """Models to choose from, each a config.
 
     Attributes:
       configs: model -> its config as plain data.
-      random_splits: whether evaluation k has random split k; else all have the data's own split.
-      part: of the data, whose score is an evaluation's.
-      records: model -> under what it is recorded.
+      random_splits: evaluation k has random split k; else all have the data's own split.
+      part: the part of the data whose score is an evaluation's.
+      records: model -> the experiment it is recorded under.
       session: the data, which has been read, and compiled programs.
     """
 
@@ -43,18 +40,13 @@ class Arms(NamedTuple):
     session: studies.Session
 
     def trial(self, model: str, number: int) -> studies.Trial:
-        """A model's evaluation with this number, from 1."""
-        return _trial(self.configs[model], number, self.random_splits)
+        """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""
+        return studies.Trial(self.configs[model], number, number if self.random_splits else 0)
 
     @property
     def record(self) -> runs.Experiment:
-        """Of one of them: all have its metric."""
+        """The first model's experiment; all have its metric."""
         return next(iter(self.records.values()))
-
-
-def _trial(config: Mapping[str, Json], number: int, random_splits: bool) -> studies.Trial:
-    """Seed k and, where it is asked for, split k (Moss et al. 2019, section 4)."""
-    return studies.Trial(config, number, number if random_splits else 0)
 
 
 def arms(
@@ -67,7 +59,6 @@ def arms(
     """Reads configs and their data; nothing is trained.
 
     Args:
-      sources: paths of configs, their names, plain data or settings.
       changes: `key=value` each, of all configs.
       own_splits: the data's own split, also where the task has random ones.
       part: None: test on random splits, which no choice has seen; dev on the data's own, where
@@ -78,19 +69,19 @@ def arms(
     """
     if len(sources) < 2:
         raise ConfigError(f"expected two or more models to choose from, got {len(sources)}")
-    corpus = None if data is None else str(data)
-    configs = [studies.read(source, changes, corpus) for source in sources]
+    configs = [studies.read(source, changes, data) for source in sources]
     random_splits = not own_splits and all(map(_has_random_splits, configs))
-    names = _names([config.name for config in configs], sources)
+    names = [config.name for config in configs]
+    if len({*names}) < len(names):  # then their paths, or else their places, name them
+        numbered = enumerate(zip(names, sources, strict=True), 1)
+        names = [str(s) if isinstance(s, str | Path) else f"{n} ({k})" for k, (n, s) in numbered]
     trees = {name: reading.to_dict(config) for name, config in zip(names, configs, strict=True)}
-    session = studies.Session()
-    first = [_trial(tree, 1, random_splits) for tree in trees.values()]
-    entries = cohorts.entries(first, session.loader)
+    part = part or ("test" if random_splits else "dev")
+    found = Arms(trees, random_splits, part, {}, studies.Session())
+    entries = cohorts.entries([found.trial(name, 1) for name in trees], found.session.loader)
     records = {name: entry.record for name, entry in zip(trees, entries, strict=True)}
     _refuse_mixed(records)
-    return Arms(
-        trees, random_splits, part or ("test" if random_splits else "dev"), records, session
-    )
+    return found._replace(records=records)
 
 
 def _has_random_splits(config: Any) -> bool:
@@ -99,16 +90,6 @@ def _has_random_splits(config: Any) -> bool:
     except ConfigError:
         return False
     return True
-
-
-def _names(names: Sequence[str], sources: Sequence[reading.Source]) -> list[str]:
-    """The configs' own names; their paths, or else their places, where two share one."""
-    if len(set(names)) == len(names):
-        return list(names)
-    return [
-        str(source) if isinstance(source, str | Path) else f"{name} ({number})"
-        for number, (name, source) in enumerate(zip(names, sources, strict=True), 1)
-    ]
 
 
 def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
@@ -126,23 +107,23 @@ def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
 
 def select(
     rule: Rule,
-    of: Arms,
+    models: Arms,
     folder: Path,
     store_url: str | None = None,
     *,
     seconds: float | None = None,
     quiet: bool = False,
-) -> "Selection":
+) -> selection.Selection:
     """Trains models until the rule has its answer or its time is spent.
 
-    What is recorded in the runs folder is not trained again: so a selection that was stopped
-    begins anew, and goes on where it was.
+    Members that are recorded in the runs folder are not trained again: a selection that was
+    stopped begins anew, and goes on where it was.
 
     Args:
-      folder: the runs folder.
-      seconds, quiet: as of `steps` and `observe.watch`.
+      seconds: as of `steps`.
+      quiet: as of `observe.watch`.
     """
-    state, unit = rule.begin([*of.configs]), of.record.unit
+    state, unit = rule.begin([*models.configs]), models.record.unit
     with runs.open_store(store_url or folder) as store:
 
         def follow(event: object, say: observe.Say) -> None:
@@ -150,82 +131,77 @@ def select(
             if isinstance(event, Evaluated):
                 state = event.state
                 say(selection.progress(rule, event, unit))
-            elif isinstance(event, BatchStarted):
-                counts = event.evaluations.items()
-                say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
+            elif isinstance(event, Counter):
+                say("next: " + ", ".join(f"{model} {count}" for model, count in event.items()))
 
-        happening = steps(rule, of, store, folder, seconds=seconds)
-        observe.watch(happening, lambda started: None, follow, quiet=quiet)
+        events = steps(rule, models, store, folder, seconds=seconds)
+        observe.watch(events, other=follow, quiet=quiet)
     answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
-    more = {"part": of.part, "metric": of.record.metric, "unit": unit}
+    more = {"part": models.part, "metric": models.record.metric, "unit": unit}
     return selection.result(rule, state, answer, more=more)
 
 
-class BatchStarted(NamedTuple):
-    """A batch begins, of so many evaluations of each model."""
-
-    evaluations: Mapping[str, int]
-
-
 def steps(
-    rule: Rule, of: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
-) -> Generator[BatchStarted | running.Event | Evaluated, None, None]:
-    """Trains a batch after the other, all with as many lanes: later ones find the programs.
+    rule: Rule, models: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
+) -> Generator[Counter[str] | running.Event | Evaluated, None, None]:
+    """Trains one batch after the other, all with as many lanes: later ones find the programs.
 
     Args:
       seconds: of training, summed over all evaluations, after which nothing more is asked for.
 
     Yields:
-      BatchStarted, what `studies.run` yields, and an Evaluated after every score.
+      The evaluations of each model in the next batch, the events of `studies.run`, and an
+      Evaluated after every score.
 
     Raises:
       RunError: every model was dropped.
     """
-    state, spent = rule.begin([*of.configs]), 0.0
-    while rule.answer(state) is None:
-        if seconds is not None and spent >= seconds:
-            return
+    state, spent = rule.begin([*models.configs]), 0.0
+    while rule.answer(state) is None and (seconds is None or spent < seconds):
         asked = rule.ask(state)
-        yield BatchStarted(Counter(asked))
+        yield Counter(asked)
         trials = {}
         for model in asked:
             state, number = state.start(model)
-            trials[of.trial(model, number)] = model, number
-        happening = studies.run(trials, store, folder, session=of.session, lanes=_lanes(rule, of))
-        for event in happening:
+            trials[models.trial(model, number)] = model, number
+        width, session = _lanes(rule, models), models.session
+        planned = cohorts.by_program(cohorts.entries(trials, session.loader))
+        for event in studies.run(planned, store, folder, session=session, lanes=width):
             yield event
             if isinstance(event, running.Ended):
                 spent += event.result.wall_seconds
-                for scored in _evaluated(state, of.part, trials[event.trial], event.result):
+                scored = _evaluated(state, models.part, *trials[event.trial], event.result)
+                if scored is not None:
                     state = scored.state
                     yield scored
 
 
-def _lanes(rule: Rule, of: Arms) -> int:
-    """Of every model's populations, the same in all batches, so that they share programs.
+def _lanes(rule: Rule, models: Arms) -> int:
+    """The lanes of every model's populations, the same in all batches, to share programs.
 
     Under `map`, where no score depends on it and a device's lanes run one after the other, it is
     one a device: selections by other rules, batches and budgets find the programs too. Under
     `vmap` an idle lane costs as much as a busy one: evaluations beyond the lanes wait for one.
     """
-    modes = {prepared.at(config, "training.lane_mode") for config in of.configs.values()}
+    modes = {prepared.at(config, "training.lane_mode") for config in models.configs.values()}
     if {*map(lanes.resolve, modes)} == {"map"}:
         return len(jax.devices())
-    return rule.at_once(len(of.configs))
+    return rule.at_once(len(models.configs))
 
 
 def _evaluated(
-    state: State, part: Part, job: tuple[str, int], result: runs.MemberResult
-) -> Iterator[Evaluated]:
-    """The state with a result; a model without a score is dropped: its next try would be alike."""
-    model, number = job
-    score = getattr(result, part)
+    state: State, part: Part, model: str, number: int, result: runs.MemberResult
+) -> Evaluated | None:
+    """A result with the state it leads to; None if its model has been dropped.
+
+    A model without a score is dropped, since its next try would end alike.
+    """
     if model in state.excluded:
-        return
+        return None
+    score = getattr(result, part)
     if score is not None:
-        yield Evaluated(state.tell(model, score, number), model, number, score, "")
-        return
+        return Evaluated(state.tell(model, score, number), model, number, score, "")
     reason = f"evaluation {number} (seed {number}) {result.status}"
     reason += f": {result.message}" if result.message else ""
     dropped = state.exclude(model, reason)
-    yield Evaluated(dropped, model, number, None, f"{result.status}; {model} is dropped")
+    return Evaluated(dropped, model, number, None, f"{result.status}; {model} is dropped")

@@ -1,4 +1,4 @@
-"""What a sweep says of an architecture: how much its score depends on its hyperparameters."""
+"""Sensitivity of an architecture's score to its hyperparameters, from random sweeps."""
 
 from jaxeval.sensitivity.analysis import Analysis, Estimate, analyze, difference
 

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.sensitivity`: how much a score depends on the hyperparameters."""
+"""`jaxeval sensitivity`: how much a score depends on the hyperparameters."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError
-from jaxeval.parameters import Natural, NonNegative
+from jaxeval.parameters import Natural
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.report.sensitivity import Sensitivity
-    from jaxeval.sensitivity.groups import Contrast, Group
+    from jaxeval.sensitivity.analysis import Contrast, Group
     from jaxeval.space.space import Space
 
-_FEW = 2  # sweeps that are put side by side, with intervals: those of each take seconds
+_FEW = 2  # sweeps that are compared with intervals, which take seconds each
 _RESAMPLES = 1000
 
 
@@ -27,59 +27,51 @@ def sensitivity(
     space: "str | Path | Mapping[str, object] | Space | None" = None,
     by: Sequence[str] = (),
     over: str | None = None,
-    rope: NonNegative = 0.01,
     missing: Missing = "error",
     resamples: Natural | None = None,
     seed: Natural = 0,
 ) -> "Sensitivity":
-    """Says how much the score of an architecture depends on its hyperparameters.
+    """Measures how much the score of an architecture depends on its hyperparameters.
 
-    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how near to the best the
-    other runs come, how many are as good, how the score goes with each hyperparameter. Two sweeps
-    are put side by side; any number are averaged over datasets, for each architecture. Sweeps that
-    jaxeval recorded need no flags: their space says what was drawn, in which order and when.
+    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how near the other runs
+    come to the best, how many are within .01 of it, and how the score varies with each
+    hyperparameter. Two sweeps are compared. With --by, sweeps are averaged over datasets. Recorded
+    sweeps need no options: their space is known.
 
     Args:
-      sources: tables with a row a run (CSV, TSV, JSON, Parquet), or runs folders.
+      sources: tables with one run a row (CSV, TSV, JSON, Parquet), or runs folders.
       score: column of fractions (score; dev in a sweep of a runs folder).
       hyperparameters: columns (all of the space).
-      log_scale: drawn evenly in the logarithm, where no space says so.
-      space: what tables were drawn from: columns, ranges, orders, conditions.
-      by: labels that tell groups of sweeps apart: columns of one value, keys of recorded configs,
-        and part1, part2 .. of a file's name, which dashes part.
-      over: label to average over in each group (dataset, if --by is given).
-      rope: equivalence margin of two scores.
-      missing: what to do with a missing score; zero: a run that failed scored 0.
-      resamples: of the intervals of a sweep (1000 for one or two sweeps, none for more).
-      seed: of the resamples.
+      log_scale: hyperparameters drawn evenly in the logarithm, if there is no space.
+      space: the space that tables were drawn from: ranges, orders, conditions.
+      by: labels that define groups of sweeps: columns of one value, keys of recorded configs, and
+        part1, part2 .. of a file's name, between dashes.
+      over: label to average over in each group (dataset, with --by).
+      missing: treatment of missing scores; zero: a failed run scored 0.
+      resamples: number for the intervals (1000 for one or two sweeps, none for more).
 
     Examples:
-      python -m jaxeval.sensitivity RUNS --save figures
-      python -m jaxeval.sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
-      python -m jaxeval.sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
+      jaxeval sensitivity RUNS --save figures
+      jaxeval sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
+      jaxeval sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
           --by part2 --over part1 --hyperparameters batch_size,hidden_size --missing zero
-
-    Raises:
-      ConfigError, DataError, RunError: of what is read.
     """
     if not sources:
         raise ConfigError("expected tables or runs folders")
     from jaxeval import cli
     from jaxeval.report.sensitivity import Sensitivity
-    from jaxeval.sensitivity import analysis, groups, trials
+    from jaxeval.sensitivity import analysis, trials
     from jaxeval.space import space as spaces
 
-    known = None if space is None else spaces.of(space)[0]
+    known = None if space is None else spaces.load(space)[0]
     request = trials.Request(score, hyperparameters, known, log_scale, missing)
     with cli.waiting("reading the sweeps, and resampling them for intervals"):
         read = trials.read([*map(str, sources)], request)
         count = _RESAMPLES if len(read) <= _FEW else 0
         count = count if resamples is None else resamples
         analyses = [  # two sweeps are drawn apart
-            analysis.analyze(
-                of.scores, of.axes, name=of.name, rope=rope, resamples=count, seed=seed + number
-            )
-            for number, of in enumerate(read)
+            analysis.analyze(of.scores, of.axes, name=of.name, resamples=count, seed=seed + k)
+            for k, of in enumerate(read)
         ]
     gaps = analysis.difference(*analyses) if len(analyses) == _FEW else {}
     averaged: tuple[list[Group], list[Contrast]] = [], []
@@ -87,11 +79,8 @@ def sensitivity(
         over = over or "dataset"
         values = {each.name: each.values for each in analyses}
         labels = {sweep.name: sweep.labels for sweep in read}
-        averaged = groups.average(values, labels, by, over)
+        averaged = analysis.average(values, labels, by, over)
     return Sensitivity(analyses, gaps, over or "", *averaged, read)
 
 
 COMMANDS: parsers.Commands = {"": sensitivity}
-
-if __name__ == "__main__":
-    parsers.start("sensitivity", COMMANDS)

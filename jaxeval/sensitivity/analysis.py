@@ -1,14 +1,14 @@
-"""All metrics of a sweep, with intervals; the difference between two sweeps.
+"""All metrics of a sweep with intervals; differences of sweeps; averages over datasets.
 
-Metrics of the scores and rank correlations have percentile bootstraps over runs, the share of runs
-that scored 0 the score interval of a proportion. No resample holds a better run than the best, so
-percentiles of metrics relative to it cover as little as .78: their interval is symmetric and
-reaches as far as the farther percentile. A profile is made of neighbours, and a bootstrap changes
-who is whose neighbour: its interval comes from random halves of the runs (the delete-half
-jackknife of Shao & Wu 1989). All mean the average over sweeps of as many runs.
+Intervals of metrics of the scores and of rank correlations are percentile bootstraps over runs. No
+resample holds a better run than the best, so percentiles of metrics relative to it cover as little
+as .78: their interval is symmetric and reaches as far as the farther percentile. A profile depends
+on which runs are neighbours, which a bootstrap changes; its interval comes from random halves of
+the runs (the delete-half jackknife of Shao & Wu 1989). Averages have t intervals over datasets.
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
@@ -16,31 +16,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import ConfigError, DataError
-from jaxeval.runs import metrics as known_metrics
-from jaxeval.sensitivity import metrics
+from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.sensitivity import hyperparameters, metrics
 from jaxeval.sensitivity.hyperparameters import Axis, Values
-from jaxeval.sensitivity.hyperparameters import axes as ranked
 from jaxeval.space.space import Space
-from jaxeval.stats.items import proportions
-from jaxeval.stats.results import Interval, Sample, fraction, sample, within
+from jaxeval.stats.results import Interval, Sample, fraction, sample
 
 LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
 _OF_HALVES = (".maxima", ".mean_change")
 _OF_THE_BEST = ("rel_at_k", "mean_at_k", "best_equivalent")
-Draws = Mapping[str, np.ndarray]  # path -> [R] values that other runs could have given
+_ROUNDING = 1e-9  # of percentages, counts and correlations: a smaller spread is none
 
 
 class Estimate(NamedTuple):
-    """A metric; its interval is None where nothing is known of how it varies."""
+    """A metric; its interval is None if its spread is unknown."""
 
     value: float
     interval: Interval | None = None
 
 
-class BestRun(NamedTuple):
-    """The best run, the first of `ties` equals; what was drawn for it and has an effect."""
+class _BestRun(NamedTuple):
+    """The best run, the first of `ties` equals, with its effective hyperparameters."""
 
     setting: Mapping[str, object]
     score: float
@@ -49,84 +46,73 @@ class BestRun(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Analysis:
-    """What a sweep of n runs says.
-
-    Attributes:
-      metrics: path (see `sensitivity.metrics`) -> estimate, in percent or percentage points.
-      with_effect: hyperparameter -> runs in which it has an effect.
-      rope: scores this near to each other are practically the same.
-    """
+    """The sensitivity metrics of a sweep of n runs."""
 
     name: str
     n: int
-    metrics: Mapping[str, Estimate]
-    with_effect: Mapping[str, int]
-    best: BestRun
-    rope: float
-    draws: Draws = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    metrics: Mapping[str, Estimate]  # by path (see `sensitivity.metrics`)
+    with_effect: Mapping[str, int]  # hyperparameter -> runs in which it has an effect
+    best: _BestRun
+    draws: Mapping[str, np.ndarray] = dataclasses.field(  # path -> [R] resampled values
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def values(self) -> dict[str, float]:
-        """Path -> value."""
+        """The metrics without intervals, by path."""
         return {path: float(of.value) for path, of in self.metrics.items()}
 
 
 def analyze(
     scores: Sample,
-    hyperparameters: Values | Sequence[Axis],
+    values: Values | Sequence[Axis],
     *,
     space: Space | None = None,
     name: str = "",
-    rope: float = 0.01,
     ks: Sequence[int] = metrics.KS,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Analysis:
-    """All metrics of Wiemerslage et al. (2024) for one sweep.
+    """Computes all metrics of Wiemerslage et al. (2024) for one sweep.
 
     Args:
-      scores: [n] fractions from 0 to 1 (accuracy, F1), one a run; a run that failed counts as 0.
-      hyperparameters: name -> [n] values.
-      space: says which words have an order, and when a hyperparameter has an effect.
-      ks: of the k-th best score; those that n runs do not have are left out.
-      resamples: of the intervals; 0 makes none.
+      scores: [n] fractions from 0 to 1 (accuracy, F1), one a run; 0 for a run that failed.
+      values: hyperparameter -> [n] values.
+      space: orders of words, and conditions of hyperparameters.
+      ks: of the k-th best score; those above n are left out.
+      resamples: for the intervals; 0 makes none.
 
     Raises:
       ConfigError, DataError: fewer than 3 runs, scores outside [0, 1], values that do not fit the
-        space, columns of another length, a rope in points.
+        space, columns of another length.
     """
     confidence, scores = fraction(confidence, "confidence"), sample(scores, at_least=LEAST)
     refuse_beyond(scores)
-    known_metrics.refuse_points("rope", rope, "fraction")
-    n, axes = len(scores), hyperparameters
-    axes = axes if isinstance(axes, Sequence) else ranked(axes, n, space)
-    values = {
+    n, axes = len(scores), values
+    axes = axes if isinstance(axes, Sequence) else hyperparameters.axes(axes, n, space)
+    of_scores = metrics.score_metrics(scores, np.arange(n)[None], ks)
+    found = {
         "max": 100 * float(scores.max()),
         "share_zero": 100 * float(np.mean(scores == 0)),
-        **{
-            k: float(of[0])
-            for k, of in metrics.of_scores(scores, np.arange(n)[None], rope, ks).items()
-        },
+        **{path: float(of[0]) for path, of in of_scores.items()},
         **_of_profiles(scores, axes),
     }
-    draws: Draws = {}
+    draws: dict[str, np.ndarray] = {}
     intervals: dict[str, Interval | None] = {}
     if resamples and n <= _MOST_RESAMPLED:
-        draws = _draws(scores, axes, values, rope, ks, resamples, seed)
+        draws = _draws(scores, axes, found, ks, resamples, seed)
         for path, of in draws.items():
             kind = "halves of the runs" if path.endswith(_OF_HALVES) else "bootstrap"
             method = f"{kind}, {resamples} resamples, seed {seed}"
-            intervals[path] = _interval(path, values[path], of, confidence, method)
-        zeros = int(np.sum(scores == 0))
-        share = proportions.proportion(zeros, n, method="wilson", confidence=confidence)
-        intervals["share_zero"] = _percent(share)
-    estimates = {path: Estimate(value, intervals.get(path)) for path, value in values.items()}
+            intervals[path] = _interval(path, found[path], of, confidence, method)
+        intervals["share_zero"] = metrics.wilson(int(np.sum(scores == 0)), n, confidence)
+    estimates = {path: Estimate(value, intervals.get(path)) for path, value in found.items()}
     first = int(np.argmax(scores))
     setting = {axis.name: axis.values[first] for axis in axes if axis.active[first]}
-    best = BestRun(setting, float(scores[first]), int(np.sum(scores == scores[first])))
+    best = _BestRun(setting, float(scores[first]), int(np.sum(scores == scores[first])))
     with_effect = {axis.name: int(axis.active.sum()) for axis in axes}
-    return Analysis(name, n, estimates, with_effect, best, rope, draws)
+    return Analysis(name, n, estimates, with_effect, best, draws)
 
 
 def refuse_beyond(scores: np.ndarray, where: str = "scores", source: str | None = None) -> None:
@@ -139,11 +125,11 @@ def refuse_beyond(scores: np.ndarray, where: str = "scores", source: str | None 
 
 
 def _of_profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
-    """The three metrics of each hyperparameter, where they have a value."""
+    """The correlation, maxima and mean change of each hyperparameter that varies."""
     acting = [a.name for a in axes if a.active.sum() >= LEAST and np.ptp(a.rank[a.active]) > 0]
     rhos, profiles = metrics.rhos(scores, axes), metrics.profiles(scores, axes)
     found: dict[str, float] = {}
-    for path in (metrics.ALL, *(f"by_hyperparameter.{name}" for name in acting)):
+    for path in ("all_hyperparameters", *(f"by_hyperparameter.{name}" for name in acting)):
         found |= {f"{path}.rho": rhos[path]} if path in rhos else {}
         pairs = zip(_OF_HALVES, profiles.get(path, ()), strict=False)
         found |= {f"{path}{key}": value for key, value in pairs}
@@ -153,26 +139,25 @@ def _of_profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
 def _draws(
     scores: np.ndarray,
     axes: Sequence[Axis],
-    values: Mapping[str, float],
-    rope: float,
+    found: Mapping[str, float],
     ks: Sequence[int],
     resamples: int,
     seed: int,
-) -> Draws:
-    """What other runs could have given: scores and correlations by bootstrap, profiles by halves.
+) -> dict[str, np.ndarray]:
+    """Resampled values [R] by path: bootstrap of scores and correlations, halves for profiles.
 
-    The spread of what random halves of the runs give estimates that of the whole.
+    The spread over random halves of the runs estimates that of the whole.
     """
     generator, n = np.random.default_rng(seed), len(scores)
     chosen = generator.integers(n, size=(resamples, n))
     halves = np.stack([generator.permutation(n)[: n // 2] for _ in range(resamples)])
-    draws = metrics.of_scores(scores, chosen, rope, ks)
-    rhos = [metrics.rhos(scores[k], [axis.of_rows(k) for axis in axes]) for k in chosen]
-    parts = [metrics.profiles(scores[k], [axis.of_rows(k) for axis in axes]) for k in halves]
+    draws = metrics.score_metrics(scores, chosen, ks)
+    rhos = [metrics.rhos(scores[k], [axis.select(k) for axis in axes]) for k in chosen]
+    parts = [metrics.profiles(scores[k], [axis.select(k) for axis in axes]) for k in halves]
     whole = metrics.profiles(scores, axes)
-    for path in (of.removesuffix(".rho") for of in values if of.endswith(".rho")):
+    for path in (of.removesuffix(".rho") for of in found if of.endswith(".rho")):
         draws[f"{path}.rho"] = np.array([of.get(path, math.nan) for of in rhos])
-    for path in (of.removesuffix(".maxima") for of in values if of.endswith(".maxima")):
+    for path in (of.removesuffix(".maxima") for of in found if of.endswith(".maxima")):
         maxima, changes, points = np.array([of.get(path, (0, 0, 0)) for of in parts], float).T
         maxima = maxima / np.maximum(1, points - 2) * (whole[path][2] - 2)
         for key, value, part in zip(_OF_HALVES, whole[path], (maxima, changes), strict=False):
@@ -183,10 +168,7 @@ def _draws(
 def _interval(
     path: str, value: float, draws: np.ndarray, confidence: float, method: str, gap: bool = False
 ) -> Interval | None:
-    """From what other runs gave a metric [R], at most its own range.
-
-    None where too few have a value, and where all have the same: how it varies is not known.
-    """
+    """The interval of a metric, or of a difference; None if too few draws are known, or equal."""
     known = draws[np.isfinite(draws)]
     if len(known) < 0.9 * len(draws) or not np.ptp(known):
         return None
@@ -196,28 +178,18 @@ def _interval(
         normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
         reach = max(value - low, high - value, normal)
         low, high, method = value - reach, value + reach, f"symmetric {method}"
-    return within(Interval(low, high, confidence, method), *bounds(path, gap))
+    return Interval(low, high, confidence, method).clip(*bounds(path, gap))
 
 
 def bounds(path: str, difference: bool = False) -> tuple[float, float]:
-    """The values that a metric, or the difference of two, can have."""
+    """Returns the limits of a metric's values, or of the difference of two."""
     low, high = (-1.0, 1.0) if path.endswith(".rho") else (0.0, 100.0)
     high = math.inf if path.endswith(".maxima") else high
     return (low - high, high - low) if difference else (low, high)
 
 
-def _percent(share: Interval) -> Interval:
-    return share._replace(low=100 * share.low, high=100 * share.high)
-
-
 def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[str, Estimate]:
-    """A minus B for every metric that both have, with intervals: the sweeps are independent.
-
-    Raises:
-      ConfigError: they have different ROPEs.
-    """
-    if a.rope != b.rope:
-        raise ConfigError("difference: expected two analyses of one ROPE")
+    """Computes A minus B for every metric that both have, for independent sweeps."""
     differences = {}
     for path in (path for path in a.draws if path in b.draws):
         count = min(len(a.draws[path]), len(b.draws[path]))
@@ -226,11 +198,101 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
         interval = _interval(path, gap, gaps, confidence, "independent draws", gap=True)
         if interval is not None:
             differences[path] = Estimate(gap, interval)
-    if a.draws and b.draws:
-        shares = [of.values["share_zero"] for of in (a, b)]
-        zeros = [
-            (round(share * of.n / 100), of.n) for share, of in zip(shares, (a, b), strict=True)
-        ]
-        interval = proportions.difference(*zeros, confidence=confidence)
-        differences["share_zero"] = Estimate(shares[0] - shares[1], _percent(interval))
     return differences
+
+
+class Mean(NamedTuple):
+    """Mean of a metric over n datasets; sd (ddof=1) of two or more, a CI if they differ."""
+
+    n: int
+    mean: float
+    sd: float | None = None
+    interval: Interval | None = None
+
+
+class Group(NamedTuple):
+    """Sweeps with equal labels, one a dataset, and their means by the path of a metric."""
+
+    name: str
+    labels: Mapping[str, str]
+    sweeps: Mapping[str, str]  # dataset -> name
+    means: Mapping[str, Mean]
+
+
+class Contrast(NamedTuple):
+    """Group `a` minus group `b` on the datasets of both."""
+
+    a: str
+    b: str
+    datasets: Sequence[str]
+    means: Mapping[str, Mean]
+
+
+def average(
+    values: Mapping[str, Mapping[str, float]],
+    labels: Mapping[str, Mapping[str, str]],
+    by: Sequence[str],
+    over: str = "dataset",
+    confidence: float = 0.95,
+) -> tuple[list[Group], list[Contrast]]:
+    """Averages groups of sweeps over datasets, and compares those that share two or more.
+
+    Args:
+      values, labels: of each sweep, by its name.
+      by: labels that tell groups apart.
+      over: the label of datasets.
+
+    Raises:
+      ConfigError: a sweep without one of the labels, or two of one group and dataset.
+    """
+    members: dict[tuple[str, ...], dict[str, str]] = {}
+    for name, known in labels.items():
+        for label in (label for label in (*by, over) if label not in known):
+            has = f"it has {', '.join(sorted(known)) or 'none'}"
+            where = "columns of one value, and the parts of its name between dashes"
+            raise ConfigError(f"{label}: {name} has no such label; {has} ({where})")
+        sweeps = members.setdefault(tuple(known[label] for label in by), {})
+        if (same := sweeps.setdefault(known[over], name)) != name:
+            asked = f"{argument('by', ','.join(by))} {argument('over', over)}"
+            both = f"{same} and {name} are of one group and of one {over}, {known[over]}"
+            raise ConfigError(f"{asked}: {both}")
+    groups, contrasts = [], []
+    for key, sweeps in members.items():
+        means = _means([values[name] for name in sweeps.values()], confidence)
+        labelled = dict(zip(by, key, strict=True))
+        groups.append(Group(", ".join(key) or "all", labelled, sweeps, means))
+    for a, b in itertools.combinations(groups, 2):
+        shared = [dataset for dataset in a.sweeps if dataset in b.sweeps]
+        if len(shared) > 1:
+            pairs = [(values[a.sweeps[name]], values[b.sweeps[name]]) for name in shared]
+            gaps = [{path: p[path] - q[path] for path in p if path in q} for p, q in pairs]
+            means = _means(gaps, confidence, difference=True)
+            contrasts.append(Contrast(a.name, b.name, shared, means))
+    return groups, contrasts
+
+
+def _means(
+    sweeps: Sequence[Mapping[str, float]], confidence: float, difference: bool = False
+) -> dict[str, Mean]:
+    found: dict[str, list[float]] = {}
+    for path, value in itertools.chain.from_iterable(sweep.items() for sweep in sweeps):
+        found.setdefault(path, []).append(value)
+    return {path: mean(of, confidence, bounds(path, difference)) for path, of in found.items()}
+
+
+def mean(
+    values: Sequence[float],
+    confidence: float = 0.95,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Mean:
+    """Computes mean, sd and t interval, within the limits of the metric, of independent values."""
+    from scipy import stats
+
+    drawn, n = np.array(values, float), len(values)
+    centre = float(drawn.mean())
+    if n < 2 or np.ptp(drawn) < _ROUNDING:
+        return Mean(n, centre, 0.0 if n > 1 else None)
+    sd = float(drawn.std(ddof=1))
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * sd / math.sqrt(n)
+    interval = Interval(centre - half, centre + half, confidence, f"t over {n} datasets")
+    return Mean(n, centre, sd, interval.clip(*limits))

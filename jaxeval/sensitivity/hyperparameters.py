@@ -1,4 +1,4 @@
-"""Where each run stands on each hyperparameter: values to ranks, conditions to gaps."""
+"""Hyperparameters of a sweep: their values as ranks, and where they have an effect."""
 
 import dataclasses
 import math
@@ -14,8 +14,8 @@ from jaxeval.space.space import Parameter, Space
 Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a run
 
 
-class Scale(NamedTuple):
-    """What figures must know of a range; categories, as texts, are told apart, not measured."""
+class _Scale(NamedTuple):
+    """How figures show a range of values; `categories` are texts without a distance."""
 
     categories: tuple[str, ...] | None = None
     low: float | None = None
@@ -24,24 +24,24 @@ class Scale(NamedTuple):
     whole: bool = False
 
 
-def scale(of: Distribution | None) -> Scale:
-    """How figures show values of a distribution."""
-    if of is None:
-        return Scale()
-    if isinstance(of, Choices):
-        return Scale(tuple(text(value) for value in of.in_order))
-    log, whole = isinstance(of, LogUniform | LogInteger), isinstance(of, Integer | LogInteger)
-    return Scale(None, of.low, of.high, log, whole)
+def scale(distribution: Distribution | None) -> _Scale:
+    """Returns how figures show the values of a distribution."""
+    if distribution is None:
+        return _Scale()
+    if isinstance(distribution, Choices):
+        return _Scale(tuple(text(value) for value in distribution.in_order))
+    log = isinstance(distribution, LogUniform | LogInteger)
+    whole = isinstance(distribution, Integer | LogInteger)
+    return _Scale(None, distribution.low, distribution.high, log, whole)
 
 
 def text(value: object) -> str:
-    """A value as people read it: numbers to six digits, however they were written."""
+    """Formats a value; numbers have six digits, however they were written."""
     number = _number(value)
     return f"{number:g}" if math.isfinite(number) else str(value)
 
 
 def _number(value: Any) -> float:
-    """NaN for what is no number."""
     try:
         return math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -50,28 +50,22 @@ def _number(value: Any) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """One hyperparameter over all runs.
-
-    Attributes:
-      rank: [n] dense rank from 1 of the value, 0 where it has no effect.
-      active: [n] bool, whether it has an effect.
-      ordered: whether ranks mean more than same or not.
-    """
+    """One hyperparameter over all runs."""
 
     name: str
     values: Sequence[object]
-    rank: np.ndarray
-    active: np.ndarray
-    ordered: bool
-    scale: Scale
+    rank: np.ndarray  # [n] dense rank of the value, from 1; 0 if it has no effect
+    active: np.ndarray  # [n] bool: whether the hyperparameter has an effect
+    ordered: bool  # whether the order of ranks has a meaning
+    scale: _Scale
 
     @property
     def used(self) -> list[object]:
         """The values of the runs in which it has an effect."""
         return [value for value, on in zip(self.values, self.active, strict=True) if on]
 
-    def of_rows(self, rows: np.ndarray) -> "Axis":
-        """The same for some runs; ranks stay those of the whole sweep."""
+    def select(self, rows: np.ndarray) -> "Axis":
+        """Selects runs; ranks stay those of the whole sweep."""
         return dataclasses.replace(self, rank=self.rank[rows], active=self.active[rows])
 
 
@@ -82,31 +76,29 @@ def axes(
     log_scale: Collection[str] = (),
     beside: Values | None = None,
 ) -> list[Axis]:
-    """All hyperparameters. Numbers are ordered, words only where the space orders them.
+    """Ranks the values of all hyperparameters. Words are ordered only if the space orders them.
 
-    An empty value, or one whose condition does not hold, has no effect in a run.
+    A hyperparameter has no effect in a run where it is empty or its condition does not hold.
 
     Args:
-      space: orders, conditions and ranges.
-      log_scale: those that figures show on a logarithmic axis, beside what the space says.
-      beside: more columns, which conditions may name.
+      log_scale: hyperparameters that figures show on a logarithmic axis.
+      beside: further columns that conditions may name.
 
     Raises:
       ConfigError, DataError: a column of another length, a value that an order lacks, a condition
-        on what is not there.
+        on a missing column.
     """
     parameters = {of.name: of for of in space.parameters} if space else {}
     columns, found = {**(beside or {}), **values}, []
     for name, column in values.items():
         if len(column) != runs:
             raise DataError(f"{name}: expected {runs} values, one a run, found {len(column)}")
-        of = parameters[name].distribution if name in parameters else None
-        axis = _axis(name, column, _holds(name, parameters, columns, runs), of)
+        distribution = parameters[name].distribution if name in parameters else None
+        axis = _axis(name, column, _holds(name, parameters, columns, runs), distribution)
         if name in log_scale:
-            for value in axis.used:
-                if not _number(value) > 0:
-                    needs = f"a logarithmic scale needs numbers above 0, found {value}"
-                    raise ConfigError(f"{argument('log_scale', name)}: {needs}")
+            if wrong := [value for value in axis.used if not _number(value) > 0]:
+                needs = f"a logarithmic scale needs numbers above 0, found {wrong[0]}"
+                raise ConfigError(f"{argument('log_scale', name)}: {needs}")
             axis = dataclasses.replace(axis, scale=axis.scale._replace(log=True))
         found.append(axis)
     return found
@@ -115,7 +107,7 @@ def axes(
 def _holds(
     name: str, parameters: Mapping[str, Parameter], columns: Values, runs: int
 ) -> np.ndarray:
-    """[n] whether the conditions of a hyperparameter hold, and those of what they name."""
+    """[n] bool: whether the conditions of a hyperparameter hold, and those of what they name."""
     holds = np.ones(runs, bool)
     for other, allowed in parameters[name].when if name in parameters else ():
         if other not in columns:
@@ -141,7 +133,7 @@ def _axis(name: str, column: Sequence[object], holds: np.ndarray, of: Distributi
         if lacking := [said for said in occurring if said not in order]:
             raise ConfigError(f"{name}: the order lacks {', '.join(map(repr, lacking))}")
         places = [order.index(said) for said, on in zip(texts, active, strict=True) if on]
-        keys, shown = np.array(places, int), Scale(tuple(order))
+        keys, shown = np.array(places, int), _Scale(tuple(order))
     rank = np.zeros(len(column), int)
     rank[active] = np.unique(keys, return_inverse=True)[1] + 1
     return Axis(name, column, rank, active, ordered, shown)

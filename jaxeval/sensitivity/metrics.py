@@ -1,69 +1,71 @@
 """The metrics of Wiemerslage et al. (2024), in percent or percentage points.
 
-Notation: scores [n], one a run; rows [R, n] numbers of runs, as a bootstrap draws them; an Axis is
-a hyperparameter over all runs. A metric goes by its path, such as "rel_at_k.25" or
-"by_hyperparameter.batch_size.rho".
+A metric is named by its path, such as "rel_at_k.25" or "by_hyperparameter.batch_size.rho".
+Notation: n runs with one score each; rows [R, n] of run numbers, as a bootstrap draws them.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from scipy import special
 
 from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.stats.results import Interval
 
+MARGIN = 0.01  # scores this near to each other are equivalent
 KS = (25, 50, 100, 150)  # of the k-th best score
-ALL = "all_hyperparameters"
+_ALL = "all_hyperparameters"
 _DECIMALS = 6  # of scores: those stored in single precision lie a hair off their decimal
 _SLACK = 1e-9  # rounded decimals differ from their difference by less
-_OF_DISTANCES = 12  # decimals
+_DISTANCE_DECIMALS = 12
 
 
-def of_scores(
-    scores: np.ndarray, rows: np.ndarray, rope: float, ks: Sequence[int] = KS
+def score_metrics(
+    scores: np.ndarray, rows: np.ndarray, ks: Sequence[int] = KS
 ) -> dict[str, np.ndarray]:
-    """Metrics of the scores of drawn runs: path -> [R].
+    """Computes the metrics of drawn runs that need scores alone: path -> [R].
 
-    `rel_at_k`: the k-th best in percent of the best; `mean_at_k`: the mean of the k best;
-    `best_equivalent`: how many other runs are within the ROPE of the best; `expected_equivalent`:
-    of a run drawn at random.
+    `rel_at_k` is the k-th best score in percent of the best, `mean_at_k` the mean of the k best.
+    `best_equivalent` is the share of other runs within `MARGIN` of the best, `expected_equivalent`
+    that of a run drawn at random.
     """
     drawn = scores[rows]
     falling = -np.sort(-drawn, axis=1)
     best, n = falling[:, 0], drawn.shape[1]
     counts = np.stack([np.bincount(row, minlength=len(scores)) for row in rows])
-    equal = np.sum(_near(best[:, None], drawn, rope), axis=1)
+    equal = np.sum(_near(best[:, None], drawn, MARGIN), axis=1)
 
-    def of_best(part: np.ndarray) -> np.ndarray:
+    def relative(part: np.ndarray) -> np.ndarray:
         return np.where(best > 0, 100 * part / np.where(best > 0, best, 1.0), 0.0)
 
     return {
         "mean": 100 * drawn.mean(axis=1),
         "best_equivalent": 100 * (equal - 1) / (n - 1),
-        "expected_equivalent": _expected_equivalent(scores, counts.astype(float), rope),
-        **{f"rel_at_k.{k}": of_best(falling[:, k - 1]) for k in ks if k <= n},
-        **{f"mean_at_k.{k}": of_best(falling[:, :k].mean(axis=1)) for k in ks if k <= n},
+        "expected_equivalent": _expected_equivalent(scores, counts.astype(float)),
+        **{f"rel_at_k.{k}": relative(falling[:, k - 1]) for k in ks if k <= n},
+        **{f"mean_at_k.{k}": relative(falling[:, :k].mean(axis=1)) for k in ks if k <= n},
     }
 
 
-def _near(a: np.ndarray, b: np.ndarray, rope: float) -> np.ndarray:
-    """|a - b| <= rope, of scores rounded to their decimals."""
+def _near(a: np.ndarray, b: np.ndarray, margin: float) -> np.ndarray:
     gap = np.abs(np.round(a, _DECIMALS) - np.round(b, _DECIMALS))
-    return np.asarray(gap <= rope + _SLACK)
+    return np.asarray(gap <= margin + _SLACK)
 
 
 def near_best(scores: np.ndarray, margin: float, higher_is_better: bool = True) -> np.ndarray:
-    """[n] bool: which scores are within a margin of the best of them, itself included."""
+    """[n] bool: whether a score is within a margin of the best, itself included."""
     best = scores.max(initial=-np.inf) if higher_is_better else scores.min(initial=np.inf)
     return _near(best, scores, margin)
 
 
-def _expected_equivalent(scores: np.ndarray, counts: np.ndarray, rope: float) -> np.ndarray:
-    """[R] share of runs within the ROPE of another, none its own copy; counts [R, n]."""
+def _expected_equivalent(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Shares [R] of pairs of drawn runs within the margin; a run is no pair of its own copies."""
     order = np.argsort(scores, kind="stable")
     ordered, drawn = np.round(scores, _DECIMALS)[order], counts[:, order]
     upto = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
-    # differences are compared, as `_near` does: score + rope would round another way
-    high = np.array([np.searchsorted(ordered - s, rope + _SLACK, "right") for s in ordered])
+    # differences are compared, as in `_near`: score + margin would round differently
+    high = np.array([np.searchsorted(ordered - s, MARGIN + _SLACK, "right") for s in ordered])
     low = np.searchsorted(high, np.arange(len(ordered)), "right")
     near_each = upto[:, high] - upto[:, low] - drawn
     pairs = drawn.sum(axis=1) ** 2 - np.sum(drawn**2, axis=1)
@@ -75,26 +77,26 @@ def _expected_equivalent(scores: np.ndarray, counts: np.ndarray, rope: float) ->
 def _paths(
     scores: np.ndarray, axes: Sequence[Axis]
 ) -> Iterator[tuple[str, np.ndarray, Sequence[Axis]]]:
-    """Path, scores and hyperparameters: all together, and each alone in the runs where it acts."""
+    """Path, scores and axes: all hyperparameters together, and each in the runs where it acts."""
     if axes:
-        yield ALL, scores, axes
+        yield _ALL, scores, axes
     for axis in axes:
         if axis.active.any():
-            own = [axis.of_rows(axis.active)]
+            own = [axis.select(axis.active)]
             yield f"by_hyperparameter.{axis.name}", scores[axis.active], own
 
 
 def rhos(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
-    """Path -> Spearman's, of Gower's distance from the best run with the loss against it.
+    """Computes Spearman's correlation of the distance from the best run with the loss against it.
 
-    The mean over the best runs where several are; absent where nothing varies.
+    Distances are Gower's. Of several best runs it is the mean. Paths without variation are absent.
     """
     from scipy import stats
 
     found = {}
     for path, own, of in _paths(scores, axes):
         best, times = _best_settings(own, of)
-        distance = gower(of, best)
+        distance = _gower(of, best)
         varies = np.ptp(distance, axis=1) > 0
         if varies.any() and np.ptp(own) > 0:
             x, y = stats.rankdata(distance[varies], axis=1), stats.rankdata(-own)
@@ -105,18 +107,18 @@ def rhos(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
 
 
 def _best_settings(scores: np.ndarray, axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray]:
-    """[T] runs, one of each setting of the best ones, and how many of these have it."""
+    """One best run [T] of each setting, and the number of best runs with this setting."""
     best = np.flatnonzero(scores == scores.max())
     settings = np.stack([axis.rank[best] for axis in axes])
     _, first, times = np.unique(settings, axis=1, return_index=True, return_counts=True)
     return best[first], times
 
 
-def gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
-    """[T, n] mean distances from T runs over the hyperparameters that have an effect in both.
+def _gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
+    """Computes Gower's (1971) distances [T, n] of all runs from T of them.
 
-    Ordered ones by their ranks from 0 to 1, others 0 or 1 (Gower 1971). Rounded, since sums in
-    another order of the hyperparameters would make equal distances differ.
+    A distance is the mean over the hyperparameters that have an effect in both runs: of ranks from
+    0 to 1 if they are ordered, else 0 or 1. It is rounded, so that their order does not matter.
     """
     total, counted = np.zeros((2, len(best), len(axes[0].rank)))
     for axis in axes:
@@ -124,28 +126,27 @@ def gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
         both, gap = axis.active & axis.active[best, None], np.abs(position - position[best, None])
         total += np.where(both, gap if axis.ordered else gap > 0, 0.0)
         counted += both
-    return np.asarray(np.round(total / np.maximum(counted, 1), _OF_DISTANCES))
+    return np.asarray(np.round(total / np.maximum(counted, 1), _DISTANCE_DECIMALS))
 
 
 def profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, tuple[float, float, float]]:
-    """Path -> maxima, mean absolute change in points, and points, of scores along what is ordered.
+    """Computes maxima, mean absolute change in points, and points of ordered profiles, by path.
 
-    Runs of equal value are one point, their mean. Along all hyperparameters the order is the
-    distance from the best run, the mean over profiles where several are best: distances averaged
-    before would make one point of runs that lie between two of them.
+    Runs of equal value are one point with their mean. Along all hyperparameters the order is the
+    distance from the best run. If several runs are best, it is the mean over their profiles.
     """
     found: dict[str, tuple[float, float, float]] = {}
     for path, own, of in _paths(scores, axes):
-        if path == ALL:
+        if path == _ALL:
             best, times = _best_settings(own, of)
-            parts = [_along(own, distance) for distance in gower(of, best)]
+            parts = [_profile(own, distance) for distance in _gower(of, best)]
             found[path] = tuple(np.average(parts, axis=0, weights=times).tolist())
         elif of[0].ordered:
-            found[path] = _along(own, of[0].rank)
+            found[path] = _profile(own, of[0].rank)
     return found
 
 
-def _along(scores: np.ndarray, positions: np.ndarray) -> tuple[int, float, int]:
+def _profile(scores: np.ndarray, positions: np.ndarray) -> tuple[int, float, int]:
     _, where = np.unique(positions, return_inverse=True)
     return _ups_and_downs(np.bincount(where, scores) / np.bincount(where))
 
@@ -157,22 +158,31 @@ def _ups_and_downs(line: np.ndarray) -> tuple[int, float, int]:
     return maxima, float(change), len(line)
 
 
-def published(scores: np.ndarray, axes: Sequence[Axis], rope: float = 0.01) -> Mapping[str, float]:
-    """The metrics as the code behind the paper's tables counts them: path -> value.
+def wilson(successes: int, n: int, confidence: float) -> Interval:
+    """Computes Wilson's score interval of a proportion (1927), in percent."""
+    z2, share = float(special.ndtri((1 - confidence) / 2)) ** 2, successes / n
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    middle = share + z2 / (2 * n)
+    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), confidence, "Wilson")
 
-    Rel@k is the (k+1)-th best; the best run is one of those equivalent to it; scores meet the ROPE
-    as they are stored; runs of equal value stand side by side, their scores falling. Its rho took
-    one of several best runs, it is not known which, and is not among these.
+
+def published(scores: np.ndarray, axes: Sequence[Axis]) -> Mapping[str, float]:
+    """Computes the metrics as the code behind the paper's tables does: path -> value.
+
+    Rel@k is the (k+1)-th best, the best run is equivalent to itself, scores are not rounded, and
+    runs of equal value stand side by side with falling scores. Its rho is left out, since it took
+    an unknown one of several best runs.
     """
     n, falling = len(scores), -np.sort(-scores)
     gaps = np.abs(scores[:, None] - scores)
     found = {
-        **{name: float(of[0]) for name, of in of_scores(scores, np.arange(n)[None], rope).items()},
+        **{name: float(of[0]) for name, of in score_metrics(scores, np.arange(n)[None]).items()},
         **{f"rel_at_k.{k}": float(100 * falling[k] / falling[0]) for k in KS if k < n},
         "max": 100 * float(falling[0]),
         "share_zero": 100 * float(np.mean(scores == 0)),
-        "best_equivalent": 100 * float(np.sum(falling[0] - scores <= rope)) / (n - 1),
-        "expected_equivalent": 100 * float((np.sum(gaps <= rope) - n) / (n * (n - 1))),
+        "best_equivalent": 100 * float(np.sum(falling[0] - scores <= MARGIN)) / (n - 1),
+        "expected_equivalent": 100 * float((np.sum(gaps <= MARGIN) - n) / (n * (n - 1))),
     }
     for axis in axes:
         maxima, change, _ = _ups_and_downs(scores[np.lexsort((-scores, -axis.rank))])

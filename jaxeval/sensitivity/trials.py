@@ -1,7 +1,7 @@
-"""Sweeps as tables of trials, a row a trained setting: from files of any program, and our runs.
+"""Sweeps as tables of trials, one trained setting a row, from files and from runs folders.
 
-The config of a recorded sweep has a key more than others, `"sweep": {"space": .., "seed": ..}`.
-Each run is a member, whose `hparams` are its drawn values.
+The config of a recorded sweep has the key `"sweep": {"space": .., "seed": ..}`. Each run is a
+member, whose `hparams` are its drawn values.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.runs import checks, directions, experiments, imported, names, steps, store
+from jaxeval.runs import columns, layout, metrics, records, roles, rows, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, hyperparameters
@@ -25,27 +25,19 @@ from jaxeval.space.space import Space
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """One sweep of one architecture.
-
-    Attributes:
-      scores: [n], one a run.
-      lost: runs that ended without a score and were left out.
-      labels: what it may be grouped by.
-      details: tell it from another of the same name, the shortest first.
-      seed, unended: of a recorded sweep's draws, and its runs that have not ended.
-    """
+    """One sweep of one architecture."""
 
     name: str
-    scores: np.ndarray
+    scores: np.ndarray  # [n], one a run
     axes: Sequence[Axis]
     metric: str = "score"
     unit: str = "fraction"
     higher_is_better: bool = True
-    lost: int = 0
+    lost: int = 0  # runs without a score that were left out
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    details: Sequence[str] = ()
-    seed: object = None
-    unended: int = 0
+    details: Sequence[str] = ()  # tell it from another of the same name
+    seed: object = None  # of a recorded sweep
+    unended: int = 0  # runs of a recorded sweep that have not ended
     notes: Sequence[str] = ()
 
     @property
@@ -55,20 +47,17 @@ class Sweep:
 
 
 class Request(NamedTuple):
-    """What is read of each table or runs folder; `chosen` are hyperparameters."""
+    """Options for reading tables and runs folders."""
 
     score: str | None = None
-    chosen: Sequence[str] = ()
+    chosen: Sequence[str] = ()  # hyperparameters
     space: Space | None = None
     log_scale: Sequence[str] = ()
     missing: Missing = "error"
 
 
-_OF_REPORTS = Request(missing="drop")
-
-
 def read(locations: Sequence[str], request: Request) -> list[Sweep]:
-    """All sweeps of some tables and runs folders, under names that tell them apart.
+    """Reads the sweeps of tables and runs folders, with distinct names.
 
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
@@ -76,13 +65,13 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     if twice := [of for of, count in Counter(locations).items() if count > 1]:
         raise ConfigError(f"{twice[0]}: expected once, got twice")
     runs = {of: store.load(of) for of in locations if Path(of).is_dir() or "://" in of}
-    datasets = experiments.dataset_names([row for members in runs.values() for row in members])
+    datasets = records.dataset_names([row for members in runs.values() for row in members])
     sweeps: list[Sweep] = []
     for location in locations:
         if location in runs:
-            sweeps += _of_runs(location, runs[location], datasets, request)
+            sweeps += _read_runs(location, runs[location], datasets, request)
         else:
-            sweeps.append(_of_table(location, request))
+            sweeps.append(_read_table(location, request))
     known = dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes)
     for name in (*request.chosen, *request.log_scale):
         if name not in known:
@@ -90,11 +79,11 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     for sweep in (sweep for sweep in sweeps if len(sweep.scores) < analysis.LEAST):
         least = f"expected at least {analysis.LEAST} scores, found {len(sweep.scores)}"
         raise DataError(f"{sweep.name}: {least}", sweep.details[-1])
-    return _told_apart(sweeps)
+    return _distinct(sweeps)
 
 
-def _told_apart(sweeps: Sequence[Sweep]) -> list[Sweep]:
-    """The sweeps under different names."""
+def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """Adds details to names until they differ."""
     shown = [sweep.name for sweep in sweeps]
     for k in range(max((len(sweep.details) for sweep in sweeps), default=0)):
         shown = [
@@ -104,39 +93,38 @@ def _told_apart(sweeps: Sequence[Sweep]) -> list[Sweep]:
     return [dataclasses.replace(of, name=name) for of, name in zip(sweeps, shown, strict=True)]
 
 
-def _of_table(location: str, request: Request) -> Sweep:
-    table, column = imported.read(location), request.score or "score"
-    steps.refuse_history(table)
-    if directions.of_columns(table.values, column, table.source) is False:
-        raise _lower(location, directions.metric_of(table.values, column) or column)
+def _read_table(location: str, request: Request) -> Sweep:
+    table, column = columns.read(location), request.score or "score"
+    roles.refuse_history(table)
+    higher, _, metric = metrics.column_direction(table.values, column, table.source)
+    if higher is False:
+        raise _lower_is_better(location, metric)
     if column in request.chosen:
         raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
-    scores, keep, unusable = checks.usable(table, column, request.missing)
+    scores, keep, unusable = rows.usable_scores(table, column, request.missing)
     for k in keep.tolist():
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)
-    cut = imported.pick(table, keep.tolist())
+    cut, notes = table.select(keep.tolist()), []
     drawn = [of.name for of in request.space.parameters] if request.space else []
     values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
-    logs = [name for name in request.log_scale if name in values]
     constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}
     labels = {name: str(value) for name, value in constant.items() if value not in ("", None)}
-    notes = []
     if unusable:
         first = f"the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
         notes.append(f"{_unusable(len(unusable), request.missing)}, {first}")
     others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
-    if unread := [name for name in others if not values or names.role(name) == "model"]:
+    if unread := [name for name in others if not values or layout.role(name) == "model"]:
         notes.append(
-            f"its {len(keep)} runs are taken for one sweep; not read: {imported.listed(unread)} "
+            f"its {len(keep)} runs are taken for one sweep; not read: {columns.listed(unread)} "
             f"({argument('hyperparameters')} names those that were drawn)"
         )
     return Sweep(
         name=_stem(location),
         scores=scores[keep],
-        axes=hyperparameters.axes(values, len(keep), request.space, logs, cut.values),
+        axes=hyperparameters.axes(values, len(keep), request.space, request.log_scale, cut.values),
         lost=len(unusable) if request.missing == "drop" else 0,
-        labels={**labels, **_parts(location)},
+        labels={**labels, **_name_parts(location)},
         details=[location],
         notes=notes,
     )
@@ -146,7 +134,7 @@ def _unusable(count: int, missing: Missing) -> str:
     return f"{count} unusable scores {'counted as 0' if missing == 'zero' else 'left out'}"
 
 
-def _lower(what: str, metric: str) -> ConfigError:
+def _lower_is_better(what: str, metric: str) -> ConfigError:
     expected = "a fraction of which higher is better, such as accuracy or f1"
     return ConfigError(f"{what}: {metric}, of which lower is better; expected {expected}")
 
@@ -156,49 +144,46 @@ def _stem(location: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _parts(location: str) -> dict[str, str]:
-    """Labels part1, part2 ..: the parts of a name between dashes."""
+def _name_parts(location: str) -> dict[str, str]:
+    """Labels part1, part2 ..: the parts of a file's name between dashes."""
     return {f"part{number}": part for number, part in enumerate(_stem(location).split("-"), 1)}
 
 
-def _of_runs(
+def _read_runs(
     location: str, members: Sequence[MemberRow], datasets: Mapping[str, str], request: Request
 ) -> list[Sweep]:
-    """The sweeps of a runs folder; `datasets` has the names of data by their hashes."""
-    groups = experiments.by_experiment(members)
-    plain = [of[0].name for of in groups if space_of(of[0].config, of[0].name) is None]
-    if len(plain) == len(groups):
-        listed = experiments.listed(members) if members else "no runs"
-        raise RunError(f"{location}: expected random sweeps, found {listed}")
-    found, beside = list[Sweep](), [f"left out beside it: {', '.join(plain)}"] if plain else []
-    for group in groups:
-        first, sweep = group[0], of_members(group, request)
+    """Reads the sweeps of a runs folder; `datasets` maps hashes of data to names."""
+    found = list[Sweep]()
+    for group in records.by_experiment(members):
+        first, sweep = group[0], recorded_sweep(group, request)
         if sweep is None:
             continue
         if not first.higher_is_better:
-            raise _lower(first.name, sweep.metric)
+            raise _lower_is_better(first.name, sweep.metric)
         analysis.refuse_beyond(sweep.scores, f"{first.name} ({first.experiment})", location)
-        own: dict[str, Any] = {
-            "labels": {**sweep.labels, "dataset": datasets[first.data_hash], **_parts(location)},
-            "details": [*sweep.details, location],
-            "unended": max(0, (planned(location, first.experiment) or 0) - len(group)),
-            "notes": [*sweep.notes, *([] if found else beside)],
-        }
-        found.append(dataclasses.replace(sweep, **own))
+        labels = {**sweep.labels, "dataset": datasets[first.data_hash], **_name_parts(location)}
+        unended = max(0, (planned_runs(location, first.experiment) or 0) - len(group))
+        details = [*sweep.details, location]
+        found.append(dataclasses.replace(sweep, labels=labels, details=details, unended=unended))
+    if not found:
+        listed = records.describe(members) if members else "no runs"
+        raise RunError(f"{location}: expected random sweeps, found {listed}")
     return found
 
 
-def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> Sweep | None:
-    """The recorded sweep of an experiment's members; None where it is none.
+def recorded_sweep(
+    members: Sequence[MemberRow],
+    request: Request = Request(missing="drop"),  # noqa: B008
+) -> Sweep | None:
+    """Returns the recorded sweep of an experiment's members, or None if it is no sweep.
 
     Labels are name, task, metric, and the keys of the config (`model.architecture`).
 
     Raises:
-      ConfigError, DataError: a space that this version does not read, no such score, a run
-        without one.
+      ConfigError, DataError: a space of another version, an unknown score, a run without one.
     """
     first, score, missing = members[0], request.score or "dev", request.missing
-    space = space_of(first.config, first.name)
+    space = recorded_space(first.config, first.name)
     if space is None:
         return None
     if score not in ("dev", "test"):
@@ -215,16 +200,15 @@ def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> 
     occurring = [of.name for of in space.parameters if any(of.name in run for run in drawn)]
     values = {name: [run.get(name, "") for run in drawn] for name in occurring}
     own = {name: values[name] for name in request.chosen or values if name in values}
-    logs = [name for name in request.log_scale if name in own]
     config = {
         key: str(value)
-        for key, value in experiments.leaves(json.loads(first.config))
+        for key, value in records.leaves(json.loads(first.config))
         if isinstance(value, str | int | float) and not key.startswith("sweep.")
     }
     return Sweep(
         name=first.name,
         scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
-        axes=hyperparameters.axes(own, len(kept), space, logs, values),
+        axes=hyperparameters.axes(own, len(kept), space, request.log_scale, values),
         metric=f"{score} {first.metric}",
         unit=first.unit,
         higher_is_better=first.higher_is_better,
@@ -236,16 +220,16 @@ def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> 
     )
 
 
-def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
-    """The sweeps among experiments, under names that tell them apart."""
-    return _told_apart([sweep for sweep in map(of_members, groups) if sweep is not None])
+def recorded_sweeps(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
+    """Returns the sweeps among experiments, with distinct names."""
+    return _distinct([sweep for sweep in map(recorded_sweep, groups) if sweep is not None])
 
 
-def space_of(config: str, name: str) -> Space | None:
-    """The space that an experiment's config (JSON) records; None for one that is no sweep.
+def recorded_space(config: str, name: str) -> Space | None:
+    """Returns the space that an experiment's config (JSON) records, or None if it is no sweep.
 
     Raises:
-      ConfigError: this version does not read it.
+      ConfigError: a space of another version.
     """
     tree = _recorded(config).get("space")
     if not isinstance(tree, Mapping):
@@ -254,12 +238,12 @@ def space_of(config: str, name: str) -> Space | None:
 
 
 def _recorded(config: str) -> Mapping[str, Any]:
-    said = json.loads(config).get("sweep")
-    return said if isinstance(said, Mapping) else {}
+    sweep = json.loads(config).get("sweep")
+    return sweep if isinstance(sweep, Mapping) else {}
 
 
-def planned(folder: str, experiment: str) -> int | None:
-    """Runs that a sweep of a runs folder has in all, ended or not; None where nothing says so."""
+def planned_runs(folder: str, experiment: str) -> int | None:
+    """Returns the number of runs of a recorded sweep, ended or not, or None if it is unknown."""
     path = Path(folder) / "sweeps" / f"{experiment}.json"
     try:
         return len(json.loads(path.read_text(encoding="utf-8"))["runs"])

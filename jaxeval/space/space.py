@@ -1,16 +1,15 @@
-"""A search space: what is drawn for each run of a random sweep. docs/search.md describes the file.
+"""A search space: the distributions that a random sweep draws from (format: docs/search.md).
 
-A run's values depend on nothing but the sweep's seed, the run's number, and each hyperparameter's
-own name and distribution: a longer sweep begins with the runs of a shorter one, and a further
-hyperparameter changes no other draw.
+The values of a run depend only on the sweep's seed, the run's number, and each hyperparameter's
+own name and distribution. A longer sweep therefore begins with the runs of a shorter one, and a
+further hyperparameter changes no other draw.
 """
 
 import dataclasses
-import difflib
 import hashlib
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +31,8 @@ class Parameter:
     """One hyperparameter.
 
     Attributes:
-      key: of the config that it sets, such as "training.batch_size"; None: it sets nothing, and
-        is there for conditions.
-      when: (other, its values): drawn only in runs where all of these others have such a value.
+      key: config key that it sets, such as "training.batch_size"; None: it only serves conditions.
+      when: (other parameter, its values): drawn only if every condition holds.
     """
 
     name: str
@@ -51,12 +49,12 @@ class Space:
 
 
 def read(path: str | Path) -> Space:
-    """The space of a TOML file; errors name the file, the table and key."""
+    """Reads the space of a TOML file; errors name the file, the table and the key."""
     return from_dict(reading.read_toml(Path(path), "space"), str(path))
 
 
-def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
-    """A space, or that of a file or of its tables; and what messages about it begin with."""
+def load(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
+    """Returns the space of a file, of tables or itself, and its name for messages."""
     if isinstance(space, str | Path):
         return read(space), str(space)
     if isinstance(space, Mapping):
@@ -67,7 +65,7 @@ def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
 
 
 def to_dict(space: Space) -> dict[str, Json]:
-    """Plain data, as a space file would hold it; `from_dict` gives the space again."""
+    """Returns the tables of a space file, from which `from_dict` makes the space."""
     tables: dict[str, Json] = {}
     for parameter in space.parameters:
         key = {} if parameter.key is None else {"key": parameter.key}
@@ -78,20 +76,15 @@ def to_dict(space: Space) -> dict[str, Json]:
 
 
 def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
-    """The space of plain data, checked as a file is.
+    """Returns the space of a file's tables; `where` names the file in messages.
 
-    Args:
-      where: what messages begin with.
-
-    Raises:
-      ConfigError: a table or key that is wrong, a condition that never holds, or a cycle.
+    Raises ConfigError: a wrong table or key, a condition that never holds, a cycle of conditions.
     """
     if not tree:
-        raise ConfigError(
-            f"{where}: no hyperparameter; expected a table for each, such as [learning_rate]"
-        )
+        expected = "expected a table for each, such as [learning_rate]"
+        raise ConfigError(f"{where}: no hyperparameter; {expected}")
     parameters = {name: _parameter(name, table, where) for name, table in tree.items()}
-    _refuse_shared_keys([*parameters.values()], where)
+    _refuse_shared_keys(parameters.values(), where)
     fitted = {
         name: dataclasses.replace(parameter, when=tuple(_conditions(parameter, parameters, where)))
         for name, parameter in parameters.items()
@@ -102,12 +95,7 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
 
 
 def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
-    """The values of one run, by name; hyperparameters whose condition does not hold are absent.
-
-    Args:
-      seed: of the sweep.
-      run: its number, from 0.
-    """
+    """Draws a run (from 0): values by name, without parameters whose condition fails."""
     quantiles = {}
     for name in (parameter.name for parameter in space.parameters):
         word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
@@ -116,9 +104,9 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
 
 
 def at(space: Space, quantiles: Mapping[str, float]) -> dict[str, Value]:
-    """The same at one quantile in [0, 1) of each hyperparameter, by name."""
+    """Returns the values by name at one quantile in [0, 1) of each parameter."""
     when = {parameter.name: parameter.when for parameter in space.parameters}
-    values = {of.name: of.distribution.at(quantiles[of.name]) for of in space.parameters}
+    values = {p.name: p.distribution.at(quantiles[p.name]) for p in space.parameters}
 
     def is_drawn(name: str) -> bool:
         return all(values[o] in allowed and is_drawn(o) for o, allowed in when[name])
@@ -127,7 +115,7 @@ def at(space: Space, quantiles: Mapping[str, float]) -> dict[str, Value]:
 
 
 def changes(space: Space, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
-    """The keys of the config that a run's values set, and to what; in the order of the space."""
+    """Returns the config keys that a run's values set, with the values, in the space's order."""
     return [
         (parameter.key, values[parameter.name])
         for parameter in space.parameters
@@ -136,7 +124,7 @@ def changes(space: Space, values: Mapping[str, Value]) -> list[tuple[str, Value]
 
 
 def _parameter(name: str, table: Any, where: str) -> Parameter:
-    """One table, its conditions not yet compared with the others."""
+    """Checks one table; its conditions are not yet compared with the other parameters."""
     if not _WORD.fullmatch(name):
         raise ConfigError(f"{where}: {name!r}: expected a name of letters, digits, _ and -")
     path = f"{where}: {name}"
@@ -144,8 +132,7 @@ def _parameter(name: str, table: Any, where: str) -> Parameter:
         raise ConfigError(f"{path}: expected a table such as [{name}], got {table!r}")
     for key in table:
         if key not in _KEYS:
-            hint = _nearest(key, _KEYS, "a table has")
-            raise ConfigError(f"{path}.{key}: unknown key; {hint}")
+            raise ConfigError(f"{path}.{key}: unknown key; a table has {', '.join(_KEYS)}")
     key = table.get("key")
     if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
         expected = "a key of the config such as training.batch_size"
@@ -160,14 +147,9 @@ def _parameter(name: str, table: Any, where: str) -> Parameter:
     return Parameter(name, distributions.parse(table, path), key, conditions)
 
 
-def _nearest(name: str, names: Collection[str], otherwise: str) -> str:
-    near = difflib.get_close_matches(name, names, 1)
-    return f"did you mean {near[0]}?" if near else f"{otherwise} {', '.join(names)}"
-
-
-def _refuse_shared_keys(parameters: Sequence[Parameter], where: str) -> None:
-    """No two set one key, or a table and a key inside it."""
-    keyed = [(of.name, of.key) for of in parameters if of.key is not None]
+def _refuse_shared_keys(parameters: Iterable[Parameter], where: str) -> None:
+    """Raises ConfigError if two parameters set one key, or a table and a key within it."""
+    keyed = [(parameter.name, parameter.key) for parameter in parameters if parameter.key]
     for (other, taken), (name, key) in itertools.combinations(keyed, 2):
         if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
             expected = f"a key of its own, got {key}; {other} sets {taken}"
@@ -177,31 +159,27 @@ def _refuse_shared_keys(parameters: Sequence[Parameter], where: str) -> None:
 def _conditions(
     parameter: Parameter, all_: Mapping[str, Parameter], where: str
 ) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    """A parameter's conditions with the others' own values (1 where 1.0 is written)."""
+    """Yields a parameter's conditions with the other's own values (1 where 1.0 is written)."""
     for other, values in parameter.when:
         path = f"{where}: {parameter.name}.when.{other}"
         if other not in all_:
-            raise ConfigError(
-                f"{path}: no such hyperparameter; {_nearest(other, all_, 'there are')}"
-            )
-        of = all_[other].distribution
-        if not isinstance(of, Integer | LogInteger | Choices):
-            raise ConfigError(
-                f"{path}: expected a hyperparameter of choices or integers; {other} is drawn "
-                "from a continuous range, where no single value ever comes"
-            )
-        wrong = [value for value in values if not of.takes(value)]
-        if wrong:
-            drawn = reading.canonical(distributions.to_dict(of))
-            raise ConfigError(f"{path}: {other} is never {wrong[0]!r}; it is drawn from {drawn}")
-        own = of.values if isinstance(of, Choices) else ()
+            raise ConfigError(f"{path}: no such hyperparameter; there are {', '.join(all_)}")
+        distribution = all_[other].distribution
+        if not isinstance(distribution, Integer | LogInteger | Choices):
+            expected = "expected a hyperparameter of choices or integers"
+            raise ConfigError(f"{path}: {expected}; {other} is drawn from a continuous range")
+        for value in values:
+            if not distribution.takes(value):
+                drawn = reading.canonical(distributions.to_dict(distribution))
+                raise ConfigError(f"{path}: {other} is never {value!r}; it is drawn from {drawn}")
+        own = distribution.values if isinstance(distribution, Choices) else ()
         yield other, tuple(next((v for v in own if v == w), w) for w in values)
 
 
 def _required(
     name: str, all_: Mapping[str, Parameter], where: str, above: Sequence[str] = ()
 ) -> dict[str, list[Value]]:
-    """What must hold for a parameter to be drawn, that of the others it waits for included."""
+    """Returns the values that other parameters must have for this one to be drawn."""
     if name in above:
         cycle = " -> ".join((*above[above.index(name) :], name))
         expected = f"conditions without a cycle, got {cycle}"
@@ -209,12 +187,10 @@ def _required(
     needed: dict[str, list[Value]] = {}
     for other, allowed in all_[name].when:
         inner = _required(other, all_, where, (*above, name))
-        for of, values in [(other, list(allowed)), *inner.items()]:
-            both = [value for value in values if value in needed.get(of, values)]
+        for parent, values in [(other, [*allowed]), *inner.items()]:
+            both = [value for value in values if value in needed.get(parent, values)]
             if not both:
-                raise ConfigError(
-                    f"{where}: {name}.when: never holds: {of} would have to be one of "
-                    f"{needed[of]} and one of {values}"
-                )
-            needed[of] = both
+                clash = f"{parent} would have to be one of {needed[parent]} and one of {values}"
+                raise ConfigError(f"{where}: {name}.when: never holds: {clash}")
+            needed[parent] = both
     return needed

@@ -1,6 +1,5 @@
-"""Scores in, comparison out: numpy and scipy only, any framework's scores.
+"""Statistics of scores from any framework, with numpy and scipy only.
 
-A study (`study.study`, `items.study.study`) says everything of a cube of scores; its parts take
-plain sequences: `hypotheses`, `permutation`, `effects`, `describe`, `multiple`, `ranking`,
-`power`.
+`study.study` and `items.study.study` analyze a cube of scores. Single tests and effects take plain
+sequences: `hypotheses`, `effects`, `describe`, `multiple`, `power`.
 """

@@ -1,55 +1,74 @@
 """Every seed on every split: score = mean + split + seed + interaction + error.
 
 Two-way crossed random effects from the mean squares of a balanced table (Searle, Casella &
-McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell; with n = 1 `interaction` is
-the sum of the last two. Intervals hold for normal scores. Values are [...]: of one table, or of
-many of one shape.
+McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell; with n = 1 the interaction
+includes the error. Intervals hold for normal scores. Values are [...]: of one table or of many of
+one shape.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval, floats, fraction, no_interval
+from jaxeval.stats.results import Interval, floats, fraction
 
 
 class MeanSquare(NamedTuple):
-    """A sum of squares over its degrees of freedom."""
+    """A sum of squares [...] divided by its degrees of freedom, [...] or one for all."""
 
-    value: np.ndarray  # [...]
-    df: float | np.ndarray  # [...] or one of all
+    value: np.ndarray
+    df: float | np.ndarray
 
 
-class Term(NamedTuple):
-    """A mean square times a number of at least 0."""
-
-    coefficient: float
-    square: MeanSquare
-
-    @property
-    def value(self) -> np.ndarray:
-        """[...]"""
-        return self.coefficient * self.square.value
+_Term = tuple[Any, MeanSquare]  # a coefficient, at least 0, and a mean square
 
 
 class Combination(NamedTuple):
-    """A variance: a sum of terms, or one term less another."""
+    """A variance: a sum of multiples of mean squares, or one multiple less another."""
 
-    plus: tuple[Term, ...]
-    minus: Term | None = None
+    plus: tuple[_Term, ...]
+    minus: _Term | None = None
 
     @property
     def estimate(self) -> np.ndarray:
-        """[...] unbiased; a difference is below 0 by chance."""
-        whole = np.sum([term.value for term in self.plus], axis=0)
-        return whole if self.minus is None else whole - self.minus.value
+        """Unbiased estimate [...]; a difference may be below 0 by chance."""
+        whole = np.sum([factor * square.value for factor, square in self.plus], axis=0)
+        return whole if self.minus is None else whole - self.minus[0] * self.minus[1].value
+
+    def limits(self, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+        """Ends [...] of the modified large-sample interval, cut at 0.
+
+        Graybill & Wang (1980) for sums; Ting, Burdick, Graybill, Jeyaratnam & Lu (1990) for
+        differences, an F test where a limit is 0. Both in Burdick & Graybill (1992).
+        """
+        tail, estimate = (1 - confidence) / 2, self.estimate
+        terms = self.plus if self.minus is None else (self.plus[0], self.minus)
+        values, dfs = [factor * square.value for factor, square in terms], [s.df for _, s in terms]
+        # how far the limits of each mean square lie below and above it, relative to its size
+        g = [1 - df / scipy.special.chdtri(df, tail) for df in dfs]
+        h = [df / scipy.special.chdtri(df, 1 - tail) - 1 for df in dfs]
+        if self.minus is None:
+            below, above = (
+                np.sum(np.square([e * v for e, v in zip(ends, values, strict=True)]), 0)
+                for ends in (g, h)
+            )
+        else:
+            upper, lower = (scipy.special.fdtri(*dfs, p) for p in (1 - tail, tail))
+            g12 = ((upper - 1) ** 2 - (g[0] * upper) ** 2 - h[1] ** 2) / upper
+            h12 = ((1 - lower) ** 2 - (h[0] * lower) ** 2 - g[1] ** 2) / lower
+            first, second = values
+            below = (g[0] * first) ** 2 + (h[1] * second) ** 2 + g12 * first * second
+            above = (h[0] * first) ** 2 + (g[1] * second) ** 2 + h12 * first * second
+        below, above = (np.sqrt(np.maximum(0.0, squared)) for squared in (below, above))
+        return np.maximum(0.0, estimate - below), np.maximum(0.0, estimate + above)
 
 
 class MeanSquares(NamedTuple):
-    """Of tables of one shape. Their expectations, with the variances v of the effects:
+    """Mean squares of tables of one shape. Their expectations, with the variances v:
 
     error        v_error
     interaction  v_error + n v_interaction
@@ -61,199 +80,180 @@ class MeanSquares(NamedTuple):
     seed: MeanSquare
     interaction: MeanSquare
     error: MeanSquare | None  # None for n = 1
-    shape: tuple[int, int, int]  # S, R, n
+    shape: tuple[Any, Any, int]  # S, R, n: numbers, or arrays of many designs
+
+    @classmethod
+    def from_tables(cls, scores: np.ndarray) -> "MeanSquares":
+        """Mean squares of tables [..., S, R, n]; exactly 0 if all scores are equal."""
+        splits, seeds, repeats = scores.shape[-3:]
+        cell = (scores - scores[..., :1, :1, :1]).mean(-1)  # [..., S, R]
+        grand = cell.mean((-2, -1), keepdims=True)
+        of_split, of_seed = (cell.mean(axis, keepdims=True) - grand for axis in (-1, -2))
+        rest = cell - grand - of_split - of_seed
+
+        def square(effects: np.ndarray, runs: int, df: int) -> MeanSquare:
+            return MeanSquare(runs * np.sum(effects**2, axis=(-2, -1)) / df, df)
+
+        error = None
+        if repeats > 1:  # of the runs of a cell
+            apart, df = scores - scores[..., :1], splits * seeds * (repeats - 1)
+            squares = np.sum((apart - apart.mean(-1, keepdims=True)) ** 2, axis=(-3, -2, -1))
+            error = MeanSquare(squares / df, df)
+        return cls(
+            square(of_split, seeds * repeats, splits - 1),
+            square(of_seed, splits * repeats, seeds - 1),
+            square(rest, repeats, (splits - 1) * (seeds - 1)),
+            error,
+            (splits, seeds, repeats),
+        )
+
+    @property
+    def components(self) -> dict[str, Combination]:
+        """Each variance component, then the variance of "any run", by their expectations."""
+        splits, seeds, n = self.shape
+
+        def beyond(square: MeanSquare, other: MeanSquare | None, runs: Any) -> Combination:
+            return Combination(((1 / runs, square),), None if other is None else (1 / runs, other))
+
+        parts = {
+            "split": beyond(self.split, self.interaction, n * seeds),
+            "seed": beyond(self.seed, self.interaction, n * splits),
+            "interaction": beyond(self.interaction, self.error, n),
+        }
+        any_run: tuple[_Term, ...] = (
+            (1 / (n * seeds), self.split),
+            (1 / (n * splits), self.seed),
+            ((1 - 1 / splits - 1 / seeds) / n, self.interaction),
+        )
+        if self.error is not None:
+            parts["error"] = beyond(self.error, None, 1)
+            any_run += ((1 - 1 / n, self.error),)
+        return {**parts, "any run": Combination(any_run)}
+
+    @property
+    def of_mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """Variance [...] of the mean over other splits and seeds, and its degrees of freedom.
+
+        split + seed - interaction over all runs, by Satterthwaite (1946). If the variance of an
+        effect is estimated as negative, its mean square and that of the interaction cancel.
+        """
+        splits, seeds, repeats = self.shape
+        interaction, df_rest = self.interaction
+        split, seed = (
+            np.where(square.value >= interaction, square.value, 0.0)
+            for square in (self.split, self.seed)
+        )
+        rest = interaction * (1.0 - (split > 0) - (seed > 0))
+        whole = split + seed + rest
+        scale = np.where(whole > 0, whole, 1.0)
+        terms = ((split, self.split.df), (seed, self.seed.df), (rest, df_rest))
+        inverse = sum((value / scale) ** 2 / df for value, df in terms)
+        df = 1 / np.where(whole > 0, inverse, 1 / df_rest)
+        return whole / (splits * seeds * repeats), df
+
+
+def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
+    """Number of standard errors [...] that an interval reaches to either side."""
+    return -scipy.special.stdtrit(df, (1 - confidence) / 2)
 
 
 @dataclasses.dataclass(frozen=True)
-class Component:
+class _Component:
     """A part of the variance of one run's score."""
 
     sd: float
     sd_interval: Interval
     share: float | None  # of the sum of all parts; None without any variance
-    negative: bool  # the estimate of the variance was below 0, and is reported as 0
+    negative: bool  # the variance was estimated as below 0, and is reported as 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Crossed:
-    """Where the variance of scores comes from, and how well their mean is known."""
+    """Components of the variance of scores, and the error of their mean."""
 
     splits: int
     seeds: int
     repeats: int
     mean: float
-    mean_se: float  # over other splits and other seeds, of `mean_df` degrees of freedom
+    mean_se: float  # over other splits and other seeds, with `mean_df` degrees of freedom
     mean_df: float
     mean_interval: Interval
-    components: Mapping[str, Component]  # split, seed, interaction and, for n > 1, error
-    total: Component  # of one run, on any split with any seed: the components summed
+    components: Mapping[str, _Component]  # split, seed, interaction and, for n > 1, error
+    total: _Component  # of one run, on any split with any seed: the components summed
 
 
 def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Crossed:
     """Variance components, total and mean of a crossed design, with intervals for normal scores.
 
-    The components are the method of moments, which is REML where none is negative; the mean has
-    Satterthwaite's (1946) degrees of freedom. Equal scores have no intervals.
+    The components are the method of moments, which is REML if none is negative. Equal scores have
+    no intervals.
 
     Args:
       scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; S, R >= 2.
     """
     confidence = fraction(confidence, "confidence")
-    table = _checked(scores)
-    squares = of_table(table)
-    parts = combinations(squares)
-    sizes = {name: float(part.estimate) for name, part in parts.items()}
-    whole = sum(max(0.0, size) for size in sizes.values())
-    split, seed, interaction = (square.value for square in squares[:3])
-    variance, df = mean_variance(split, seed, interaction, squares.shape)
-    mean, se = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean()), float(np.sqrt(variance))
-    half = se * float(t_quantile(df, confidence))
-    of_mean = Interval(mean - half, mean + half, confidence, "t, Satterthwaite")
-    still = None
-    if not np.ptp(table):  # how much others vary is not known
-        of_mean = still = no_interval(confidence, "the scores do not vary")
-
-    def component(size: float, part: Combination) -> Component:
-        low, high = (float(np.sqrt(end)) for end in limits(part, confidence))
-        interval = still or Interval(low, high, confidence, "modified large-sample")
-        share = max(0.0, size) / whole if whole else None
-        return Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
-
-    return Crossed(
-        *(*squares.shape, mean, se, float(df), of_mean),
-        {name: component(sizes[name], part) for name, part in parts.items()},
-        component(whole, total(squares)),
-    )
-
-
-def _checked(scores: Sequence | np.ndarray) -> np.ndarray:
-    """[S, R, n] float64."""
     expected = "expected [splits, seeds] or [splits, seeds, runs], 2 or more of both"
     table = floats(scores, f"crossed design: {expected}, all cells with as many runs")
     table = table[..., np.newaxis] if table.ndim == 2 else table
-    if table.ndim != 3 or min(table.shape[:2]) < 2 or not table.size:
-        raise DataError(f"crossed design: {expected}, found shape {list(np.shape(scores))}")
-    if not np.isfinite(table).all():
-        split, seed, _ = np.argwhere(~np.isfinite(table))[0]
-        raise DataError(f"crossed design: a score of row {split}, column {seed} is not finite")
-    return table
+    if table.ndim != 3 or min(table.shape[:2]) < 2 or not np.isfinite(table).all():
+        shape = list(np.shape(scores))
+        raise DataError(f"crossed design: {expected}, finite numbers; found shape {shape}")
+    squares = MeanSquares.from_tables(table)
+    parts = squares.components
+    sizes = {name: float(part.estimate) for name, part in parts.items() if name != "any run"}
+    sizes["any run"] = whole = sum(max(0.0, size) for size in sizes.values())
+    variance, df = squares.of_mean
+    mean, se = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean()), float(np.sqrt(variance))
+    half = se * float(t_quantile(df, confidence))
+    of_mean = Interval(mean - half, mean + half, confidence, "t, Satterthwaite")
+    varies = np.ptp(table) > 0
+    none = Interval.none(confidence, "the scores do not vary")  # how much others vary is not known
+    found = {}
+    for name, part in parts.items():
+        low, high = (float(np.sqrt(end)) for end in part.limits(confidence))
+        interval = Interval(low, high, confidence, "modified large-sample") if varies else none
+        size = sizes[name]
+        share = max(0.0, size) / whole if whole else None
+        found[name] = _Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
+    total, of_mean = found.pop("any run"), of_mean if varies else none
+    return Crossed(*squares.shape, mean, se, float(df), of_mean, found, total)
 
 
-def of_table(scores: np.ndarray) -> MeanSquares:
-    """The mean squares of tables [..., S, R, n]; exactly 0 where all scores are equal."""
-    splits, seeds, repeats = scores.shape[-3:]
-    cell = (scores - scores[..., :1, :1, :1]).mean(-1)  # [..., S, R]
-    grand = cell.mean((-2, -1), keepdims=True)
-    of_split, of_seed = (cell.mean(axis, keepdims=True) - grand for axis in (-1, -2))
-    rest = cell - grand - of_split - of_seed
-    df_split, df_seed = splits - 1, seeds - 1
+def balanced(
+    splits: Sequence[Hashable], seeds: Sequence[Hashable], scores: Sequence[float | None]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Arranges runs in any order as a table [S, R, n]; a score of None is missing.
 
-    def square(effects: np.ndarray, runs: int, df: int) -> MeanSquare:
-        return MeanSquare(runs * np.sum(effects**2, axis=(-2, -1)) / df, df)
+    While a cell has fewer scores than the fullest, drops the split or seed with the largest share
+    of such cells; of equals a seed, which is cheaper to replace.
 
-    error = None
-    if repeats > 1:  # of the runs of a cell
-        apart, df = scores - scores[..., :1], splits * seeds * (repeats - 1)
-        squares = np.sum((apart - apart.mean(-1, keepdims=True)) ** 2, axis=(-3, -2, -1))
-        error = MeanSquare(squares / df, df)
-    return MeanSquares(
-        square(of_split, seeds * repeats, df_split),
-        square(of_seed, splits * repeats, df_seed),
-        square(rest, repeats, df_split * df_seed),
-        error,
-        (splits, seeds, repeats),
-    )
-
-
-def combinations(squares: MeanSquares) -> dict[str, Combination]:
-    """Each component as a combination of mean squares, by their expectations."""
-    splits, seeds, n = squares.shape
-
-    def beyond(square: MeanSquare, other: MeanSquare | None, runs: int) -> Combination:
-        minus = None if other is None else Term(1 / runs, other)
-        return Combination((Term(1 / runs, square),), minus)
-
-    parts = {
-        "split": beyond(squares.split, squares.interaction, n * seeds),
-        "seed": beyond(squares.seed, squares.interaction, n * splits),
-        "interaction": beyond(squares.interaction, squares.error, n),
-    }
-    if squares.error is not None:
-        parts["error"] = beyond(squares.error, None, 1)
-    return parts
-
-
-def total(squares: MeanSquares) -> Combination:
-    """The components summed, in which no mean square is subtracted."""
-    splits, seeds, n = squares.shape
-    terms = (
-        Term(1 / (n * seeds), squares.split),
-        Term(1 / (n * splits), squares.seed),
-        Term((1 - 1 / splits - 1 / seeds) / n, squares.interaction),
-    )
-    of_error = () if squares.error is None else (Term(1 - 1 / n, squares.error),)
-    return Combination((*terms, *of_error))
-
-
-def mean_variance(
-    split: np.ndarray,
-    seed: np.ndarray,
-    interaction: np.ndarray,
-    shape: tuple[int | np.ndarray, int | np.ndarray, int | np.ndarray],
-) -> tuple[np.ndarray, np.ndarray]:
-    """[...] variance of the mean over other splits and seeds, and its degrees of freedom.
-
-    split + seed - interaction (mean squares) over all runs, by Satterthwaite. Where the variance
-    of an effect is estimated as negative, its mean square and that of the interaction cancel.
+    Returns:
+      The table, and a line for each split and seed that was left out.
     """
-    splits, seeds, repeats = shape
-    split, seed = (np.where(square >= interaction, square, 0.0) for square in (split, seed))
-    rest = interaction * (1.0 - (split > 0) - (seed > 0))
-    df_rest = (splits - 1) * (seeds - 1)
-    whole = split + seed + rest
-    scale = np.where(whole > 0, whole, 1.0)
-    terms = ((split, splits - 1), (seed, seeds - 1), (rest, df_rest))
-    inverse = sum((value / scale) ** 2 / df for value, df in terms)
-    df = 1 / np.where(whole > 0, inverse, 1 / df_rest)
-    return whole / (splits * seeds * repeats), df
-
-
-def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
-    """[...] how many standard errors an interval reaches to either side."""
-    from scipy import special
-
-    return -special.stdtrit(df, (1 - confidence) / 2)
-
-
-def limits(of: Combination, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """[...] ends of the modified large-sample interval of a variance, cut at 0.
-
-    Graybill & Wang (1980) for sums; Ting, Burdick, Graybill, Jeyaratnam & Lu (1990) for
-    differences, an F test where a limit is 0. Both in Burdick & Graybill (1992).
-    """
-    from scipy import special
-
-    tail, estimate = (1 - confidence) / 2, of.estimate
-    terms = of.plus if of.minus is None else (of.plus[0], of.minus)
-    ends = []  # how far the limits of each mean square lie below and above it, in its own size
-    for term in terms:
-        df = term.square.df
-        low, high = special.chdtri(df, tail), special.chdtri(df, 1 - tail)
-        ends.append((1 - df / low, df / high - 1))
-    if of.minus is None:
-        below, above = (
-            np.sum(np.square([end[side] * t.value for end, t in zip(ends, terms, strict=True)]), 0)
-            for side in (0, 1)
+    names = list(dict.fromkeys(splits)), list(dict.fromkeys(seeds))
+    cells: dict[tuple[Hashable, Hashable], list[float]] = {}
+    for split, seed, score in zip(splits, seeds, scores, strict=True):
+        cells.setdefault((split, seed), []).extend([] if score is None else [score])
+    count = max(map(len, cells.values()), default=0)
+    lacking = np.array(
+        [[len(cells.get((s, r), ())) < max(1, count) for r in names[1]] for s in names[0]]
+    ).reshape(*map(len, names))
+    dropped, keep = [], [list(range(len(of))) for of in names]
+    while (lost := lacking[np.ix_(*keep)]).any():
+        shares = lost.mean(1), lost.mean(0)
+        axis = int(shares[1].max() >= shares[0].max())
+        worst, cells_of = int(shares[axis].argmax()), lost.shape[1 - axis]
+        label = names[axis][keep[axis].pop(worst)]
+        dropped.append(
+            f"{('split', 'seed')[axis]} {label} is left out: no score of "
+            f"{round(shares[axis][worst] * cells_of)} of its {cells_of} cells"
         )
-    else:
-        (g1, h1), (g2, h2) = ends
-        upper, lower = (
-            special.fdtri(*(term.square.df for term in terms), p) for p in (1 - tail, tail)
+    if min(map(len, keep)) < 2:
+        failed = sum(score is None for score in scores)
+        raise DataError(
+            "crossed design: expected every seed on every split, 2 or more of both; found "
+            f"{len(scores)} runs ({failed} without a score) of {len(names[0])} splits and "
+            f"{len(names[1])} seeds, which have not 2 x 2 in common"
         )
-        g12 = ((upper - 1) ** 2 - (g1 * upper) ** 2 - h2**2) / upper
-        h12 = ((1 - lower) ** 2 - (h1 * lower) ** 2 - g2**2) / lower
-        first, second = (term.value for term in terms)
-        below = (g1 * first) ** 2 + (h2 * second) ** 2 + g12 * first * second
-        above = (h1 * first) ** 2 + (g2 * second) ** 2 + h12 * first * second
-    below, above = (np.sqrt(np.maximum(0.0, squared)) for squared in (below, above))
-    return np.maximum(0.0, estimate - below), np.maximum(0.0, estimate + above)
+    table = [[cells[names[0][s], names[1][r]] for r in keep[1]] for s in keep[0]]
+    return np.array(table, np.float64), tuple(dropped)

@@ -1,58 +1,67 @@
-"""What is said of models over several data sets together.
+"""Models over several data sets: rank tests of one score per data set, aggregates of all runs.
 
-Would other data sets rank the models so? Average ranks of one score per data set (Demšar 2006).
-Would other runs on these data sets? Aggregates of all runs (Agarwal et al. 2021), each data set
-weighing the same. Runs are resampled within their data set; of n runs n - 1 are drawn (Rao & Wu
-1988), or intervals of few runs are too narrow. Strata are the runs [n] of each data set.
+Rank tests hold for other data sets (Demšar 2006), aggregates for other runs on these (Agarwal et
+al. 2021), each data set with the same weight. Notation: N data sets, k models; R_j is the average
+rank of model j, 1 the best. Strata are the runs [n] of each data set.
 """
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import scipy
 
-from jaxeval.errors import DataError
-from jaxeval.stats import effects, hypotheses, ranking
-from jaxeval.stats.ranking import Against, Ranking
+from jaxeval.stats import effects, hypotheses, multiple
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
     Interval,
+    Rules,
     Sample,
-    as_many,
-    no_interval,
     percentile_interval,
-    percentiles,
     sample,
 )
-from jaxeval.stats.rules import Rules
 from jaxeval.stats.samples import Samples
 
-Strata = Sequence[Sample]
-_AT_ONCE = 5_000_000  # scores that are drawn at a time
-_MOST_DRAWN, _MOST_RUNS = 10_000_000, 100_000  # of all resamples of a model; of all models
-_MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
-_SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
+_AT_ONCE = 5_000_000  # scores or ranks that are drawn at a time
+_MOST_DRAWN, _MOST_RUNS = 10_000_000, 100_000  # in all resamples of a model; of all models
+_MOST_RESAMPLES = 2000  # of aggregates
+_SCALES = 10.0  # data sets whose typical scores differ by a larger factor are on different scales
+_Strata = Sequence[np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
-class Profiles:
-    """Shares of runs above thresholds [K]: model -> share, and its point-wise interval."""
+class Ranking:
+    """Models by average rank over data sets (1 is best), with Nemenyi's critical difference."""
 
-    thresholds: np.ndarray
-    shares: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]
+    models: tuple[str, ...]  # best first
+    average_ranks: tuple[float, ...]
+    critical_difference: float
+    alpha: float
+    groups: tuple[tuple[str, ...], ...]  # widest groups without a significant difference
+    p_values: Mapping[tuple[str, str], float]  # Nemenyi's, which hold for all pairs at once
+    friedman: HypothesisTest
+    iman_davenport: HypothesisTest
 
 
 @dataclasses.dataclass(frozen=True)
-class Aggregates:
+class _Against:
+    """One model against the control, by average ranks."""
+
+    model: str
+    z: float  # (R_control - R_model) / sqrt(k (k + 1) / 6 N): positive if it ranks better
+    p_value: float
+    p_adjusted: float  # Holm's, over the models compared with the control
+
+
+@dataclasses.dataclass(frozen=True)
+class _Aggregates:
     """All models over the same data sets (Agarwal et al. 2021)."""
 
     interquartile_mean: Mapping[str, Effect]  # of all runs, by model
-    optimality_gap: Mapping[str, Effect]  # how far runs stay below gamma; empty without one
-    gamma: float | None  # the score at which a data set counts as solved
     improvement: Mapping[tuple[str, str], Effect]  # P(a run of A is better than one of B)
-    profiles: Profiles
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,22 +69,22 @@ class Across:
     """Models compared over the data sets that have scores of all of them."""
 
     data_sets: tuple[str, ...]
-    means: Mapping[str, np.ndarray]  # model -> [N] one score per data set, of several runs a mean
+    means: Mapping[str, np.ndarray]  # model -> [N] mean score of each data set
     ranking: Ranking | None  # of three or more models
     control: str | None
-    against: tuple[Against, ...]  # each model against the control
+    against: tuple[_Against, ...]  # each model against the control
     control_difference: float | None  # critical, of average ranks (Bonferroni-Dunn)
     signed_rank: HypothesisTest | None  # of two models
-    aggregates: Aggregates | None  # None where no data set has two runs of a model
-    one_scale: bool  # whether typical scores of all data sets are within a factor of ten
+    aggregates: _Aggregates | None  # None if no data set has two runs of a model
+    one_scale: bool  # typical scores of all data sets are within a factor of ten
 
 
 def across(
     samples: Samples, rules: Rules, higher: bool, control: str | None, counted: Samples
 ) -> Across | None:
-    """None where fewer than two data sets have all models, or there is one model.
+    """Compares models over data sets; None for one model, or fewer than two common data sets.
 
-    `counted`: the same samples with a score for each run that failed, worse than all others.
+    `counted`: the same samples with a score worse than all others for each failed run.
     """
     by_data_set, with_failed = _runs(samples), _runs(counted)
     models = list(dict.fromkeys(m for cell in by_data_set.values() for m in cell))
@@ -87,22 +96,23 @@ def across(
     typical = np.median(np.abs(np.column_stack(list(means.values()))), axis=1)
     one_scale = bool(typical.max() <= _SCALES * max(float(typical.min()), 1e-300))
     several = signed = ranked = critical = None
-    against: tuple[Against, ...] = ()
+    against: tuple[_Against, ...] = ()
     if any(len(scores) > 1 for strata in runs.values() for scores in strata):
         all_runs = {m: [with_failed[d][m] for d in common] for m in models}
-        several = aggregates(runs, rules, counted=all_runs, higher_is_better=higher)
+        several = _aggregate(runs, all_runs, rules, higher)
     if len(models) == 2:
         signed = hypotheses.wilcoxon_signed_rank(*means.values())
     else:
-        ranked = ranking.nemenyi(means, rules, higher_is_better=higher)
+        ranked = _rank_models(means, rules, higher_is_better=higher)
         if control:
-            against = ranking.against(means, control, higher_is_better=higher)
-            critical = ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
+            against = _compare_with_control(means, control, higher_is_better=higher)
+            quantile = float(scipy.stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
+            critical = quantile * _standard_error(len(common), len(models))
     return Across(common, means, ranked, control, against, critical, signed, several, one_scale)
 
 
 def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
-    """Data set -> model -> its runs; where data sets are the units, one score each."""
+    """Data set -> model -> its runs; one score each if data sets are the units."""
     if samples.unit != "dataset":
         return {
             place: {model: of.scores for model, of in cell.items()}
@@ -115,55 +125,29 @@ def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
     return runs
 
 
-def aggregates(
-    runs: Mapping[str, Strata],
-    rules: Rules,
-    *,
-    counted: Mapping[str, Strata] | None = None,
-    higher_is_better: bool = True,
-) -> Aggregates:
-    """Everything that is said of all runs of models (model -> strata); gamma is 1 of fractions.
-
-    `counted`: the same with a score for each run that failed, worse than all others, for how often
-    a run is better; None: none failed.
-    """
-    sign = 1 if higher_is_better else -1
-    by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
-    as_many(by_model, "data sets")
-    every = np.concatenate([values for strata in by_model.values() for values in strata])
-    most = _MOST_DRAWN * len(by_model) // len(every) if len(every) <= _MOST_RUNS else 0
+def _aggregate(
+    runs: Mapping[str, _Strata], counted: Mapping[str, _Strata], rules: Rules, higher: bool
+) -> _Aggregates:
+    """Aggregates the runs of each model (model -> strata); `counted` as of `across`."""
+    sign, size = 1 if higher else -1, sum(len(s) for of in runs.values() for s in of)
+    most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
-    fractions = higher_is_better and every.min() >= 0 and every.max() <= 1
-    gaps = {}
-    if fractions:
-        gaps = {m: bootstrap(of, optimality_gap, *how) for m, of in by_model.items()}
-    thresholds = np.linspace(every.min(), every.max(), 101)
-    better = {
-        m: [sign * np.asarray(values) for values in of] for m, of in (counted or by_model).items()
-    }
-    return Aggregates(
-        {m: bootstrap(strata, interquartile_mean, *how) for m, strata in by_model.items()},
-        gaps,
-        1.0 if fractions else None,
+    better = {m: [sign * values for values in of] for m, of in counted.items()}
+    improvement = effects.average_probability_of_improvement
+    return _Aggregates(
+        {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()},
         {
-            (a, b): average_probability_of_improvement(better[a], better[b], rules.confidence)
+            (a, b): improvement(better[a], better[b], rules.confidence)
             for a, b in itertools.combinations(runs, 2)
         },
-        Profiles(thresholds, {m: _profile(of, thresholds, *how) for m, of in by_model.items()}),
     )
 
 
-def _strata(runs: Strata, name: str) -> list[np.ndarray]:
-    if not len(runs):
-        raise DataError(f"{name}: expected at least one data set")
-    return [sample(values, f"{name} on data set {k}") for k, values in enumerate(runs)]
-
-
-def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
-    """[...] mean of the middle half of all runs on all data sets; strata: [..., n] each.
+def _interquartile_mean(strata: _Strata) -> np.ndarray:
+    """Mean [...] of the middle half of all runs on all data sets, strata [..., n] each.
 
     A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of floor(N / 4)
-    / N is cut: with equal counts it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
+    / N is cut: with equal counts this is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
     """
     runs = np.concatenate(strata, axis=-1)
     shares = [np.full(of.shape[-1], 1 / (len(strata) * of.shape[-1])) for of in strata]
@@ -175,78 +159,127 @@ def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     return np.asarray((rising * inside).sum(axis=-1) / inside.sum(axis=-1))
 
 
-def optimality_gap(strata: list[np.ndarray]) -> np.ndarray:
-    """[...] how far fractions stay below 1: mean over data sets."""
-    return 1.0 - np.mean([np.minimum(of, 1.0).mean(axis=-1) for of in strata], axis=0)
-
-
-def bootstrap(
-    strata: list[np.ndarray],
-    aggregate: Callable[[list[np.ndarray]], np.ndarray],
+def _bootstrap(
+    strata: _Strata,
+    statistic: Callable[[_Strata], np.ndarray],
     confidence: float,
     resamples: int,
     seed: int,
 ) -> Effect:
-    """An aggregate over data sets, strata [..., n] -> [...], with its percentile interval."""
+    """A statistic of strata [..., n] -> [...], with its stratified percentile interval.
+
+    Of n runs n - 1 are drawn: the variance is unbiased (Rao & Wu 1988), and intervals of few runs
+    are not too narrow.
+    """
     generator, drawn = np.random.default_rng(seed), []
-    for rows in _rows(resamples, sum(map(len, strata))):
-        places = [generator.integers(len(of), size=(rows, _drawn(len(of)))) for of in strata]
-        drawn.append(aggregate([of[k] for of, k in zip(strata, places, strict=True)]))
+    most = max(1, _AT_ONCE // sum(map(len, strata)))
+    for begin in range(0, resamples, most):
+        rows = min(most, resamples - begin)
+        places = [generator.integers(len(s), size=(rows, max(1, len(s) - 1))) for s in strata]
+        drawn.append(statistic([of[k] for of, k in zip(strata, places, strict=True)]))
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
-    interval = no_interval(confidence, "more runs than are resampled")
+    interval = Interval.none(confidence, "more runs than are resampled")
     if drawn:
         interval = percentile_interval(np.concatenate(drawn), confidence, method)
-    name = aggregate.__name__.replace("_", " ")
-    return Effect(name, float(aggregate(strata)), interval, tuple(map(len, strata)))
+    name = statistic.__name__.strip("_").replace("_", " ")
+    return Effect(name, float(statistic(strata)), interval, tuple(map(len, strata)))
 
 
-def _rows(resamples: int, size: int) -> Iterator[int]:
-    """How many resamples are drawn at a time, of `size` scores each."""
-    most = max(1, _AT_ONCE // size)
-    return (min(most, resamples - begin) for begin in range(0, resamples, most))
+def friedman(table: np.ndarray) -> HypothesisTest:
+    """Friedman's test, corrected for ties, of a table [N, k] of at least 2 x 3 scores."""
+    ranks = _ranks(table, True)
+    statistic, null = _chi_squared(ranks), "all models rank alike"
+    p_value = float(scipy.stats.chi2.sf(statistic, ranks.shape[1] - 1))
+    method = "chi-squared, corrected for ties"
+    return HypothesisTest("Friedman", statistic, p_value, ranks.shape, null, method)
 
 
-def _drawn(runs: int) -> int:
-    """Runs of a resample: one fewer, so that its variance is unbiased (Rao & Wu 1988)."""
-    return max(1, runs - 1)
+def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
+    """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demšar 2006, 3.2.2).
 
-
-def average_probability_of_improvement(a: Strata, b: Strata, confidence: float = 0.95) -> Effect:
-    """P(a run of A beats a run of B), averaged over data sets (Agarwal et al. 2021).
-
-    The interval has a width where A wins every pair, as bootstraps have not.
+    The p-value is that of permuted ranks, which holds for few data sets too.
     """
-    first, second = _strata(a, "scores of A"), _strata(b, "scores of B")
-    as_many({"A": first, "B": second}, "data sets")
-    estimate, low, high = effects.improvement(first, second, confidence)
-    method = "Newcombe 2006, for unequal spreads, of the average"
-    n = sum(map(len, first)), sum(map(len, second))
-    interval = Interval(low, high, confidence, method)
-    return Effect("average probability of improvement", estimate, interval, n)
+    ranks = _ranks(table, True)
+    generator, hits = np.random.default_rng(seed), 0
+    size = max(1, _AT_ONCE // ranks.size)
+    for begin in range(0, resamples, size):
+        many = np.broadcast_to(ranks, (min(size, resamples - begin), *ranks.shape))
+        permuted = generator.permuted(many, axis=-1).sum(axis=1)
+        centred = permuted - ranks.sum(axis=0).mean()
+        # ties stay as they are, so the chi-squared grows with the squares alone
+        hits += int(np.sum(np.sum(centred**2, axis=-1) >= _squares(ranks) - 1e-9))
+    (sets, models), found, p_value = ranks.shape, _chi_squared(ranks), (1 + hits) / (1 + resamples)
+    rest = sets * (models - 1) - found
+    statistic = (sets - 1) * found / rest if rest > 1e-9 else math.inf
+    method = f"ranks permuted within data sets, {resamples} resamples, seed {seed}"
+    null, method = "all models rank alike", f"corrected for ties; {method}"
+    return HypothesisTest("Iman-Davenport", statistic, p_value, ranks.shape, null, method)
 
 
-def _profile(
-    strata: list[np.ndarray], taus: np.ndarray, confidence: float, resamples: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Share of runs above each threshold, data sets weighted equally, and its interval: [K]."""
-    generator, drawn = np.random.default_rng(seed), []
-    for rows in _rows(resamples, max(len(taus), *map(len, strata))):
-        shares = []
-        for of in strata:  # how often each run is drawn, as a share: [rows, runs]
-            count, even = _drawn(len(of)), np.full(len(of), 1 / len(of))
-            weights = generator.multinomial(count, even, size=rows) / count
-            shares.append(_above(of, taus, weights))
-        drawn.append(np.mean(shares, axis=0))
-    each = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
-    share = np.mean(each, axis=0)
-    low, high = percentiles(np.concatenate(drawn), confidence) if drawn else (share, share)
-    return share, low, high
+def _rank_models(
+    scores: Mapping[str, Sample], rules: Rules | None = None, *, higher_is_better: bool = True
+) -> Ranking:
+    """Ranks three models or more by their scores [N] (Demšar 2006, section 3.2.2)."""
+    rules = rules or Rules()
+    table = np.column_stack([sample(values, name) for name, values in scores.items()])
+    ranks = _ranks(table, higher_is_better)
+    averages, (sets, models) = ranks.mean(axis=0), ranks.shape
+    error = _standard_error(sets, models) / math.sqrt(2)
+    critical = float(scipy.stats.studentized_range.isf(rules.alpha, models, math.inf)) * error
+    order = np.argsort(averages, kind="stable")
+    names, ordered = [list(scores)[k] for k in order], averages[order]
+    groups: list[tuple[str, ...]] = []
+    reached = 0
+    for begin in range(models):  # widest stretches below the critical difference
+        end = int(np.searchsorted(ordered, ordered[begin] + critical, "right"))
+        if end > max(reached, begin + 1):
+            groups.append(tuple(names[begin:end]))
+            reached = end
+    return Ranking(
+        tuple(names),
+        tuple(map(float, ordered)),
+        critical,
+        rules.alpha,
+        tuple(groups),
+        {
+            (a, b): float(scipy.stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
+            for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
+        },
+        friedman(table),
+        _iman_davenport(table, resamples=rules.resamples, seed=rules.seed),
+    )
 
 
-def _above(values: np.ndarray, thresholds: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weight of the values above each threshold: [rows, K] of weights [rows, n]."""
-    order = np.argsort(values)
-    sums = np.zeros((len(weights), len(values) + 1))
-    np.cumsum(weights[:, order], axis=1, out=sums[:, 1:])
-    reached = np.searchsorted(values[order], thresholds, "right")
-    return np.clip(sums[:, -1:] - sums[:, reached], 0.0, 1.0)  # sums of shares round
+def _compare_with_control(
+    scores: Mapping[str, np.ndarray], control: str, *, higher_is_better: bool = True
+) -> tuple[_Against, ...]:
+    """Compares every other model with a control, best first (Demšar 2006, section 3.2.2)."""
+    ranks = _ranks(np.column_stack([*scores.values()]), higher_is_better)
+    averages = dict(zip(scores, ranks.mean(axis=0), strict=True))
+    error = _standard_error(*ranks.shape)
+    z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
+    p_values = [2 * float(scipy.stats.norm.sf(abs(value))) for value in z.values()]
+    adjusted = multiple.adjust_p_values(p_values, "holm").tolist()
+    return tuple(
+        sorted(map(_Against, z, z.values(), p_values, adjusted), key=lambda model: -model.z)
+    )
+
+
+def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """Ranks [N, k], 1 the best, ties with their mean rank."""
+    return np.asarray(scipy.stats.rankdata(-table if higher_is_better else table, axis=1))
+
+
+def _squares(ranks: np.ndarray) -> float:
+    sums = ranks.sum(axis=0)
+    return float(np.sum((sums - sums.mean()) ** 2))
+
+
+def _chi_squared(ranks: np.ndarray) -> float:
+    """Squares of rank sums over the variance of the ranks; 0 if all scores are tied."""
+    variance = float(np.sum((ranks - (ranks.shape[1] + 1) / 2) ** 2)) / (ranks.shape[1] - 1)
+    return _squares(ranks) / variance if variance else 0.0
+
+
+def _standard_error(sets: int, models: int) -> float:
+    return math.sqrt(models * (models + 1) / (6 * sets))

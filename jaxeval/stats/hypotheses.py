@@ -1,98 +1,92 @@
-"""Do two samples of scores differ, or are they as good as equal? All tests are two-sided.
+"""Two-sided tests of two samples of scores.
 
-`direction` is the sign of the statistic that p was computed from, never of another summary.
+`direction` is the sign of the statistic that the p-value was computed from.
 """
 
 import math
 import warnings
+from collections.abc import Callable, Mapping
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import effects, ranks
 from jaxeval.stats.results import (
     HypothesisTest,
     Sample,
+    count,
+    exchanged,
+    fraction,
     gaps,
-    pairs,
-    positive,
+    location_gap,
+    rounding_unit,
     sign,
     two_samples,
-    typical_size,
     varies,
     without_rounding,
 )
 
-_MOST_EXACT = 10_000  # scores of a sample, of Kolmogorov and Smirnov
+_MOST_EXACT = 10_000  # scores of a sample for the exact Kolmogorov-Smirnov test
+_LIMB = 2.0**44  # above 1e13, the most that a typical score has of its twelfth digit
+_LARGEST = 1e300  # in units of the twelfth digit
 
 
 def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
-    """Two-sample Kolmogorov-Smirnov: the largest gap between the two distribution functions."""
-    from scipy import stats
-
+    """Kolmogorov-Smirnov: the largest gap between the two empirical distribution functions."""
     first, second = two_samples(a, b)
     exact = max(len(first), len(second)) <= _MOST_EXACT
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        result = stats.ks_2samp(first, second, method="exact" if exact else "asymp")
+        result = scipy.stats.ks_2samp(first, second, method="exact" if exact else "asymp")
     method = "exact" if exact and not caught else "asymptotic"  # rounding lifts p above 1
     null, n = "both models draw from one distribution", (len(first), len(second))
     statistic, p_value = float(result.statistic), float(result.pvalue)
     return HypothesisTest("Kolmogorov-Smirnov", statistic, p_value, n, null, method)
 
 
-def brown_forsythe(*groups: Sample) -> HypothesisTest:
-    """Do the spreads of two or more models differ (Levene's test around medians, 1974)?
+def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
+    """Brown-Forsythe (Levene's test around medians, 1974): do the spreads differ?
 
-    The F test of the absolute deviations from the median, whose means say which of two models is
-    spread wider. Deviations that differ by rounding only are equal.
+    F test of the absolute deviations from the median; the mean deviation says which is wider.
     """
-    from scipy import stats
-
-    values = [two_samples(group, group)[0] for group in groups]
-    size = typical_size(*values)
-    deviations = [without_rounding(np.abs(v - np.median(v)), size) for v in values]
+    values = two_samples(a, b)
+    deviations = [without_rounding(np.abs(v - np.median(v)), *values) for v in values]
     statistic, p_value = 0.0, 1.0
     if np.ptp(np.concatenate(deviations)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
-            result = stats.f_oneway(*deviations)
-        if result.statistic > 0:  # rounding leads below 0, where scipy has no p-value
+            result = scipy.stats.f_oneway(*deviations)
+        if result.statistic > 0:  # rounding can lead below 0, where scipy has no p-value
             statistic, p_value = float(result.statistic), float(result.pvalue)
     wider = sign(float(np.mean(deviations[0]) - np.mean(deviations[1])))
-    null, n = "all models have the same spread", tuple(map(len, values))
-    direction = wider if len(values) == 2 else None
-    return HypothesisTest(
-        "Brown-Forsythe", statistic, p_value, n, null, "F distribution", direction
-    )
+    null, n = "all models have the same spread", (len(values[0]), len(values[1]))
+    return HypothesisTest("Brown-Forsythe", statistic, p_value, n, null, "F distribution", wider)
 
 
 def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
-    """Do the spreads within pairs differ (Pitman 1939; Morgan 1939), by ranks (McCulloch 1987)?
+    """Pitman-Morgan test by ranks: do the spreads within pairs differ?
 
-    The wider one decides the sign of the differences where the sums are large: both correlate, by
-    Spearman's rho. Where pairs share no spread, skewed scores reject about twice as often as they
+    Tests Spearman's correlation of the sums and differences of pairs (Pitman 1939; Morgan 1939;
+    McCulloch 1987). If pairs share no spread, skewed scores reject about twice as often as they
     should.
     """
-    first, second = pairs(a, b)
-    few = len(first) <= ranks.EXACT_ORDERS
-    rho, p_value = ranks.spearman(gaps(first, -second), gaps(first, second))
-    null = "sums and differences of pairs have no rank correlation"
-    method = "Spearman, all orders" if few else "Spearman, t approximation"
-    return HypothesisTest("Pitman-Morgan", rho, p_value, (len(first),), null, method, sign(rho))
+    first, second = two_samples(a, b, paired=True)
+    rho, p_value, method = ranks.spearman(gaps(first, -second), gaps(first, second))
+    null, n = "sums and differences of pairs have no rank correlation", (len(first),)
+    found, direction = (float(rho), float(p_value)), sign(float(rho))
+    return HypothesisTest("Pitman-Morgan", *found, n, null, f"Spearman, {method}", direction)
 
 
 def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
-    """Mann-Whitney U (statistic: pairs in which A is higher, ties 1/2).
+    """Mann-Whitney U: the number of pairs of scores in which A is higher, ties 1/2.
 
-    Small samples: exact, ties kept; else normal, but not below the share of a single labelling.
+    Exact for small samples, with ties; else normal, but not below the share of one labelling.
     """
-    from scipy import stats
-
     first, second = two_samples(a, b)
     n, m = len(first), len(second)
-    result = stats.mannwhitneyu(first, second, method="asymptotic")
-    p_value, method = ranks.exact_rank_sum_p(first, second), "exact"
+    result = scipy.stats.mannwhitneyu(first, second, method="asymptotic")
+    p_value, method = ranks.rank_sum_p(first, second), "exact"
     if p_value is None:  # NaN: all scores are equal
         normal, method = float(result.pvalue), "normal, corrected for ties and continuity"
         p_value = 1.0 if np.isnan(normal) else max(normal, 1 / math.comb(n + m, n))
@@ -104,48 +98,42 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
 def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     """Brunner & Munzel (2000): is P(A > B) + P(A = B) / 2 one half, whatever the spreads?
 
-    Small samples: the permutation distribution of the studentised statistic (Neubert & Brunner
-    2007), enumerated up to 10 against 10; t above 30 scores each. Where all scores of one model
-    are higher, p is that of equal distributions: far too small for a small sample that is also the
-    wider one.
+    Small samples use the permutation distribution of the statistic (Neubert & Brunner 2007),
+    enumerated up to 10 against 10; above 30 scores each, t. If all scores of one model are higher,
+    p is that of equal distributions: far too small for a small sample that is also the wider one.
     """
     first, second = two_samples(a, b)
     n = len(first), len(second)
-    labels, ties = ranks.ordered(first, second)
-    result = ranks.studentized(labels, ties)
+    result, ties = ranks.brunner_munzel(first, second)
     p_value, method = ranks.p_values(result, *n, ties, seed)
     statistic, null = float(result.statistic), "neither model tends to score higher"
-    direction = sign(statistic)
-    return HypothesisTest("Brunner-Munzel", statistic, float(p_value), n, null, method, direction)
+    found = statistic, float(p_value)
+    return HypothesisTest("Brunner-Munzel", *found, n, null, method, sign(statistic))
 
 
 def welch_t(a: Sample, b: Sample) -> HypothesisTest:
-    """Welch's t test of the means, variances not assumed equal; p is NaN without any spread."""
-    from scipy import stats
-
+    """Welch's t test of the means, for unequal variances; p is NaN without any spread."""
     first, second = two_samples(a, b)
     n, null = (len(first), len(second)), "both models have the same mean"
     if varies(first) or varies(second):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
-            result = stats.ttest_ind(first, second, equal_var=False)
+            result = scipy.stats.ttest_ind(first, second, equal_var=False)
         statistic, p_value = float(result.statistic), float(result.pvalue)
-    else:  # a variance of rounding alone
+    else:  # the variance is rounding alone
         statistic, p_value = _without_spread(float(gaps(first[:1], second[:1])[0]))
     method = "t distribution"
     return HypothesisTest("Welch's t", statistic, p_value, n, null, method, sign(statistic))
 
 
 def paired_t(a: Sample, b: Sample) -> HypothesisTest:
-    """Student's t test on pairs (same seed or split); p is NaN where all differ by as much."""
-    from scipy import special
-
-    differences = gaps(*pairs(a, b))
+    """Student's t test on pairs (same seed or split); p is NaN if all differences are equal."""
+    differences = gaps(*two_samples(a, b, paired=True))
     n, mean = len(differences), float(np.mean(differences))
     statistic, p_value = _without_spread(mean)
     if varies(differences):
         statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
-        p_value = 2 * float(special.stdtr(n - 1, -abs(statistic)))
+        p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(statistic)))
     null, method = "the mean difference of pairs is 0", "t distribution"
     return HypothesisTest("t on pairs", statistic, p_value, (n,), null, method, sign(statistic))
 
@@ -157,19 +145,20 @@ def _without_spread(gap: float) -> tuple[float, float]:
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method.
 
-    The statistic is the smaller sum of ranks. Up to 50 pairs p is exact, also with ties and zeros.
+    The statistic is the smaller sum of ranks. Up to 50 pairs p is exact, with ties and zeros.
     """
-    differences = gaps(*pairs(a, b))
-    positive, negative = map(float, ranks.signed(differences))
-    p_value, method = ranks.signed_p(differences) if differences.any() else (1.0, "exact")
+    differences = gaps(*two_samples(a, b, paired=True))
+    above, below, p_value, method = ranks.signed_ranks(differences)
     n, null = (len(differences),), "differences are symmetric around 0"
-    least, direction = min(positive, negative), sign(positive - negative)
-    return HypothesisTest("Wilcoxon signed-rank", least, p_value, n, null, method, direction)
+    least, direction = float(min(above, below)), sign(float(above - below))
+    return HypothesisTest(
+        "Wilcoxon signed-rank", least, float(p_value), n, null, method, direction
+    )
 
 
 def sign_test(a: Sample, b: Sample) -> HypothesisTest:
-    """Exact sign test on pairs (statistic: pairs that A wins; equal pairs are left out)."""
-    differences = gaps(*pairs(a, b))
+    """Exact sign test: the number of pairs that A wins; equal pairs are left out."""
+    differences = gaps(*two_samples(a, b, paired=True))
     wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
     p_value, n = _binomial(wins, losses), len(differences)
     null, method = "A and B win equally often", f"exact, {n - wins - losses} equal pairs left out"
@@ -177,8 +166,8 @@ def sign_test(a: Sample, b: Sample) -> HypothesisTest:
 
 
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
-    """McNemar's exact test on two vectors [N] of right (1) and wrong (0) answers."""
-    first, second = pairs(a, b, at_least=1)
+    """McNemar's exact test of right (1) and wrong (0) answers [N] of two runs."""
+    first, second = two_samples(a, b, 1, paired=True)
     if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
         raise DataError("McNemar: expected 1 for right and 0 for wrong answers")
     only_a, only_b = int(np.sum(first > second)), int(np.sum(first < second))
@@ -189,22 +178,85 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
 
 
 def _binomial(wins: int, losses: int) -> float:
-    """P-value of so many wins, if both win equally often."""
-    from scipy import stats
-
-    return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    return float(scipy.stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
 def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
-    """Two one-sided t tests (Schuirmann 1987): p small says |mean A - mean B| < margin.
+    """Equivalence by two one-sided t tests (Schuirmann 1987); the null is |difference| >= margin.
 
-    The statistic is that of the less convincing side; NaN, as is p, where the scores do not vary.
+    The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
-    from scipy import stats
-
-    margin = positive(margin, "margin")
+    margin = fraction(margin, "margin", below=math.inf)
     (gap, error, freedom), n = effects.mean_gap(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
-    p_value, null = float(stats.t.sf(statistic, freedom)), f"the means differ by {margin} or more"
+    p_value, null = (
+        float(scipy.stats.t.sf(statistic, freedom)),
+        f"the means differ by {margin} or more",
+    )
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
     return HypothesisTest("equivalence (TOST)", statistic, p_value, n, null, method)
+
+
+def permutation_test(
+    a: Sample, b: Sample, *, paired: bool = False, resamples: int = 99_999, seed: int = 0
+) -> HypothesisTest:
+    """Permutation test of the difference of means; paired scores are exchanged within pairs.
+
+    Exact if there are at most `resamples` permutations, else these are random. p is twice that of
+    the smaller side, (1 + hits) / (1 + resamples), and the same if A and B are exchanged.
+    """
+    resamples = count(resamples, "resamples")
+    first, second = two_samples(a, b, paired=paired)
+    samples = _whole(*((second, first) if exchanged(first, second) else (first, second)))
+    large, small = _limbs(samples[0])
+
+    def total(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+        """The first sample's sum less the observed one: the sum of both is fixed."""
+        above, below = _limbs(x, axis)
+        return (above - large) + (below - small)
+
+    result = scipy.stats.permutation_test(
+        samples,
+        total,
+        permutation_type="samples" if paired else "independent",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, 5_000_000 // sum(map(len, samples))),
+        rng=np.random.default_rng(seed),
+    )
+    exact, pairwise = len(result.null_distribution) != resamples, " within pairs" if paired else ""
+    return HypothesisTest(
+        "permutation of means" + (", paired" if paired else ""),
+        float(np.mean(first) - np.mean(second)),
+        float(result.pvalue),
+        (len(first),) if paired else (len(first), len(second)),
+        f"the labels A and B are exchangeable{pairwise}",
+        "exact" if exact else f"{resamples} random permutations, seed {seed}",
+        sign(location_gap(first, second)),
+    )
+
+
+def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both samples as whole numbers around a middle one, in units of the twelfth digit.
+
+    Their sums are exact, so labellings that differ by rounding alone are ties.
+    """
+    pooled = np.concatenate([first, second])
+    unit = rounding_unit(pooled) or math.ulp(0.0)
+    with np.errstate(over="ignore"):
+        multiples = np.round(np.clip(pooled / unit, -_LARGEST, _LARGEST))
+    multiples -= np.sort(multiples)[len(multiples) // 2]
+    return multiples[: len(first)], multiples[len(first) :]
+
+
+def _limbs(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+    """Exact sums of whole numbers in two parts: multiples of _LIMB, and the rest."""
+    below = np.fmod(values, _LIMB)
+    return (values - below).sum(axis=axis), below.sum(axis=axis)
+
+
+# secondary tests of two independent samples: what they are called in words, and the function
+FURTHER: Mapping[str, tuple[str, Callable[[Sample, Sample], HypothesisTest]]] = {
+    "mann_whitney_u": ("Mann-Whitney U", mann_whitney_u),
+    "kolmogorov_smirnov": ("Kolmogorov-Smirnov", kolmogorov_smirnov),
+}

@@ -1,4 +1,4 @@
-"""P-values of several comparisons at once, and the groups that they leave."""
+"""Corrects p-values for several comparisons, and groups models that were not told apart."""
 
 import functools
 import itertools
@@ -8,20 +8,19 @@ from typing import get_args
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Sample, floats, sample
-from jaxeval.stats.rules import Method
+from jaxeval.stats.results import Method, Sample, floats, sample
 
-Compared = tuple[str, str, str]  # a group, such as a data set, and two of its members
-_MOST_PARTITIONED = 8  # members of a group whose 4,140 partitions are looked at
-_MOST_LOGICAL = 2000  # pairs, whose square is held
+_Compared = tuple[str, str, str]  # a group, such as a data set, and two of its members
+_MOST_PARTITIONED = 8  # members of a group whose 4,140 partitions are enumerated
+_MOST_LOGICAL = 2000  # pairs
 
 
 def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
-    """Adjusted p-values [m] in the given order, to be compared with the level itself.
+    """Returns adjusted p-values [m] in the given order, to be compared with the level itself.
 
     "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any false
-    rejection, "benjamini_hochberg" (1995) the expected share of false ones. NaN (not known) counts
-    as 1.
+    rejection, "benjamini_hochberg" (1995) the expected share of false ones. NaN counts as 1 and
+    stays NaN.
     """
     values = floats(p_values, "p-values: expected numbers")
     unknown = np.isnan(values)
@@ -46,7 +45,7 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
 def adjust_by_name(
     p_values: Sequence[Mapping[str, float]], method: Method = "holm"
 ) -> list[dict[str, float]]:
-    """Each test's p-values, by its name, corrected over all comparisons that have it."""
+    """Adjusts the p-values of each test (by its name) over all comparisons that have it."""
     adjusted: list[dict[str, float]] = [{} for _ in p_values]
     for name in dict.fromkeys(name for of in p_values for name in of):
         which = [k for k, of in enumerate(p_values) if name in of]
@@ -56,20 +55,22 @@ def adjust_by_name(
     return adjusted
 
 
-def logical(pairs: Sequence[Compared]) -> bool:
-    """Whether some hypotheses on pairs follow from others, which `adjust_equalities` uses."""
+def logical(pairs: Sequence[_Compared]) -> bool:
+    """True if some hypotheses follow from others, so that `adjust_equalities` is sharper."""
     groups = _groups(pairs).values() if len(pairs) <= _MOST_LOGICAL else ()
     return any(_true_together(tuple(of.values())) is not None for of in groups)
 
 
-def adjust_equalities(p_values: Sample, pairs: Sequence[Compared]) -> np.ndarray:
-    """Holm's procedure sharpened by what equalities imply (Bergmann & Hommel 1988): family-wise.
+def adjust_equalities(p_values: Sample, pairs: Sequence[_Compared]) -> np.ndarray:
+    """Bergmann & Hommel's procedure (1988): Holm's, sharpened by what equalities imply.
 
-    If A = B and B = C, then A = C: only those sets of hypotheses can be true together that
-    partition the members of each group. p is the largest |I| min p_j over such sets I that hold
-    the pair, each a Bonferroni test (closed testing). Groups of more than eight, and of which not
-    all pairs are compared, count as Holm's; so do over 2,000 pairs. p_values [m], one for each of
-    `pairs`.
+    If A = B and B = C, then A = C: the hypotheses that are true together partition the members of
+    each group. p is the largest |I| min p_j over the sets I of such hypotheses that hold the pair,
+    each a Bonferroni test (closed testing). Groups of more than eight members, or of which not all
+    pairs are compared, count as in Holm's procedure; so do over 2,000 pairs.
+
+    Args:
+      p_values: [m], one for each of `pairs` (group and two members).
     """
     if not logical(pairs):
         return adjust_p_values(p_values, "holm")
@@ -95,8 +96,7 @@ def adjust_equalities(p_values: Sample, pairs: Sequence[Compared]) -> np.ndarray
     return np.where(np.isnan(known), np.nan, np.minimum(adjusted, 1.0))
 
 
-def _groups(pairs: Sequence[Compared]) -> dict[str, dict[int, tuple[str, str]]]:
-    """Group -> place of each of its pairs -> members."""
+def _groups(pairs: Sequence[_Compared]) -> dict[str, dict[int, tuple[str, str]]]:
     groups: dict[str, dict[int, tuple[str, str]]] = {}
     for place, (group, a, b) in enumerate(pairs):
         groups.setdefault(group, {})[place] = (a, b)
@@ -104,7 +104,7 @@ def _groups(pairs: Sequence[Compared]) -> dict[str, dict[int, tuple[str, str]]]:
 
 
 def _true_together(pairs: tuple[tuple[str, str], ...]) -> np.ndarray | None:
-    """[sets, pairs] which pairs of a group can be all that are equal; None: any."""
+    """Sets [sets, pairs] of pairs of a group that can be equal together; None: any set."""
     members = list(dict.fromkeys(itertools.chain.from_iterable(pairs)))
     count = len(members)
     if not 2 < count <= _MOST_PARTITIONED or 2 * len(pairs) != count * (count - 1):
@@ -116,7 +116,7 @@ def _true_together(pairs: tuple[tuple[str, str], ...]) -> np.ndarray | None:
 
 @functools.cache
 def _partitions(count: int) -> np.ndarray:
-    """[partitions, count] the block of each member."""
+    """The block [partitions, count] of each member."""
 
     def grown(begun: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(begun) == count:
@@ -129,28 +129,28 @@ def _partitions(count: int) -> np.ndarray:
 
 
 def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """[B] of sets of these sizes whose least p-value reaches each bound, the largest size."""
+    """For each bound [B], the largest of the sets whose least p-value reaches it."""
     order = np.argsort(-least)
     reached = np.maximum.accumulate(np.concatenate([[0], sizes[order]]))
     return np.asarray(reached[np.searchsorted(-least[order], -bounds, "right")])
 
 
 def tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
-    """Groups that hold every pair that was not told apart, those of the first models first.
+    """Groups models, best first, so that every pair that was not told apart shares a group.
 
-    Of models, best first; each is in at least one group, and no group holds another.
+    Each model is in at least one group, and no group holds another.
     """
     alike = ~np.eye(len(models), dtype=bool)
     for pair in apart:
         first, second = map(models.index, pair)
         alike[first, second] = alike[second, first] = False
-    lacking = alike.copy()  # pairs that no group holds
+    lacking = alike.copy()  # pairs that share no group yet
     found = [[alone] for alone in np.flatnonzero(~alike.any(axis=1)).tolist()]
     for first in range(len(models)):
         while lacking[first].any():
             group = [first, int(np.argmax(lacking[first]))]
             brings, candidates = lacking[group].sum(axis=0), alike[group].all(axis=0)
-            while candidates.any():  # next comes who brings most pairs that are lacking
+            while candidates.any():  # add the model with most pairs that share no group yet
                 chosen = int(np.argmax(np.where(candidates, brings, -1)))
                 group.append(chosen)
                 candidates &= alike[chosen]

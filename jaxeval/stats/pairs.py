@@ -1,8 +1,8 @@
 """Two models compared: one type for whole runs and for items, on a data set and over several.
 
-Tests of a pair of runs are three families: one of location each, chosen by the design before
-scores are seen (`run_plans.by_ranks`), the primary one; one of spread (none where the units are
-data sets); all others.
+The tests of a pair of runs form three families: one primary test of location, chosen by the design
+before scores are seen (`power.by_ranks`); one of spread (none if the units are data sets); all
+others.
 """
 
 import dataclasses
@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import effects, hypotheses, multiple, permutation
-from jaxeval.stats.effects import Rope
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, gaps, location_gap
-from jaxeval.stats.rules import Rules
+from jaxeval.stats import effects, hypotheses, multiple
+from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, gaps, location_gap
 
 if TYPE_CHECKING:
     from jaxeval.stats.items.estimates import Estimate
-    from jaxeval.stats.run_plans import PowerPlan
+    from jaxeval.stats.power import PowerPlan
 
-_FEW = 3  # fewer scores than this allow no conclusion on location
-FEW_SPREADS = FEW_DATA_SETS = 5  # nor on spread; fewer data sets none at all
+FEW_DATA_SETS = 5  # fewer allow no conclusion
+_FEW = 3  # fewer scores allow no conclusion on location
+_FEW_SPREADS = 5  # nor these on spread
 Outcome = Literal["better", "not shown", "worse"]
 _Two = tuple[np.ndarray, np.ndarray]
 
@@ -35,32 +34,32 @@ class RunScores:
     data_set: str
     first: np.ndarray
     second: np.ndarray
-    paired: _Two | None = None  # of units that both have, row by row; None without such
+    paired: _Two | None = None  # scores of the units that both have, row by row
     by_pairs: bool = False  # the verdict rests on pairs, as a unit (split) moves both models
     unit: str = "run"  # what one score stands for: run, seed, split, data set
-    # with a score for each run that failed, worse than all others: how often a model is better
+    # with a score worse than all others for each run that failed: how often a model is better
     counted: _Two | None = None
     counted_pairs: _Two | None = None
     by_ranks: bool = False  # location is tested by ranks, else by means
-    resampled: bool = True  # permutations and bootstraps pay; of very many scores they do not
+    resampled: bool = True  # False for very many scores: no permutations and bootstraps
 
     @property
     def location_test(self) -> str:
-        """The primary test: of location, chosen by the design before scores are seen."""
+        """The primary test, of location."""
         if self.by_pairs:
             return "wilcoxon_signed_rank" if self.by_ranks else "paired_t"
         return "brunner_munzel" if self.by_ranks else "welch_t"
 
     @property
     def spread_test(self) -> str | None:
-        """That of spread; None where scores are of different data sets, whose spread is theirs."""
+        """The test of spread; None for data sets, whose spread is not the models'."""
         if self.unit == "data set":
             return None
         return "pitman_morgan" if self.by_pairs else "brown_forsythe"
 
     @property
     def compared(self) -> _Two:
-        """The scores that location is judged by: the pairs where they decide, else all."""
+        """The scores that location is judged by: the pairs if they decide, else all."""
         return self.paired if self.by_pairs and self.paired else (self.first, self.second)
 
     @property
@@ -70,95 +69,86 @@ class RunScores:
 
     @property
     def fewest(self) -> int:
-        """Scores of each model, or pairs, that a conclusion on location takes."""
+        """Scores of each model, or pairs, needed for a conclusion on location."""
         return FEW_DATA_SETS if self.unit == "data set" else _FEW
 
     @property
     def units(self) -> int:
-        """Of the model with fewer; pairs where these decide."""
+        """Units of the model with fewer; pairs if these decide."""
         return min(*self.n, *map(len, self.compared))
 
+    @property
+    def shows_spread(self) -> bool:
+        """True if there are enough scores for a conclusion on spread."""
+        return self.units >= max(self.fewest, _FEW_SPREADS)
 
-def against(scores: RunScores, shown: int) -> tuple[str, ...]:
-    """Measures of location that point away from a direction that was shown; none for 0.
+    def contradicting(self, shown: int) -> tuple[str, ...]:
+        """Measures of location that point away from the direction shown; none for 0.
 
-    Of pairs the median is that of the differences: two medians are of scores of different units.
-    """
-    x, y = scores.compared
-    if scores.by_pairs:
-        between = gaps(x, y)
-        measures = {"median of the differences": float(np.median(between))}
-        won = float(np.mean(np.sign(between)))
-    else:
-        measures = {"median": location_gap(x, y, "median")}
-        won = effects.probability_of_superiority(x, y) - 0.5
-    measures |= {"mean": location_gap(x, y, "mean"), "probability": won}
-    return tuple(name for name, value in measures.items() if shown * value < 0)
+        For pairs the median is that of the differences: two medians are of different units.
+        """
+        x, y = self.compared
+        if self.by_pairs:
+            between = gaps(x, y)
+            measures = {"median of the differences": float(np.median(between))}
+            won = float(np.mean(np.sign(between)))
+        else:
+            measures = {"median": location_gap(x, y, median=True)}
+            won = effects.probability_of_superiority(x, y) - 0.5
+        measures |= {"mean": location_gap(x, y), "probability": won}
+        return tuple(name for name, value in measures.items() if shown * value < 0)
 
+    def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
+        """Runs all tests, by name; those on pairs if there are two pairs or more."""
+        a, b = self.first, self.second
+        results = {
+            "brunner_munzel": hypotheses.brunner_munzel(a, b, seed=rules.seed),
+            **{name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()},
+            "welch_t": hypotheses.welch_t(a, b),
+        }
+        if self.spread_test is not None and min(self.n) > 2:
+            # two scores lie equally far from their median: their deviations have no spread
+            results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+        if self.by_pairs:
+            results["paired_t"] = hypotheses.paired_t(*self.compared)
+        if self.spread_test == "pitman_morgan":
+            results["pitman_morgan"] = hypotheses.pitman_morgan(*self.compared)
+        if self.paired is not None:
+            results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*self.paired)
+            results["sign_test"] = hypotheses.sign_test(*self.paired)
+        if self.resampled:
+            results["permutation_test"] = hypotheses.permutation_test(
+                *self.compared, paired=self.by_pairs, resamples=rules.resamples, seed=rules.seed
+            )
+        if rules.margin is not None:
+            results["tost"] = hypotheses.tost(*self.compared, rules.margin, paired=self.by_pairs)
+        return results
 
-def tests(scores: RunScores, rules: Rules) -> dict[str, HypothesisTest]:
-    """Function name -> test; paired ones where there are two pairs or more."""
-    a, b = scores.first, scores.second
-    results = {
-        "brunner_munzel": hypotheses.brunner_munzel(a, b, seed=rules.seed),
-        "mann_whitney_u": hypotheses.mann_whitney_u(a, b),
-        "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
-        "welch_t": hypotheses.welch_t(a, b),
-    }
-    if scores.spread_test is not None and min(scores.n) > 2:
-        # two scores lie equally far from their median: no spread of spreads
-        results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
-    if scores.by_pairs:
-        results["paired_t"] = hypotheses.paired_t(*scores.compared)
-    if scores.spread_test == "pitman_morgan":
-        results["pitman_morgan"] = hypotheses.pitman_morgan(*scores.compared)
-    if scores.paired is not None:
-        results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
-        results["sign_test"] = hypotheses.sign_test(*scores.paired)
-    if scores.resampled:
-        results["permutation_test"] = permutation.permutation_test(
-            *scores.compared, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
-        )
-    if rules.margin is not None:
-        results["tost"] = hypotheses.tost(*scores.compared, rules.margin, paired=scores.by_pairs)
-    return results
+    def effects(self, rules: Rules, comparisons: int, higher_is_better: bool) -> dict[str, Effect]:
+        """Computes all effects, by name; `comparisons` corrects almost stochastic order.
 
-
-def sizes(
-    scores: RunScores, rules: Rules, comparisons: int, higher_is_better: bool
-) -> dict[str, Effect]:
-    """Function name -> effect, of so many comparisons.
-
-    `difference` and `difference_of_medians` are A - B in the unit of the scores, all others speak
-    of A being better. The first two are of the scores that location is judged by, all others of
-    all scores, unpaired. Runs that failed count as the worst in probabilities of improvement.
-    """
-    sign, level = 1 if higher_is_better else -1, rules.confidence
-    u, v = (sign * values for values in scores.counted or (scores.first, scores.second))
-    of_all = within = effects.probability_of_improvement(u, v, confidence=level)
-    gap = effects.paired_difference if scores.by_pairs else effects.difference
-    if scores.by_pairs:
-        x, y = (sign * values for values in scores.counted_pairs or scores.compared)
-        within = effects.paired_probability_of_improvement(x, y, confidence=level)
-    results = {
-        "difference": gap(*scores.compared, confidence=level),
-        "probability_of_improvement": within,
-        "a12": of_all,
-        "cliffs_delta": effects.cliffs_delta(of_all),
-    }
-    if scores.resampled:
-        a, b = scores.first, scores.second
-        results["difference_of_medians"] = effects.difference(
-            *(a, b),
-            statistic="median",
-            confidence=level,
-            resamples=rules.resamples,
-            seed=rules.seed,
-        )
-        results["almost_stochastic_order"] = effects.almost_stochastic_order(
-            sign * a, sign * b, comparisons=comparisons, seed=rules.seed, confidence=level
-        )
-    return results
+        `difference` is A - B, all others say how much better A is. It and the probability of
+        improvement are of pairs if these decide. Failed runs count as the worst.
+        """
+        sign, level = 1 if higher_is_better else -1, rules.confidence
+        u, v = (sign * values for values in self.counted or (self.first, self.second))
+        of_all = within = effects.probability_of_improvement(u, v, confidence=level)
+        if self.by_pairs:
+            x, y = (sign * values for values in self.counted_pairs or self.compared)
+            within = effects.probability_of_improvement(x, y, paired=True, confidence=level)
+        results = {
+            "difference": effects.difference(
+                *self.compared, paired=self.by_pairs, confidence=level
+            ),
+            "probability_of_improvement": within,
+            "a12": of_all,
+        }
+        if self.resampled:
+            a, b = self.first, self.second
+            results["almost_stochastic_order"] = effects.almost_stochastic_order(
+                sign * a, sign * b, comparisons=comparisons, seed=rules.seed, confidence=level
+            )
+        return results
 
 
 class Families(NamedTuple):
@@ -169,12 +159,12 @@ class Families(NamedTuple):
     further: int
 
 
-def corrected(
+def adjust(
     results: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
 ) -> tuple[list[dict[str, float]], Families]:
-    """For each pair name -> p-value, corrected in three families.
+    """Returns the p-values of each pair by test, adjusted in three families.
 
-    Holm's procedure is sharpened for location by means, whose equality is transitive
+    Holm's procedure is sharpened for tests of means, since equality of means is transitive
     (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
     """
     families: dict[str, list[tuple[int, str]]] = {"location": [], "spread": [], "further": []}
@@ -186,7 +176,7 @@ def corrected(
     for kind, family in families.items():
         p_values = [results[k][name].p_value for k, name in family]
         if kind == "location" and correction(scores, rules) == "bergmann_hommel":
-            found = multiple.adjust_equalities(p_values, [_equal(scores[k]) for k, _ in family])
+            found = multiple.adjust_equalities(p_values, [_names(scores[k]) for k, _ in family])
         else:
             found = multiple.adjust_p_values(p_values, rules.correction)
         for (k, name), p in zip(family, found, strict=True):
@@ -194,24 +184,24 @@ def corrected(
     return adjusted, Families(*map(len, families.values()))
 
 
-def _equal(of: RunScores) -> multiple.Compared:
+def _names(of: RunScores) -> tuple[str, str, str]:
     return of.data_set, of.a, of.b
 
 
 def correction(scores: Sequence[RunScores], rules: Rules) -> str:
-    """How the primary tests are corrected: "bergmann_hommel" where that is sharper than Holm."""
+    """The correction of the primary tests: "bergmann_hommel" where it is sharper than Holm's."""
     means = not any(pair.by_ranks for pair in scores)
-    logical = means and multiple.logical([*map(_equal, scores)])
+    logical = means and multiple.logical([*map(_names, scores)])
     return "bergmann_hommel" if logical and rules.correction == "holm" else rules.correction
 
 
-class ByMargin(NamedTuple):
-    """A difference beside a margin; p-values are Holm's, NaN where the error is not known."""
+class _ByMargin(NamedTuple):
+    """A difference compared with a margin; p-values are Holm's, NaN if the error is unknown."""
 
     outcome: Outcome  # of A against B
-    p_outcome: float  # of being no larger than the margin, two-sided; at 0 of the difference
-    equivalent: bool  # the difference is shown to lie within the margin
-    p_equivalent: float  # of being no smaller than the margin, twice that of TOST
+    p_outcome: float  # two-sided: the difference is no larger than the margin; of 0 if margin is 0
+    equivalent: bool  # the difference was shown to lie within the margin
+    p_equivalent: float  # the difference is no smaller than the margin, twice that of TOST
 
 
 def by_margin(
@@ -219,12 +209,11 @@ def by_margin(
     higher_is_better: Sequence[bool],
     margin: float,
     alpha: float,
-) -> list[ByMargin]:
-    """What is shown of each, corrected (Holm) over all differences.
+) -> list[_ByMargin]:
+    """Compares each difference with the margin, corrected (Holm) over all differences.
 
-    An outcome is a one-sided test at half the level, equivalence two of them (TOST): so a
-    difference is equivalent where the interval that stands beside it, of confidence 1 - alpha, is
-    in the margin.
+    An outcome is a one-sided test at half the level, equivalence two of them (TOST): a difference
+    is equivalent if its interval of confidence 1 - alpha is within the margin.
     """
     above = np.array([d.p_above(margin) for d in differences])
     below = np.array([d.p_below(-margin) for d in differences])
@@ -238,7 +227,7 @@ def by_margin(
         for p in (np.minimum(p_better, p_worse), inside)
     )
     return [
-        ByMargin(
+        _ByMargin(
             ("better" if is_better else "worse") if p <= alpha else "not shown",  # NaN: unknown
             p,
             p_same <= alpha and margin > 0,
@@ -266,21 +255,20 @@ class Pair:
     against: tuple[str, ...] = ()  # measures of location that point away from that
     equivalent: bool = False  # the means were shown to differ by less than the margin
     n: tuple[int, ...] = ()  # units of each model (of items, items)
-    pairs: int = 0  # of these that both have
-    unit: str = "item"  # what one of them is, in the words of a sentence
+    pairs: int = 0  # units that both have
+    unit: str = "item"  # what one unit is, as a word of a sentence
     tests: Mapping[str, HypothesisTest] = dataclasses.field(default_factory=dict)
     adjusted: Mapping[str, float] = dataclasses.field(default_factory=dict)  # p-value by test
     # of whole runs
     effects: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
-    rope: Rope | None = None
     plan: "PowerPlan | None" = None  # what this design could have shown
     wider: int = 0  # 1: A's scores were shown to be spread wider, -1: B's
     # of items
-    difference: "Estimate | None" = None  # over what decides: value, interval, p-value are its own
+    difference: "Estimate | None" = None  # that decides: value, interval, p-value are its own
     means: "tuple[Estimate, ...]" = ()  # of A and of B
     over: "tuple[Estimate, ...]" = ()  # the difference over items, runs and both, where known
-    by_margin: ByMargin | None = None
-    as_sample: "Estimate | None" = None  # of a mean over data sets: these as a sample of such
+    by_margin: _ByMargin | None = None
+    as_sample: "Estimate | None" = None  # of a mean over data sets, taken as a sample of such
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 
     @property
@@ -290,11 +278,11 @@ class Pair:
 
     @property
     def better(self) -> int:
-        """1: A was shown to be better, -1: B, 0: neither, also where measures disagree."""
+        """1: A was shown to be better, -1: B, 0: neither, also if measures disagree."""
         sign = 1 if self.higher_is_better else -1
         return 0 if self.against else sign * self.shown
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval, which is not corrected, lies beside 0."""
+        """True if the interval, which is not corrected, excludes 0."""
         return self.interval.low > 0 or self.interval.high < 0

@@ -1,38 +1,36 @@
-"""How many seeds are needed, and what could these have shown, of normal scores?
+"""Power: what could these seeds have shown, and how many are needed, for normal scores?
 
-Welch's t and t on pairs: the noncentral t distribution. Rank tests and tests of spread: simulated
-below 50 (100) scores with their own p-values, from fixed draws, so that one question has one
-answer; else by their efficiency against t, or by the normal approximation.
+t tests use the noncentral t distribution. Rank tests of fewer than 50 scores are simulated with
+their own p-values, from fixed draws; those of more scores use their efficiency relative to t.
 """
 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats import ranks
-from jaxeval.stats.results import between, count, fraction
+from jaxeval.stats import describe, pairs, ranks
+from jaxeval.stats.pairs import Families, RunScores
+from jaxeval.stats.results import Interval, Rules, between, count, fraction, gaps
 
 _MOST_SEEDS = 10_000_000
 _FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)
 _SURE = 1000.0  # sds apart: what a test does not show there it never shows
-_SIMULATED, _SIMULATED_PAIRS = 50, 100  # scores, of spread pairs, below which tests are simulated
+_SIMULATED = 50  # scores below which rank tests are simulated
 _CELLS, _FEWEST_EXPERIMENTS, _MOST_EXPERIMENTS = 200_000, 1_000, 4_000  # simulated scores
 _SIGNED_EFFICIENCY = 3 / math.pi  # Hodges & Lehmann 1956
-_DRAWN = 400  # scores of a sample that are simulated; what more of them do is known
-_LARGEST, _CLOSEST = math.log(1e4), 1 - 1e-9  # ratio, correlation: what is not seen there never is
+_MOST = 1000  # units at which every rank test can reach every level in use
+_RANKED = 10  # scores of each model, or pairs, from which one comparison is made by ranks
 
 
 @dataclasses.dataclass(frozen=True)
 class TestDesign:
-    """What is compared how.
-
-    `test` "t" is Welch's, or on pairs if `paired`; Wilcoxon's signed ranks need `paired`.
-    """
+    """A planned test. "t" is Welch's, or on pairs if `paired`; Wilcoxon's needs `paired`."""
 
     sd: float  # of the scores over seeds (ddof 1); if `paired`, of the differences within pairs
     sd_other: float | None = None  # of the other model; None: the same
@@ -42,18 +40,11 @@ class TestDesign:
     paired: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (("sd", self.sd), ("sd_other", self.sd_other)):
-            if value is None and name == "sd_other":
-                continue
-            if value is None or not (between(value, -math.inf, math.inf) and value >= 0):
+        for name, value in (("sd", self.sd), ("sd_other", self._sds[1])):
+            if not (between(value, -math.inf, math.inf) and value >= 0):
                 raise DataError(f"{name}: expected a number of at least 0, found {value}")
-            object.__setattr__(self, name, float(value))
-        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha"))
-        object.__setattr__(self, "comparisons", count(self.comparisons, "comparisons"))
-        fitting = ("t", "wilcoxon_signed_rank" if self.paired else "brunner_munzel")
-        if self.test not in fitting:
-            of = "pairs" if self.paired else "two samples"
-            raise DataError(f"test: expected {' or '.join(fitting)} of {of}, found {self.test}")
+        fraction(self.alpha, "alpha")
+        count(self.comparisons, "comparisons")
 
     @property
     def _sds(self) -> tuple[float, float]:
@@ -61,29 +52,26 @@ class TestDesign:
 
     @property
     def level(self) -> float:
-        """Of each comparison."""
+        """The level of each comparison."""
         return self.alpha / self.comparisons
 
     def power(self, difference: float, n: int, m: int | None = None) -> float:
         """Probability of a significant result with n and m (None: n) seeds, 2 or more."""
         n, m = count(n, "n", 2), count(n if m is None else m, "n_other", 2)
-        difference = abs(_finite(difference))
+        difference = abs(difference)
         if self.test == "t" or min(n, m) >= _SIMULATED or not max(self._sds):
             return self._by_t(difference, n, m)
         if self.paired:
-            sums = ranks.signed(_standard_normal(n) * self.sd + difference)
-            p_values = ranks.exact_signed_p(np.minimum(*sums), 2 * np.arange(1, n + 1))
+            *_, p_values, _ = ranks.signed_ranks(_standard_normal(n) * self.sd + difference)
         else:  # in one order: which is called A changes nothing
             (few, narrow), (many, wide) = sorted(zip((n, m), self._sds, strict=True))
             scores = _standard_normal(few + many) * np.repeat([narrow, wide], [few, many])
             scores[:, :few] += difference
-            labels, places = np.argsort(scores, axis=1) < few, np.arange(few + many)
-            ties = ranks.Ties(places, places + 1)
-            p_values, _ = ranks.p_values(ranks.studentized_untied(labels), few, many, ties, 0)
+            labels = np.argsort(scores, axis=1) < few
+            p_values, _ = ranks.p_values(ranks.studentized(labels), few, many)
         return float(np.mean(p_values <= self.level))
 
     def _by_t(self, difference: float, n: int, m: int) -> float:
-        """By the noncentral t distribution, rank tests by their efficiency."""
         total, freedom = self._error(n, m)
         if total == 0:
             return float(difference != 0)
@@ -91,7 +79,7 @@ class TestDesign:
         if self.test == "wilcoxon_signed_rank":
             efficiency = _SIGNED_EFFICIENCY
         elif self.test == "brunner_munzel":
-            shares, counts = np.array(self._sds) ** 2, (n, m)
+            shares, counts = np.array(self._sds, float) ** 2, (n, m)
             shares /= self._sds[0] ** 2 + self._sds[1] ** 2
             efficiency = float(np.sum(shares / counts) / np.sum(np.arcsin(shares) / counts))
         return t_test_power(difference * math.sqrt(efficiency / total), freedom, self.level)
@@ -109,15 +97,11 @@ class TestDesign:
     def required_seeds(
         self, difference: float, power: float = 0.8, *, simulated: bool = True
     ) -> int:
-        """Fewest seeds per model that see a difference with a probability; 10,000,000 at most.
-
-        Rank tests of few scores are simulated, else by their efficiency.
-        """
-        from scipy import special
-
-        power, difference = fraction(power, "power"), _finite(difference)
-        if difference == 0:
-            raise DataError("difference: expected a number other than 0; no n can show that one")
+        """Fewest seeds per model that show a difference with this power, up to 10,000,000."""
+        power = fraction(power, "power")
+        if difference == 0 or not between(difference, -math.inf, math.inf):
+            raise DataError(f"difference: expected a finite number but 0, found {difference}")
+        special = scipy.special
         reach = float(special.ndtri(1 - self.level / 2) + special.ndtri(power))
         errors = reach * math.sqrt(2 * self._error(2, 2)[0]) / abs(difference)
         guess = int(min(math.sqrt(_MOST_SEEDS), errors) ** 2)  # of a z test
@@ -135,9 +119,7 @@ class TestDesign:
         return n
 
     def detectable_difference(self, n: int, m: int | None = None, power: float = 0.8) -> float:
-        """The smallest difference that n and m seeds see with the given probability."""
-        from scipy import optimize
-
+        """Smallest difference that n and m seeds show with this power."""
         power, high = fraction(power, "power"), max(self._sds)
         if high == 0:
             return 0.0
@@ -145,25 +127,17 @@ class TestDesign:
             raise DataError(f"n: {self.test} with {n} seeds never reaches {self.level:g}")
         while self.power(high, n, m) < power:
             high *= 2
-        exactly = 1e-12 if self.test == "t" else 1e-4 * high  # a simulation's power rises in steps
-        return float(
-            optimize.brentq(lambda gap: self.power(gap, n, m) - power, 0.0, high, xtol=exactly)
-        )
-
-
-def _finite(difference: float) -> float:
-    if not between(difference, -math.inf, math.inf):
-        raise DataError(f"difference: expected a finite number, found {difference}")
-    return float(difference)
+        exactly = 1e-12 if self.test == "t" else 1e-4 * high  # simulated power rises in steps
+        solve = scipy.optimize.brentq
+        return float(solve(lambda gap: self.power(gap, n, m) - power, 0.0, high, xtol=exactly))
 
 
 def t_test_power(shift: float, freedom: float, level: float) -> float:
     """Probability that a two-sided t test rejects at a shift in standard errors; inf df: z.
 
-    Far out, where scipy's noncentral t ends in NaN, as the mean over the chi of its denominator.
+    Far out, where scipy's noncentral t gives NaN, the mean over the chi of the denominator.
     """
-    from scipy import special, stats
-
+    special, nct = scipy.special, scipy.stats.nct
     if math.isinf(freedom):
         critical = -float(special.ndtri(level / 2))
         return float(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
@@ -172,12 +146,15 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
         places = (np.arange(_POINTS) + 0.5) / _POINTS
         limit = critical * np.sqrt(special.chdtri(freedom, 1 - places) / freedom)
         return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
-    upper, lower = stats.nct.sf(critical, freedom, shift), stats.nct.cdf(-critical, freedom, shift)
+    upper, lower = (
+        nct.sf(critical, freedom, shift),
+        nct.cdf(-critical, freedom, shift),
+    )
     return min(1.0, float(upper) + (float(lower) if math.isfinite(lower) else 0.0))
 
 
 def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
-    """The smallest number of at least 2 that suffices, by bisection from a guess; or None."""
+    """Finds the smallest number, at least 2, that suffices, by bisection from a guess; or None."""
     low = max(1, int(0.9 * guess))  # 1 never suffices
     while low > 1 and seen(low):
         low //= 2
@@ -193,7 +170,7 @@ def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
 
 
 def _standard_normal(size: int) -> np.ndarray:
-    """Normal draws, as many rows of a size as there are cells: the same ones row by row."""
+    """Fixed normal draws [experiments, size]."""
     rows = min(_MOST_EXPERIMENTS, max(_FEWEST_EXPERIMENTS, _CELLS // size))
     return _stream(max(_CELLS, rows * size))[: rows * size].reshape(rows, size)
 
@@ -205,88 +182,118 @@ def _stream(count: int) -> np.ndarray:
     return drawn
 
 
-@functools.lru_cache(maxsize=256)
-def detectable_ratio(n: int, m: int, level: float, power: float) -> float:
-    """The smallest ratio of sds that Brown & Forsythe's test of n and m scores sees, or infinite.
+def by_ranks(scores: Sequence[RunScores]) -> bool:
+    """True if location is tested by ranks: one comparison of ten scores or more, or data sets.
 
-    Whichever of the two is the wider one.
+    Ranks see more of skewed scores and of failed runs. At the level that several comparisons leave
+    they cannot reject, or do so too often if spreads differ (`benchmarks/verdict_levels.py`).
     """
-    sizes = ((n, m), (m, n))
-    return max(math.exp(_least(_spread_seen(*of, level), power, _LARGEST)) for of in sizes)
+    if any(pair.unit == "data set" for pair in scores):
+        return True
+    return len(scores) == 1 and min(map(len, scores[0].compared)) >= _RANKED
 
 
-def _spread_seen(n: int, m: int, level: float) -> Callable[[float], float]:
-    """Log ratio -> share of simulated experiments with n and m scores that reject."""
-    from scipy import stats
+@dataclasses.dataclass(frozen=True)
+class Primary:
+    """The primary tests: one of location for each pair of models and data set."""
 
-    drawn = min(n, _DRAWN), min(m, _DRAWN)
-    scores = _standard_normal(sum(drawn))
-    mean, within = _deviations(scores[:, : drawn[0]], n)
-    other, beside = _deviations(scores[:, drawn[0] :], m)
-    critical = float(stats.f.isf(level, 1, n + m - 2)) / (n * m / (n + m) * (n + m - 2))
-
-    def seen(log_ratio: float) -> float:
-        ratio = math.exp(log_ratio)  # the deviations grow with the sd
-        gap = (mean - ratio * other) ** 2
-        return float(np.mean(gap >= critical * (within + ratio**2 * beside)))
-
-    return seen
+    tests: tuple[str, ...]  # such as "welch_t"; two if only some pairs share units
+    correction: str  # "bergmann_hommel" is Holm's sharpened (`pairs.correction`)
+    comparisons: int
+    level: float  # family-wise, two-sided
+    fewest: int | None  # scores of a model, or pairs, in the smallest comparison
+    detectable: float | None  # difference in sds that this shows, Bonferroni; None: none
+    needed: int | None  # scores of each model, or pairs, that would show `PLANNED_SDS`
+    PLANNED_SDS: ClassVar[float] = 3.0
 
 
-def _deviations(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Means [R] and sums of squares [R] of |deviations| from the median, of n scores.
-
-    Of rows [R, k] of normal scores; of more than k by the same variation, smaller by the root of k
-    / n.
-    """
-    away = np.abs(scores - np.median(scores, axis=1, keepdims=True))
-    mean, variance, drawn = away.mean(axis=1), away.var(axis=1), scores.shape[1]
-    if n > drawn:
-        closer, expected = math.sqrt(drawn / n), (math.sqrt(2 / math.pi), 1 - 2 / math.pi)
-        mean = expected[0] + (mean - expected[0]) * closer
-        variance = expected[1] + (variance - expected[1]) * closer
-    return mean, variance * n
-
-
-def detectable_ratio_of_pairs(n: int, correlation: float, level: float, power: float) -> float:
-    """The same of Pitman and Morgan's test by ranks on n pairs whose scores correlate so.
-
-    For normal scores with a ratio s the sums and differences of pairs correlate by
-    (s - 1 / s) / sqrt((s + 1 / s)^2 - 4 correlation^2), which is solved for s.
-    """
-    needed = _correlation(n, level, power)
-    if math.isinf(needed):
-        return needed
-    gap = math.sqrt(4 * (1 - correlation**2) * needed**2 / (1 - needed**2))
-    return (gap + math.sqrt(gap**2 + 4)) / 2
+def primary(scores: Sequence[RunScores], rules: Rules) -> Primary:
+    """Says what the primary tests of a design can show, from the numbers of scores alone."""
+    tests = tuple(dict.fromkeys(pair.location_test for pair in scores))
+    smallest = min(scores, key=lambda pair: sorted(map(len, pair.compared)), default=None)
+    few = seen = needed = None
+    if smallest is not None:
+        n, m = map(len, smallest.compared)
+        few = min(min(map(len, pair.compared)) for pair in scores)
+        design = _design(smallest, (1.0, None), rules, len(scores))
+        needed = _required(Primary.PLANNED_SDS, smallest, rules, design)
+        if _least_p(smallest, len(scores)) <= rules.alpha and min(n, m) >= smallest.fewest:
+            seen = design.detectable_difference(n, m, rules.power)
+    how = pairs.correction(scores, rules)
+    return Primary(tests, how, len(scores), rules.alpha, few, seen, needed)
 
 
-@functools.lru_cache(maxsize=256)
-def _correlation(n: int, level: float, power: float) -> float:
-    """The smallest correlation of normal scores that Spearman's sees in n pairs; or infinite."""
-    from scipy import special, stats
-
-    draws = None if n >= _SIMULATED_PAIRS else _standard_normal(2 * n)
-    places = None if draws is None else stats.rankdata(draws[:, :n], axis=1)
-
-    def seen(correlation: float) -> float:
-        if draws is None or places is None:  # Fisher's z, with Bonett & Wright's (2000) error
-            of_ranks = 6 / math.pi * math.asin(correlation / 2)
-            shift = math.atanh(of_ranks) * math.sqrt(n - 3) + float(special.ndtri(level / 2))
-            return float(special.ndtr(shift / math.sqrt(1 + of_ranks**2 / 2)))
-        scores = correlation * draws[:, :n] + math.sqrt(1 - correlation**2) * draws[:, n:]
-        rho = ranks.correlations(places, stats.rankdata(scores, axis=1))
-        return float(np.mean(ranks.correlation_p(rho, places[0], places[0]) <= level))
-
-    return _least(seen, power, _CLOSEST)
+def _design(
+    scores: RunScores, sds: tuple[float, float | None], rules: Rules, comparisons: int
+) -> TestDesign:
+    test: Any = scores.location_test if scores.by_ranks else "t"
+    return TestDesign(*sds, rules.alpha, max(1, comparisons), test, scores.by_pairs)
 
 
-def _least(seen: Callable[[float], float], power: float, most: float) -> float:
-    """The smallest of 0 to `most` that is seen with this power, by bisection; or infinite."""
-    if seen(most) < power:
-        return math.inf
-    low, high = 0.0, most
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (low, middle) if seen(middle) >= power else (middle, high)
-    return high
+@dataclasses.dataclass(frozen=True)
+class PowerPlan:
+    """Differences that a primary test at the Bonferroni level shows, of normal scores."""
+
+    least_p: float  # the smallest corrected p-value at these n; 0 of a t test
+    detectable_difference: float | None  # None: none, too few scores, or scores without spread
+    planned_difference: float  # the margin, else the one seen
+    power: float | None  # to show the planned difference; None if the scores have no spread
+    required_seeds: int | None  # units of each model that show it; None for 0, or millions
+    # at the ends of the interval of the difference, fewest first; None for over MOST_REQUIRED;
+    # None instead of both with a margin, and without an interval
+    required_range: tuple[int | None, int | None] | None
+    MOST_REQUIRED: ClassVar[int] = 10_000
+
+
+def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:
+    """Says what a pair's primary test could have shown; `interval` is of its mean difference."""
+    x, y = scores.compared
+    n, m, paired = len(x), len(y), scores.by_pairs
+    sds = (describe.sd(gaps(x, y)), None) if paired else (describe.sd(x), describe.sd(y))
+    design = _design(scores, sds, rules, families.location)
+    planned = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
+    least, spread = _least_p(scores, families.location), any(sds)
+    required = _required(planned, scores, rules, design) if spread else None
+    needed = required, _range(scores, rules, design, interval, required)
+    if not spread or least > rules.alpha or min(n, m) < scores.fewest:
+        return PowerPlan(least, None, planned, 0.0 if spread else None, *needed)
+    seen, reached = design.detectable_difference(n, m, rules.power), design.power(planned, n, m)
+    return PowerPlan(least, seen, planned, reached, *needed)
+
+
+def _least_p(scores: RunScores, comparisons: int) -> float:
+    """The smallest corrected p-value of the primary test; 0 of a t test."""
+    p = _least(scores.by_pairs, *map(len, scores.compared)) if scores.by_ranks else 0.0
+    return min(1.0, comparisons * p)
+
+
+def _least(by_pairs: bool, n: int, m: int) -> float:
+    """Least two-sided p of Wilcoxon's test on n pairs, or Brunner-Munzel's on n and m."""
+    return min(1.0, 2.0 ** (1 - n)) if by_pairs else ranks.separation_p(n, m)
+
+
+def _range(
+    scores: RunScores, rules: Rules, design: TestDesign, interval: Interval, required: int | None
+) -> tuple[int | None, int | None] | None:
+    """Units that the differences at the ends of the interval need, without simulation."""
+    if interval.absent or rules.margin is not None or required is None:
+        return None
+    low, high, *_ = interval
+    far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    few, most = (_required(end, scores, rules, design, False) for end in (far, near))
+    ends = min(few or required, required), None if most is None else max(most, required)
+    first, last = (None if n is None or n > PowerPlan.MOST_REQUIRED else n for n in ends)
+    return first, last
+
+
+def _required(
+    difference: float, scores: RunScores, rules: Rules, design: TestDesign, simulated: bool = True
+) -> int | None:
+    try:
+        seeds = design.required_seeds(difference, rules.power, simulated=simulated)
+    except DataError:  # a difference of 0, or one that millions of seeds do not show
+        return None
+    few = scores.fewest
+    if scores.by_ranks:
+        few = next(n for n in range(few, _MOST) if _least(design.paired, n, n) <= design.level)
+    return max(seeds, few)

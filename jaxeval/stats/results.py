@@ -1,72 +1,72 @@
-"""What functions of this room take and give: samples of scores in, tests and effects out.
+"""Types and checks of the statistics: samples of scores in, tests and effects out.
 
-scipy.stats takes a second to import, so functions that need it import it themselves.
+`Rules` say how models are compared. scipy.stats takes a second to import, so functions that need
+it import it themselves.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence, Sized
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 
 Sample = Sequence[float] | np.ndarray
-Location = Literal["mean", "median"]
-Wrong = type[DataError] | type[ConfigError]  # for an argument of a function, or of rules
-_FAR = 1000.0  # times the typical size: from where a score has diverged
-_NONE = "none: "  # before the reason, in place of an interval's method
+Factor = Literal["items", "runs"]
+Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
+_Error = type[DataError] | type[ConfigError]
+_FAR = 1000.0  # a score this many times the typical size has diverged
+_NONE = "none: "  # in `Interval.method`, before the reason why there is no interval
 
 
 class Interval(NamedTuple):
-    """A confidence interval, and how it was made; its ends are NaN where `absent` says why."""
+    """A confidence interval and its method; the ends are NaN where there is none."""
 
     low: float
     high: float
     confidence: float
     method: str
 
+    @classmethod
+    def none(cls, confidence: float, reason: str) -> "Interval":
+        """Returns the stand-in for an interval that these scores do not allow."""
+        return cls(math.nan, math.nan, confidence, f"{_NONE}{reason}")
+
     @property
     def absent(self) -> str:
-        """Why there is no interval; "" where there is one."""
+        """Why there is no interval, or "" if there is one."""
         return self.method.removeprefix(_NONE) if self.method.startswith(_NONE) else ""
 
-
-def within(interval: Interval, low: float, high: float) -> Interval:
-    """An interval without what lies beyond the values that there can be; it covers as often."""
-    if interval.absent:
-        return interval
-    return interval._replace(
-        low=min(high, max(low, interval.low)), high=min(high, max(low, interval.high))
-    )
-
-
-def no_interval(confidence: float, why: str) -> Interval:
-    """In place of one that these scores do not allow."""
-    return Interval(math.nan, math.nan, confidence, f"{_NONE}{why}")
+    def clip(self, low: float, high: float) -> "Interval":
+        """Cuts the interval to the values that are possible; its coverage stays the same."""
+        if self.absent:
+            return self
+        first, last = (min(high, max(low, end)) for end in (self.low, self.high))
+        return self._replace(low=first, high=last)
 
 
 @dataclasses.dataclass(frozen=True)
 class HypothesisTest:
-    """A statistical test; its p-value holds for one look. NaN: of a t test without any spread.
+    """A statistical test. The p-value is NaN for a t test of scores without any spread.
 
-    `direction`: 1 if the test's own statistic puts A higher (of spreads: wider), -1 if B, 0 if
-    neither; None where the test has no direction.
+    `direction`: 1 if the statistic puts A higher (in tests of spread: wider), -1 if B, 0 if
+    neither; None for a test without a direction.
     """
 
     name: str
     statistic: float
     p_value: float
     n: tuple[int, ...]  # scores of each model, or the number of pairs
-    null: str  # what is assumed and may be rejected
+    null: str  # null hypothesis
     method: str  # exact, asymptotic, or the number of resamples and their seed
     direction: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """The size of a difference, with the interval that these scores leave open."""
+    """The size of a difference, with its confidence interval."""
 
     name: str
     estimate: float
@@ -74,8 +74,38 @@ class Effect:
     n: tuple[int, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """How models are compared, by runs and by items. Invalid values raise a ConfigError."""
+
+    alpha: float = 0.05  # level of all tests, after correction
+    correction: Method = "holm"  # over pairs and data sets; always Holm for items
+    margin: float | None = None  # smallest difference that matters, in the unit of the scores
+    power: float = 0.8  # target of detectable differences and required seeds
+    confidence: float = 0.95  # of intervals
+    resamples: int = 9999  # of permutation tests and bootstraps
+    seed: int = 0  # of permutation tests and bootstraps
+    over: tuple[Factor, ...] | None = None  # of items; None: runs too if all models have several
+    complete: bool = False  # of items: show nothing if answers or data sets are missing
+
+    def __post_init__(self) -> None:
+        if self.correction not in get_args(Method):
+            allowed = ", ".join(get_args(Method))
+            raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
+        checked: dict[str, float] = {
+            "alpha": fraction(self.alpha, "alpha", ConfigError),
+            "confidence": fraction(self.confidence, "confidence", ConfigError),
+            "resamples": count(self.resamples, "resamples", 1, ConfigError),
+            "seed": count(self.seed, "seed", 0, ConfigError),
+        }
+        if self.margin is not None:
+            checked["margin"] = fraction(self.margin, "margin", ConfigError, math.inf)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
 def floats(values: object, expected: str) -> np.ndarray:
-    """[...] float64, NaN where a masked array hides a number; else a DataError: `expected`."""
+    """Converts values to float64, masked ones to NaN; raises DataError if they are no numbers."""
     try:
         if isinstance(values, np.ma.MaskedArray):
             return np.ma.filled(values.astype(np.float64), np.nan)
@@ -85,7 +115,7 @@ def floats(values: object, expected: str) -> np.ndarray:
 
 
 def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
-    """[n] float64 of values of one kind, such as scores; a DataError if they are none."""
+    """Returns values as a float64 array [n]; raises DataError unless all are finite numbers."""
     array = floats(values, f"{name}: expected numbers")
     if array.ndim != 1:
         raise DataError(f"{name}: expected one axis of numbers, found {array.ndim}")
@@ -98,33 +128,28 @@ def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarra
     return array
 
 
-def two_samples(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The scores of two models. One score a model says nothing about a distribution."""
-    return sample(a, "scores of A", at_least), sample(b, "scores of B", at_least)
+def two_samples(
+    a: Sample, b: Sample, at_least: int = 2, *, paired: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the scores of two models as arrays [n] and [m]; n = m if `paired`.
 
-
-def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Scores [n] of two models of which the k-th belong together (same seed, split or item)."""
-    first, second = two_samples(a, b, at_least)
-    as_many({"A": first, "B": second}, "pairs")
+    The k-th scores of a paired sample belong together: same seed, split or item.
+    """
+    first, second = sample(a, "scores of A", at_least), sample(b, "scores of B", at_least)
+    if paired and len(first) != len(second):
+        found = f"{len(first)} of A, {len(second)} of B"
+        raise DataError(f"pairs: expected as many of each, found {found}")
     return first, second
 
 
-def as_many(of: Mapping[str, Sized], what: str) -> None:
-    """Raises DataError unless there is something, and all of one length."""
-    sizes = {name: len(values) for name, values in of.items()}
-    if len(set(sizes.values())) != 1:
-        found = ", ".join(f"{size} of {name}" for name, size in sizes.items()) or "none"
-        raise DataError(f"{what}: expected as many of each, found {found}")
-
-
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none.
+    """Returns first - second [n], rounded so that .3 - .2 equals .2 - .1.
 
-    To the twelfth digit of the scores' typical size; of a far larger or smaller pair of its own.
+    Keeps twelve digits of the typical size of the scores. A pair whose scores are far larger or
+    smaller keeps twelve digits of its own size.
     """
-    differences, size = first - second, typical_size(first, second)
-    rounded = without_rounding(differences, size)
+    differences, size = first - second, _typical_size(first, second)
+    rounded = _rounded(differences, size)
     own = np.maximum(np.abs(first), np.abs(second))
     with np.errstate(over="ignore"):
         sizes = np.clip(size, own, _FAR * own)
@@ -135,97 +160,90 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def varies(values: np.ndarray) -> bool:
-    """Whether [n] values differ by more than rounding; NaN and infinity differ from all."""
+    """True if values [n] differ by more than rounding, or one is NaN or infinite."""
     if not np.isfinite(values).all():
         return True
     return bool(np.ptp(gaps(values, np.broadcast_to(values[0], values.shape))))
 
 
-def percentiles(draws: np.ndarray, confidence: float) -> np.ndarray:
-    """[2, ...] the quantiles of draws [B, ...] between which a share of them lies."""
-    tail = (1 - confidence) / 2
-    return np.quantile(draws, [tail, 1 - tail], axis=0)
-
-
-def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
-    """Of what resamples gave [B]; none where all gave the same, as of data that does not vary."""
-    confidence = fraction(confidence, "confidence")
-    if not varies(draws):
-        return no_interval(confidence, "all resamples have one value")
-    low, high = map(float, percentiles(draws, confidence))
-    return Interval(low, high, confidence, method)
-
-
-def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether random draws begin with the second: with the same one, whichever is called A."""
-    return (len(second), *second) < (len(first), *first)
-
-
-def sign(value: float) -> int:
-    """1, 0 or -1."""
-    return (value > 0) - (value < 0)
-
-
-def location_gap(first: np.ndarray, second: np.ndarray, statistic: Location) -> float:
-    """Difference of means or medians [n], [m], without what is rounding."""
-    size = typical_size(first, second)
-    if statistic == "median":
+def location_gap(first: np.ndarray, second: np.ndarray, *, median: bool = False) -> float:
+    """Difference of the means (medians) of [n] and [m], without rounding errors."""
+    if median:
         gap = float(np.median(first) - np.median(second))
-    else:  # summed exactly: a diverged score of both leaves the others' difference
+    else:  # an exact sum: a diverged score of both models cancels
         gap = math.fsum(np.concatenate([first / len(first), -second / len(second)]))
-    return float(without_rounding(np.array(gap), size))
+    return float(without_rounding(np.array(gap), first, second))
 
 
-def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
-    """Differences of numbers of some size, to twelve digits of it: rounding makes no ranks."""
-    unit = rounding_unit(size)
-    if not unit:
+def without_rounding(differences: np.ndarray, *scores: np.ndarray) -> np.ndarray:
+    """Rounds differences to twelve digits of the typical size of the scores."""
+    return _rounded(differences, _typical_size(*scores))
+
+
+def rounding_unit(*scores: np.ndarray) -> float:
+    """The twelfth digit after the first of the typical size of scores; 0 if all are 0."""
+    size = _typical_size(*scores)
+    return 10.0 ** (math.floor(math.log10(size)) - 12) if size else 0.0
+
+
+def _rounded(differences: np.ndarray, size: float) -> np.ndarray:
+    if not size:
         return differences
-    with np.errstate(over="ignore"):  # far larger ones have no such digit
+    unit = 10.0 ** (math.floor(math.log10(size)) - 12)
+    with np.errstate(over="ignore"):  # far larger differences have no such digit
         rounded = np.round(differences / unit) * unit
     return np.where(np.abs(differences) < unit * 2.0**52, rounded, differences)
 
 
-def typical_size(*values: np.ndarray) -> float:
-    """The largest |value| within a thousandfold of the median of those that are not 0.
+def _typical_size(*values: np.ndarray) -> float:
+    """The largest |value| within a factor of 1000 of the median of those that are not 0.
 
-    One perplexity of 1e13 is beyond: in units of its twelfth digit all others would be equal.
+    A single perplexity of 1e13 does not count: in its unit all other scores would be equal.
     """
     sizes = np.abs(np.concatenate(values))
     sizes = sizes[sizes > 0]
     return float(sizes[sizes <= _FAR * np.median(sizes)].max()) if len(sizes) else 0.0
 
 
-def rounding_unit(size: float) -> float:
-    """The twelfth digit after the first of numbers of some size; 0 of zeros."""
-    return 10.0 ** (math.floor(math.log10(size)) - 12) if size else 0.0
+def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
+    """Percentile interval of resampled values [B]; there is none if all draws are equal."""
+    confidence = fraction(confidence, "confidence")
+    if not varies(draws):
+        return Interval.none(confidence, "all resamples have one value")
+    tail = (1 - confidence) / 2
+    low, high = map(float, np.quantile(draws, [tail, 1 - tail], axis=0))
+    return Interval(low, high, confidence, method)
+
+
+def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
+    """True if random draws start with the second sample, so that A and B may be exchanged."""
+    return (len(second), *second) < (len(first), *first)
+
+
+def sign(value: float) -> int:
+    """Returns 1, 0 or -1; 0 for NaN."""
+    return (value > 0) - (value < 0)
 
 
 def between(value: float, low: float, high: float) -> bool:
-    """Whether it is one number, and strictly between two: NaN, bools, texts, arrays are not."""
+    """True if the value is one number strictly between two; NaN, bools and texts are not."""
     try:
         one = np.ndim(value) == 0 and not isinstance(value, bool | np.bool_)
         return one and bool(low < value < high)
-    except (TypeError, ValueError, ArithmeticError):  # the last of Decimal("nan")
+    except (TypeError, ValueError, ArithmeticError):  # the last: Decimal("nan")
         return False
 
 
-def fraction(value: float, name: str, error: Wrong = DataError) -> float:
-    """A probability strictly between 0 and 1; anything else raises the error."""
-    if not between(value, 0.0, 1.0):
-        raise error(f"{name}: expected a number between 0 and 1, found {_in_a_line(value)}")
+def fraction(value: float, name: str, error: _Error = DataError, below: float = 1.0) -> float:
+    """Checks that a value is strictly between 0 and 1 (or a finite number above 0)."""
+    if not between(value, 0.0, below):
+        limits = "between 0 and 1" if below == 1 else "above 0"
+        raise error(f"{name}: expected a number {limits}, found {_in_a_line(value)}")
     return float(value)
 
 
-def positive(value: float, name: str, error: Wrong = DataError) -> float:
-    """A finite number above 0; anything else raises the error."""
-    if not between(value, 0.0, math.inf):
-        raise error(f"{name}: expected a number above 0, found {_in_a_line(value)}")
-    return float(value)
-
-
-def count(value: int, name: str, at_least: int = 1, error: Wrong = DataError) -> int:
-    """A number of resamples (at most a million), seeds or items; anything else is an error."""
+def count(value: int, name: str, at_least: int = 1, error: _Error = DataError) -> int:
+    """Checks a whole number, such as of seeds; `resamples` are at most a million."""
     if not (between(value, at_least - 1, math.inf) and value == int(value)):
         expected = f"expected a whole number of at least {at_least}"
         raise error(f"{name}: {expected}, found {_in_a_line(value)}")

@@ -1,60 +1,35 @@
-"""Scores of whole runs as samples: one score a unit of replication, data set by data set.
+"""Scores of whole runs as samples: one score for each unit of replication, and runs that failed.
 
-A unit is what counts as one independent repetition of a model; scores within one are averaged.
+A unit is one independent repetition of a model; scores within a unit are averaged.
 """
 
 import dataclasses
 import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.scores import ModelScores, Scores, Status
+from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import multiple
-from jaxeval.stats.rules import Method
+from jaxeval.stats.results import Method, sign
 
 Unit = Literal["seed", "split", "dataset", "row"]
 
 
-class Sample(NamedTuple):
-    """One score a unit of one model: [n] which seed, split, data set or row; its score [n]."""
+class _Sample(NamedTuple):
+    """Scores [n] of one model, and the label [n] of the unit of each."""
 
     labels: np.ndarray
     scores: np.ndarray
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Samples:
-    """Scores of every model by data set, one a unit of replication."""
-
-    unit: Unit
-    # data set -> model -> sample; models without scores there lack. One nameless data set where
-    # data sets are the units
-    by_data_set: Mapping[str, Mapping[str, Sample]]
-    averaged: tuple[int, int]  # fewest and most scores that were averaged into one
-    # data set -> model -> units of which no run has a score, as all failed
-    failed: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
-
-    @property
-    def data_sets(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.by_data_set)
-
-    @property
-    def noun(self) -> str:
-        """What one score stands for, in the words of a sentence."""
-        if self.unit in ("row", "seed") and self.averaged[1] == 1:
-            return "run"
-        return "data set" if self.unit == "dataset" else self.unit
-
-
 @dataclasses.dataclass(frozen=True)
 class Copies:
-    """A model that has one score, `count` times: at every seed or split, so that it is one run."""
+    """A model with the same score at every seed or split, `count` times: it has one run."""
 
     model: str
     data_set: str
@@ -62,8 +37,88 @@ class Copies:
     count: int
 
 
-def default_unit(scores: Scores) -> Unit:
-    """Data set where each has one score of a model, split where splits differ, seed, else row.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Samples:
+    """Scores of every model by data set, one for each unit of replication."""
+
+    unit: Unit
+    # data set -> model -> sample, without models that have no scores there. If data sets are the
+    # units there is one data set without a name
+    by_data_set: Mapping[str, Mapping[str, _Sample]]
+    averaged: tuple[int, int]  # fewest and most scores that were averaged into one
+    # data set -> model -> units without a score because all their runs failed
+    failed: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        """Names of the data sets."""
+        return tuple(self.by_data_set)
+
+    @property
+    def noun(self) -> str:
+        """The unit that one score stands for, as a word of a sentence."""
+        if self.unit in ("row", "seed") and self.averaged[1] == 1:
+            return "run"
+        return "data set" if self.unit == "dataset" else self.unit
+
+    def with_failed(self, higher_is_better: bool) -> "Samples":
+        """Adds a score worse than all others for each unit that failed.
+
+        It says how often a run is better; the size of such scores means nothing.
+        """
+        by_data_set = dict(self.by_data_set)
+        for place, lost in self.failed.items():
+            cell = by_data_set.get(place, {})
+            if not cell:
+                continue
+            every = np.concatenate([sample.scores for sample in cell.values()])
+            beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
+            worst = every.min() - beyond if higher_is_better else every.max() + beyond
+            by_data_set[place] = {
+                model: _Sample(
+                    np.array([*of.labels, *lost.get(model, ())], object),
+                    np.array([*of.scores, *(worst for _ in lost.get(model, ()))]),
+                )
+                for model, of in cell.items()
+            }
+        return dataclasses.replace(self, by_data_set=by_data_set)
+
+    def without_copies(self) -> tuple["Samples", tuple[Copies, ...]]:
+        """Reduces each model with equal scores at all its seeds to one score; says which.
+
+        If its scores vary on one data set its runs differ, even if they agree on another.
+        """
+        if self.unit == "dataset":
+            return self, ()
+        several = [
+            (model, place, of.scores)
+            for place, cell in self.by_data_set.items()
+            for model, of in cell.items()
+            if len(of.scores) > 1
+        ]
+        alike = {m for m, *_ in several} - {m for m, _, of in several if (of != of[0]).any()}
+        copies = [
+            Copies(m, place, float(of[0]), len(of)) for m, place, of in several if m in alike
+        ]
+        by_data_set = {
+            place: {
+                model: _Sample(of.labels[:1], of.scores[:1]) if model in alike else of
+                for model, of in cell.items()
+            }
+            for place, cell in self.by_data_set.items()
+        }
+        return dataclasses.replace(self, by_data_set=by_data_set), tuple(copies)
+
+    def paired(self, data_set: str, a: str, b: str) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the scores [n], [n] of the units that both models have, in the order of A."""
+        first, second = self.by_data_set[data_set][a], self.by_data_set[data_set][b]
+        other = dict(zip(second.labels.tolist(), second.scores.tolist(), strict=True))
+        common = [k for k, label in enumerate(first.labels.tolist()) if label in other]
+        return first.scores[common], np.array([other[first.labels[k]] for k in common])
+
+
+def _default_unit(scores: Scores) -> Unit:
+    """Data set if each has one score of a model, split if splits differ, seed, else row.
 
     Seeds of one split share its data.
     """
@@ -79,14 +134,14 @@ def default_unit(scores: Scores) -> Unit:
 
 
 def samples(scores: Scores, unit: Unit | None = None) -> Samples:
-    """The scores of each model, averaged within each unit of replication (None: the source's)."""
-    chosen = unit or default_unit(scores)
+    """Averages the scores of each model within each unit; by default the unit is the source's."""
+    chosen = unit or _default_unit(scores)
     several = any(data.name for data in scores.data_sets)
     known = [*scores.labels, *(["dataset"] if several else []), "row"]
     if chosen not in known:
         asked, names = argument("unit", chosen), ", ".join(known)
         raise DataError(f"{asked}: no such column; expected one of {names}", scores.source)
-    found: dict[str, dict[str, list[Sample]]] = {}
+    found: dict[str, dict[str, list[_Sample]]] = {}
     failed: dict[str, dict[str, Sequence[str]]] = {}
     sizes: list[int] = []
     for data in scores.data_sets:
@@ -105,88 +160,31 @@ def samples(scores: Scores, unit: Unit | None = None) -> Samples:
                 of_model = failed.setdefault(place, {})
                 of_model[model] = [*of_model.get(model, ()), *lost]
     by_data_set = {
-        place: {m: _joined(cell[m]) for m in scores.models if m in cell}
+        place: {
+            m: _Sample(*map(np.concatenate, zip(*cell[m], strict=True)))
+            for m in scores.models
+            if m in cell
+        }
         for place, cell in found.items()
     }
     averaged = min(sizes, default=0), max(sizes, default=0)
     return Samples(chosen, by_data_set, averaged, failed)
 
 
-def _joined(parts: Sequence[Sample]) -> Sample:
-    """Several data sets of a model, where these are the units."""
-    return Sample(*map(np.concatenate, zip(*parts, strict=True))) if parts[1:] else parts[0]
-
-
-def _averaged(labels: np.ndarray, scores: np.ndarray) -> tuple[Sample, list[int]]:
-    """The mean of each unit, in order of appearance, and the fewest and most scores of one."""
+def _averaged(labels: np.ndarray, scores: np.ndarray) -> tuple[_Sample, list[int]]:
+    """The mean of each unit, in order of appearance; the fewest and most scores of a unit."""
     by_unit: dict[object, list[float]] = {}
     for label, score in zip(labels.tolist(), scores.tolist(), strict=True):
         by_unit.setdefault(label, []).append(score)
     if len(by_unit) == len(scores):
-        return Sample(labels, scores), [1] * bool(len(scores))
+        return _Sample(labels, scores), [1] * bool(len(scores))
     means = np.array([math.fsum(of) / len(of) for of in by_unit.values()])  # in any order the same
     counts = [*map(len, by_unit.values())]
-    return Sample(np.array([*by_unit], object), means), [min(counts), max(counts)]
-
-
-def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
-    """The same with a score below (or above) all others for each unit that failed.
-
-    For how often a run is better: of the size of such scores nothing is to be said.
-    """
-    by_data_set = dict(samples.by_data_set)
-    for place, lost in samples.failed.items():
-        cell = by_data_set.get(place, {})
-        if not cell:
-            continue
-        every = np.concatenate([sample.scores for sample in cell.values()])
-        beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
-        worst = float(every.min()) - beyond if higher_is_better else float(every.max()) + beyond
-        by_data_set[place] = {
-            model: Sample(
-                np.array([*of.labels, *lost.get(model, ())], object),
-                np.concatenate([of.scores, np.full(len(lost.get(model, ())), worst)]),
-            )
-            for model, of in cell.items()
-        }
-    return dataclasses.replace(samples, by_data_set=by_data_set)
-
-
-def without_copies(samples: Samples) -> tuple[Samples, tuple[Copies, ...]]:
-    """The same with one score of each model that has equal ones at all its seeds, and which.
-
-    A model whose scores vary on one data set has runs that differ, also where they agree on
-    another.
-    """
-    if samples.unit == "dataset":
-        return samples, ()
-    several = [
-        (model, place, of.scores)
-        for place, cell in samples.by_data_set.items()
-        for model, of in cell.items()
-        if len(of.scores) > 1
-    ]
-    alike = {m for m, *_ in several} - {m for m, _, of in several if (of != of[0]).any()}
-    copies = [Copies(m, place, float(of[0]), len(of)) for m, place, of in several if m in alike]
-    by_data_set = {
-        place: {
-            model: Sample(of.labels[:1], of.scores[:1]) if model in alike else of
-            for model, of in cell.items()
-        }
-        for place, cell in samples.by_data_set.items()
-    }
-    return dataclasses.replace(samples, by_data_set=by_data_set), tuple(copies)
-
-
-def paired(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of the units that both models have, in the order of A."""
-    other = dict(zip(b.labels.tolist(), b.scores.tolist(), strict=True))
-    common = [k for k, label in enumerate(a.labels.tolist()) if label in other]
-    return a.scores[common], np.array([other[a.labels[k]] for k in common])
+    return _Sample(np.array([*by_unit], object), means), [min(counts), max(counts)]
 
 
 def pools(scores: Scores) -> dict[str, np.ndarray]:
-    """All scores of each model on the one data set, as a store to draw evaluations from."""
+    """Returns all scores of each model on the one data set, to draw evaluations from."""
     by_unit = samples(scores, "row").by_data_set
     if len(by_unit) > 1:
         raise DataError(
@@ -208,11 +206,11 @@ class Counts(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """All of them."""
+        """All runs."""
         return self.failed + self.finished
 
 
-class FailureTest(NamedTuple):
+class _FailureTest(NamedTuple):
     """Fisher's exact test, two-sided, of equal probabilities to fail."""
 
     a: str
@@ -228,47 +226,38 @@ class Failures:
     """Runs that failed: counts by model and data set; tests, a family of their own."""
 
     counts: Mapping[tuple[str, str], Counts]
-    tests: tuple[FailureTest, ...]
+    tests: tuple[_FailureTest, ...]
 
     def of(self, model: str, dataset: str = "") -> Counts:
-        """On a data set; over all of them for none."""
+        """Counts of a model on a data set, or over all data sets if it is ""."""
         each = self.counts.items()
         mine = [of for (name, on), of in each if name == model and dataset in ("", on)]
         return Counts(sum(of.failed for of in mine), sum(of.finished for of in mine))
 
 
-def _failed(of: ModelScores) -> np.ndarray:
-    return np.asarray(of.status[0, :, 0] == Status.FAILED)
+def failed_runs(scores: Scores) -> dict[str, list[int]]:
+    """Returns the rows of the failed runs of each model that has some."""
+    rows: dict[str, list[int]] = {}
+    for data in scores.data_sets:
+        for model, of in data.models.items():
+            if failed := of.rows[of.status[0, :, 0] == Status.FAILED].tolist():
+                rows.setdefault(model, []).extend(failed)
+    return rows
 
 
-def of_runs(
+def compare_failures(
     scores: Scores, control: str | None = None, correction: Method = "holm"
 ) -> Failures | None:
-    """The runs of models on data sets, pairs with the control alone; None where none failed."""
+    """Tests the shares of failed runs of all pairs (with the control); None if none failed."""
     counts = {}
     for model in scores.models:
         for data in sorted(scores.data_sets, key=lambda data: data.name):
             if of := data.models.get(model):
-                failed = _failed(of)
-                finished = int(np.sum(of.finished & ~failed))
-                counts[model, data.name] = Counts(int(failed.sum()), finished)
+                lost = of.status[0, :, 0] == Status.FAILED
+                finished = int(np.sum(of.finished & ~lost))
+                counts[model, data.name] = Counts(int(lost.sum()), finished)
     pairs = itertools.combinations(scores.models, 2)
     return failures(counts, [pair for pair in pairs if control in (None, *pair)], correction)
-
-
-def failed_of(scores: Scores) -> dict[str, int]:
-    """Model -> its runs that failed, of those that have some."""
-    counts = Counter[str]()
-    for data in scores.data_sets:
-        for model, of in data.models.items():
-            counts[model] += int(_failed(of).sum())
-    return {model: count for model, count in counts.items() if count}
-
-
-def rows_of(scores: Scores) -> set[int]:
-    """Rows of the file that hold runs that failed."""
-    every = (of for data in scores.data_sets for of in data.models.values())
-    return {row for of in every for row in of.rows[_failed(of)].tolist()}
 
 
 def failures(
@@ -276,9 +265,7 @@ def failures(
     pairs: Sequence[tuple[str, str]],
     correction: Method = "holm",
 ) -> Failures | None:
-    """The tests of these pairs of models on all data sets; None where no run failed."""
-    from scipy import stats
-
+    """Tests these pairs of models on all data sets; None if no run failed."""
     if not any(of.failed for of in counts.values()):
         return None
     found = []
@@ -286,9 +273,9 @@ def failures(
         for a, b in pairs:
             x, y = counts.get((a, dataset)), counts.get((b, dataset))
             if x and y and x.runs and y.runs:
-                p = min(1.0, float(stats.fisher_exact([x, y]).pvalue))
-                more = x.failed * y.runs - y.failed * x.runs
-                found.append(FailureTest(a, b, dataset, (more > 0) - (more < 0), p, p))
+                p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
+                more = sign(x.failed * y.runs - y.failed * x.runs)
+                found.append(_FailureTest(a, b, dataset, more, p, p))
     adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()
     tests = (test._replace(p_adjusted=p) for test, p in zip(found, adjusted, strict=True))
     return Failures(counts, tuple(tests))

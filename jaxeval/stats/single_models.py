@@ -1,25 +1,43 @@
-"""Tests on the items of a part, of one trained model a method: their population is the items.
+"""Tests on the items of two single trained models; their population is the items.
 
-Two networks of one method can differ by these as surely as two of different methods.
+They say nothing of other seeds: two networks of one method can differ as surely as two of
+different methods.
 """
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxeval.runs import counts as counted
+from jaxeval.runs.counts import Score
 from jaxeval.runs.scores import DataSetScores, Scores
-from jaxeval.stats import hypotheses, multiple, permutation
-from jaxeval.stats.results import Effect, HypothesisTest
-from jaxeval.stats.rules import Rules
+from jaxeval.stats import hypotheses, multiple
+from jaxeval.stats.results import (
+    Effect,
+    HypothesisTest,
+    Rules,
+    Sample,
+    count,
+    percentile_interval,
+    sample,
+    sign,
+)
+
+_BITS = 16  # signs whose sums are looked up in one table
+_BLOCK = 1_000_000  # permutations at a time
+_ROUNDING = 1e-12  # relative: equal sums in another order
+_ROUNDS = 20_000  # shuffles or resamples at a time, fewer of many items: bounds memory
+_MOST_DRAWN = 4_000_000  # numbers at a time
+_MOST_EXACT = 2**24  # whole numbers up to which sums of float32 are exact
+_AS_BITS = 32  # groups up to this size are drawn as single bits
 
 
 @dataclasses.dataclass(frozen=True)
 class SinglePair:
-    """Two trained models on the items that both were scored on."""
+    """Two trained models on the items that both have a score for."""
 
     a: str
     b: str
@@ -28,11 +46,11 @@ class SinglePair:
     items: int
     seeds: tuple[str, str]
     split: str
-    best_dev: bool  # they are those of the best dev scores
+    best_dev: bool  # each is its model's run of the best dev score, else the first run
     scores: tuple[float, float]  # from the items' counts
-    tests: Mapping[str, HypothesisTest]  # McNemar's where each item is right or wrong
+    tests: Mapping[str, HypothesisTest]  # with McNemar's if each item is right or wrong
     adjusted: Mapping[str, float]  # test -> p-value corrected over all pairs
-    difference: Effect  # A - B, with the interval of a paired bootstrap over items
+    difference: Effect  # A - B, with a paired bootstrap interval over items
 
 
 class SingleModels(NamedTuple):
@@ -45,9 +63,9 @@ class SingleModels(NamedTuple):
 def compare(
     items: Scores, rules: Rules, control: str | None = None, iterations: int = 1_000_000
 ) -> SingleModels:
-    """Tests all pairs of models (with the control) on the same data, one trained model of each.
+    """Tests all pairs of models (with the control) by one trained model of each.
 
-    The run of the best dev score, else the first, stands for its model.
+    That is the run of the best dev score, else the first.
     """
     pairs = [
         _pair(data, a, b, rules, iterations)
@@ -66,7 +84,7 @@ def compare(
 
 def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) -> SinglePair:
     how = counted.scoring(data.metric, data.counts)
-    assert how is not None  # a reader gives counts of metrics that follow from them
+    assert how is not None  # readers give counts only for metrics that follow from them
     columns = [data.counts.index(name) for name in how.columns]
     best = np.nanargmax if data.higher_is_better else np.nanargmin
     counts, labels = [], []
@@ -78,7 +96,7 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
     (first, second), score = counts, how.score
     drawn: dict[str, Any] = {"score": score, "seed": rules.seed}
     tests = {
-        "approximate_randomization": permutation.approximate_randomization(
+        "approximate_randomization": approximate_randomization(
             first, second, iterations=iterations, **drawn
         )
     }
@@ -93,5 +111,136 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         scores=(float(score(first.sum(0))), float(score(second.sum(0)))),
         tests=tests,
         adjusted={},
-        difference=permutation.paired_bootstrap(first, second, **drawn),
+        difference=_paired_bootstrap(first, second, **drawn),
     )
+
+
+def sign_flips(
+    differences: Sample, *, permutations: int = 1_000_000, seed: int = 0
+) -> HypothesisTest:
+    """Paired permutation test: A and B are exchanged at random on each item (cluster).
+
+    Exact if there are at most `permutations` exchanges, else with p = (1 + hits) / (1 +
+    permutations). Sums of 16 signs are looked up in a table.
+    """
+    values = sample(differences, "differences")
+    permutations = count(permutations, "permutations")
+    observed, moved = float(values.sum()), values[values != 0]
+    least = abs(observed) - _ROUNDING * float(np.abs(values).sum())
+    if len(moved) < 63 and 2 ** len(moved) <= permutations:
+        share = float(np.mean(np.abs(_signed_sums(moved)) >= least))
+        method = f"exact, all {2 ** len(moved)} exchanges"
+    else:
+        generator, hits = np.random.default_rng(seed), 0
+        for begin in range(0, permutations, _BLOCK):
+            sums = np.zeros(min(_BLOCK, permutations - begin))
+            for k in range(0, len(moved), _BITS):
+                table = _signed_sums(moved[k : k + _BITS])
+                signs = np.frombuffer(generator.bytes(2 * len(sums)), np.uint16)
+                sums += table[signs if len(table) == 2**_BITS else signs % len(table)]
+            hits += int(np.sum(np.abs(sums) >= least))
+        share = (1 + hits) / (1 + permutations)
+        method = f"{permutations} permutations, seed {seed}"
+    null, n = "both models' scores of an item are exchangeable", len(values)
+    mean, name = observed / n, "paired permutation"
+    return HypothesisTest(name, mean, share, (n,), null, method, sign(observed))
+
+
+def _signed_sums(values: np.ndarray) -> np.ndarray:
+    sums = np.zeros(1)
+    for value in values.tolist():
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def approximate_randomization(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    score: Score = counted.f1,
+    iterations: int = 1_000_000,
+    seed: int = 0,
+) -> HypothesisTest:
+    """Approximate randomisation (Noreen 1989; Yeh 2000): swaps the two runs' answers at random.
+
+    The score is recomputed from the summed counts of each shuffle. Items with equal differences of
+    counts are alike, and a binomial number of them is swapped. p = (1 + hits) / (1 + iterations).
+
+    Args:
+      a, b: [N, K] additive counts of the two runs, a row an item.
+      score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.counts`.
+    """
+    iterations = count(iterations, "iterations")
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    start, both = first.sum(0), first.sum(0) + second.sum(0)
+    scores = float(score(start)), float(score(both - start))
+    observed, hits = scores[0] - scores[1], 0
+    least = abs(observed) - _ROUNDING * max(map(abs, scores))
+    kinds, sizes = _kinds(second - first)
+    kinds, sizes = kinds[kinds.any(axis=1)], sizes[kinds.any(axis=1)]
+    generator = np.random.default_rng(seed)
+    for rounds in _blocks(iterations, int(np.minimum(sizes, _AS_BITS).sum())):
+        swapped = start + _moved(generator, kinds, sizes, rounds)
+        hits += int(np.sum(np.abs(score(swapped) - score(both - swapped)) >= least))
+    p_value, null = (1 + hits) / (1 + iterations), "the two runs' answers are exchangeable"
+    name, method = "approximate randomisation", f"{iterations} shuffles, seed {seed}"
+    return HypothesisTest(name, observed, p_value, (len(first),), null, method, sign(observed))
+
+
+def _paired_bootstrap(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    score: Score = counted.f1,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> Effect:
+    """The difference of two runs' scores, with a percentile interval over items (Koehn 2004).
+
+    Items are drawn with replacement, the same for both runs. Arguments as of
+    `approximate_randomization`.
+    """
+    resamples = count(resamples, "resamples")
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    n, columns = first.shape
+    kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
+    generator, drawn = np.random.default_rng(seed), []
+    for rounds in _blocks(resamples, len(kinds)):
+        sums = generator.multinomial(n, sizes / n, rounds) @ kinds
+        drawn.append(score(sums[:, :columns]) - score(sums[:, columns:]))
+    method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
+    interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    gap = float(score(first.sum(0)) - score(second.sum(0)))
+    return Effect("difference", gap, interval, (n,))
+
+
+def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows in order of appearance, so that A and B may be exchanged; their numbers."""
+    distinct, where, sizes = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    order = np.argsort(where)
+    return distinct[order], sizes[order]
+
+
+def _blocks(rounds: int, width: int) -> Iterator[int]:
+    """Numbers of rounds at a time, of `width` numbers each."""
+    size = max(1, min(_ROUNDS, _MOST_DRAWN // max(width, 1)))
+    return (min(size, rounds - begin) for begin in range(0, rounds, size))
+
+
+def _moved(
+    generator: np.random.Generator, kinds: np.ndarray, sizes: np.ndarray, rounds: int
+) -> np.ndarray:
+    """Changes of A's counts by random swaps: [rounds, K]."""
+    large = sizes > _AS_BITS
+    moved = np.zeros((rounds, kinds.shape[1]))
+    if large.any():
+        moved += generator.binomial(sizes[large], 0.5, (rounds, int(large.sum()))) @ kinds[large]
+    single = np.repeat(kinds[~large], sizes[~large], axis=0)
+    if len(single):
+        drawn = np.frombuffer(generator.bytes(rounds * -(-len(single) // 8)), np.uint8)
+        bits = np.unpackbits(drawn.reshape(rounds, -1), axis=1, count=len(single))
+        whole = np.all(single == np.round(single)) and np.abs(single).sum(0).max() < _MOST_EXACT
+        number = np.float32 if whole else np.float64
+        moved += bits.astype(number) @ single.astype(number)
+    return moved

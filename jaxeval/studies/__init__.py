@@ -1,10 +1,9 @@
 """A question becomes trials, trials become cohorts, cohorts are trained.
 
-A verb is: parse -> a proposer makes `Trial`s -> `run` trains them and tells of `events` -> report.
+A verb parses, makes `Trial`s, trains them with `run`, which yields `running.Event`s, and reports.
 """
 
 from jaxeval.studies.prepared import Prepared, Study, Trial, prepare, read
-from jaxeval.studies.running import Session, rows, run, run_cohorts
+from jaxeval.studies.running import Session, rows, run
 
-__all__ = ["Prepared", "Session", "Study", "Trial", "prepare", "read", "rows"]
-__all__ += ["run", "run_cohorts"]
+__all__ = ["Prepared", "Session", "Study", "Trial", "prepare", "read", "rows", "run"]

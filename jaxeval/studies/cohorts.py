@@ -1,4 +1,4 @@
-"""Which trials share a compiled program, and with which arguments each of them calls it."""
+"""Which trials share a compiled program, and the arguments with which each of them calls it."""
 
 import collections
 import dataclasses
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import runs
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Member
 from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
 from jaxeval.studies.prepared import Prepared, Study, Trial
 from jaxeval.tasks import registry
 
-Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
+_Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -22,11 +22,11 @@ class Entry:
 
     trial: Trial
     prepared: Prepared  # of its own config
-    record: runs.Experiment  # under which it is recorded: its config's, or its study's
+    record: runs.Experiment  # of its config or its study
 
     @property
-    def key(self) -> Key:
-        """Under what it is found in the runs database."""
+    def key(self) -> _Key:
+        """Key of the trial in the runs database."""
         trial = self.trial
         return self.record.id, trial.seed, trial.split, trial.repeat, trial.hparams
 
@@ -36,21 +36,21 @@ class Cohort(NamedTuple):
 
     entries: tuple[Entry, ...]
     members: tuple[Member, ...]  # of each entry
-    config: Any  # of the program; sizes are those that it is padded to
+    config: Any  # of the program, with the sizes that members are padded to
     problem: Problem
-    program: str  # canonical JSON of all that is compiled in: cohorts with the same share programs
+    program: str  # canonical JSON of all that is compiled in: equal if programs are shared
     name: str  # of its checkpoints and its lock
-    estimate: costs.Estimate | None = None  # what it should cost
-    steps: int = 0  # of an epoch that the program has room for, however few its members take
+    estimate: costs.Estimate | None = None
+    steps: int = 0  # least number of steps of an epoch that the program has room for
 
     @property
     def records(self) -> tuple[runs.Experiment, ...]:
-        """Of all its entries, each once."""
+        """The records of its entries, each once."""
         return tuple({entry.record.id: entry.record for entry in self.entries}.values())
 
 
 def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
-    """Trials with configs checked and data read, each config once; raises as `Loader.prepare`."""
+    """Checks configs and reads data of trials, each config once; raises as `Loader.prepare`."""
     known: dict[tuple[str, bool], Prepared] = {}
     records: dict[Study, runs.Experiment] = {}
 
@@ -72,76 +72,71 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
 
 
 def by_program(trained: Iterable[Entry]) -> list[Cohort]:
-    """One cohort a program, of different trials; those that differ in word vectors share one.
+    """Groups different trials by program; those that differ in word vectors share one.
 
-    Those that would be the same member are trained apart: repeats of a seed, and configs that
-    differ in what neither of them uses.
+    Equal members are trained apart: repeats of a seed, and configs that differ only in what
+    neither of them uses.
     """
     groups: dict[tuple[str, int], list[tuple[Entry, Member]]] = {}
     problems: dict[str, Problem] = {}
     alike: collections.Counter[tuple[str, Member]] = collections.Counter()
     each = [*{entry.key: entry for entry in trained}.values()]
     for entry, joint in zip(each, _joined([entry.prepared for entry in each]), strict=True):
-        program = joint.program
-        who = dataclasses.replace(member(entry), vectors=joint.vectors)
-        again = program, dataclasses.replace(who, repeat=0)
-        problems.setdefault(program, joint.problem)
-        groups.setdefault((program, alike[again]), []).append((entry, who))
+        text, problem, vectors = joint
+        who = dataclasses.replace(member(entry), vectors=vectors)
+        again = text, dataclasses.replace(who, repeat=0)
+        problems.setdefault(text, problem)
+        groups.setdefault((text, alike[again]), []).append((entry, who))
         alike[again] += 1
     cohorts = []
-    for (program, _), group in groups.items():
+    for (text, _), group in groups.items():
         chosen, members = zip(*group, strict=True)
         ids = sorted({entry.record.id for entry in chosen})
         name = ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
         config = chosen[0].prepared.config
-        cohorts.append(Cohort(chosen, members, config, problems[program], program, name))
+        cohorts.append(Cohort(chosen, members, config, problems[text], text, name))
     return cohorts
 
 
 def member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
-    """What is trained for an entry: its config's traced values that change anything, and more."""
-    values = {**(more or {}), **markers.active(entry.prepared.config)}
+    """Returns an entry's member, with its config's active traced values, and `more`."""
+    values = {**(more or {}), **fields.active(entry.prepared.config)}
     trial = entry.trial
     return Member(trial.seed, trial.split, tuple(sorted(values.items())), trial.repeat)
 
 
 def program(own: Prepared, ragged: bool = False, filled: bool = False) -> str:
-    """All that members of a program have in common, as canonical JSON.
+    """Returns all that members of a program have in common, as canonical JSON.
 
-    The names of traced values are among it: one name more, though its value is neutral, can change
-    the last bits of a score, which must not depend on who else is trained.
+    It holds the names of traced values: one name more, even with a neutral value, can change the
+    last bits of a score, which must not depend on other members.
 
     Args:
       ragged: members may differ in ragged keys.
       filled: all members get the names that may be shared with neutral values.
     """
-    hyperparameters = markers.traced(own.config).values()
+    hyperparameters = fields.traced(own.config).values()
     names = sorted(h.name for h in hyperparameters if h.active and not (filled and fills(h)))
-    tree = {key: v for key, v in markers.static(own.config, ragged).items() if key != "name"}
+    tree = {key: v for key, v in fields.static(own.config, ragged).items() if key != "name"}
     return reading.canonical([tree, names, own.source.fingerprint, own.source.pretrained])
 
 
-def fills(hyperparameter: markers.Hyperparameter) -> bool:
-    """Whether a sweep gives it to members for which it is neutral."""
+def fills(hyperparameter: fields.Hyperparameter) -> bool:
+    """True if a sweep gives it to members for which it is neutral."""
     marker = hyperparameter.marker
     return marker.neutral is not None and not marker.alone
 
 
-# Members that differ in their word vectors have tables as an input. The tables of all files lie on
-# the devices once, J of them with as many rows as the largest has: 4 J V D bytes. Where they would
-# take more than a quarter of the memory, there are several programs.
+# Members that differ in word vectors have tables as an input. The tables of all J files are on
+# the devices once, each with as many rows as the largest: 4 J V D bytes. If they would take more
+# than a quarter of the memory, there are several programs.
 
-
-class _Joint(NamedTuple):
-    """What a config's members are trained as."""
-
-    program: str  # canonical JSON of all that is compiled in
-    problem: Problem
-    vectors: str = ""  # by which a member's own table is known; "" where a program has one
+# what a config's members are trained as: program, problem, and the name of a member's own table,
+# "" if the program has only one
+_Joint = tuple[str, Problem, str]
 
 
 def _joined(each: Sequence[Prepared]) -> list[_Joint]:
-    """What the members of each config are trained as."""
     families: dict[str, dict[str, Prepared]] = {}
     names = [_family(own) for own in each]
     for own, family in zip(each, names, strict=True):
@@ -155,17 +150,17 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
         for begin in range(0, len(files), most):
             part = {name: by_file[name] for name in files[begin : begin + most]}
             if len(part) > 1:
-                _join(family, part, joints)
+                joints |= _join(family, part)
     return [
-        joints.get((family, own.source.pretrained)) or _Joint(program(own), own.problem)
+        joints.get((family, own.source.pretrained)) or (program(own), own.problem, "")
         for own, family in zip(each, names, strict=True)
     ]
 
 
 def _family(own: Prepared) -> str:
-    """Equal for configs whose members can share a program; "" where there is nothing to share.
+    """Equal for configs whose members can share a program; "" if there is nothing to share.
 
-    A config whose models are saved has a program of its own: its parameters are no larger than
+    A config whose models are saved has a program of its own: its parameters must be no larger than
     its vocabulary.
     """
     if not own.source.pretrained or own.kind.joining is None or own.config.training.save_models:
@@ -177,10 +172,8 @@ def _family(own: Prepared) -> str:
     return reading.canonical([program(own._replace(config=config, source=source)), common])
 
 
-def _join(
-    family: str, by_file: dict[str, Prepared], joints: dict[tuple[str, str], _Joint]
-) -> None:
-    """Adds what is trained with the word vectors of several files."""
+def _join(family: str, by_file: dict[str, Prepared]) -> dict[tuple[str, str], _Joint]:
+    """Joins configs with the word vectors of several files, by (family, file)."""
     first = next(iter(by_file.values()))
     assert first.kind.joining is not None
     data = first.kind.joining.join([own.data for own in by_file.values()])
@@ -188,4 +181,48 @@ def _join(
     splits = {name: each.split for name, each in zip(by_file, data, strict=True)}
     problem = Problem(task, source.corpus, source.split, first.config.training, splits)
     text = reading.canonical([family, [*by_file]])
-    joints |= {(family, name): _Joint(text, problem, name) for name in by_file}
+    return {(family, name): (text, problem, name) for name in by_file}
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramShape:
+    """The shape of a program: a `costs.Shape` with all else that its members share."""
+
+    program: str  # canonical JSON of what is compiled in
+    # sizes of members that may differ in them, as of `Kind.member_sizes`; None: `program` says all
+    member_sizes: Any
+
+    def joined(self, other: "ProgramShape") -> "ProgramShape | None":
+        """Returns what holds both, or None if they cannot share a program."""
+        if self.program != other.program or self.member_sizes is None:
+            return self if self.program == other.program else None
+        both = self.member_sizes.joined(other.member_sizes)
+        return both and dataclasses.replace(self, member_sizes=both)
+
+    def holds(self, other: "ProgramShape") -> bool:
+        """True if a member of the other shape can be padded into the program as it is."""
+        both = self.joined(other)
+        return both is not None and both.sizes() == self.sizes()
+
+    def sizes(self) -> Mapping[str, int]:
+        """Sizes of the model, by key."""
+        return {} if self.member_sizes is None else self.member_sizes.sizes()
+
+    def operations(self, own: "ProgramShape") -> float:
+        """Operations of a training step, per row of a member of shape `own`."""
+        return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
+
+    def parameters(self) -> int:
+        """Number of a member's parameters."""
+        return 1 if self.member_sizes is None else self.member_sizes.parameters()
+
+    def describe(self) -> str:
+        """Formats the sizes for people."""
+        return "as configured" if self.member_sizes is None else self.member_sizes.describe()
+
+
+def shape_of(own: Prepared) -> ProgramShape:
+    """Returns what the program of a sweep's run must hold."""
+    member_sizes = own.kind.member_sizes
+    text = program(own, ragged=member_sizes is not None, filled=True)
+    return ProgramShape(text, member_sizes and member_sizes(own.config, own.data))

@@ -1,10 +1,9 @@
 """Which runs of a sweep share a compiled program: a cost model weighs compiling against padding.
 
 A cohort's arrays are as large as its largest member needs; what a smaller one does not use is
-wasted work (`models.ragged`). One cohort per shape wastes nothing and compiles for every run;
-one for all compiles once and computes every run at the largest size. Between them the cheapest is
-sought greedily: from one cohort per shape, the two whose union saves most seconds are joined,
-again and again, until no union saves any.
+wasted work (`models.ragged`). One cohort per shape wastes nothing and compiles for every run; one
+for all compiles once and computes every run at the largest size. A greedy search starts from one
+cohort per shape and joins the two whose union saves most seconds, until no union saves any.
 """
 
 import dataclasses
@@ -15,21 +14,16 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-MICRO_BATCHES = (16, 32, 64, 128, 256)
-_FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
-_UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
+_MICRO_BATCHES = (16, 32, 64, 128, 256)
+_FEW_ROWS = 16.0  # number of rows at which a product runs at half of the rate
+_UPDATE = 8e-10  # seconds of an optimiser per parameter: 40 bytes at 50 GB/s
 # of a training step: the forward pass is a third, outputs up to 1.5 times as long
 _EVALUATION = 0.5
 _EVALUATION_ROWS = 128
 
 
 class Shape(Protocol):
-    """What a cohort's arrays must hold.
-
-    `joined`: what holds both, None where they cannot share arrays; `operations`: of a training
-    step for a row of a member of shape `own`; `sizes`: of the model, by key; `parameters`: numbers
-    of a member; `describe`: for people.
-    """
+    """The sizes of a cohort's arrays; see `cohorts.ProgramShape`."""
 
     def joined(self, other: Self) -> Self | None: ...
     def operations(self, own: Self) -> float: ...
@@ -39,28 +33,28 @@ class Shape(Protocol):
 
 
 class Job(NamedTuple):
-    """What the planner knows of a run: its own shape, rows of an update, and how long it is."""
+    """A run as the planner sees it."""
 
-    shape: Shape
-    batch_size: int
+    shape: Shape  # its own
+    batch_size: int  # rows per update
     epochs: int
-    evaluated: int = 0  # rows that it writes in all evaluations of dev, and on test
+    evaluated: int = 0  # rows of all evaluations of dev, and of test
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What time is made of; devices share a cohort's members."""
+    """The machine; its devices share a cohort's members."""
 
     devices: int
     rate: float  # floating-point operations per second of one device, in products of many rows
     compile_seconds: float  # of a cohort's programs
-    # a device's members wait for one another (`vmap`): each computes as many steps, and rows a
-    # step, as any of them needs, in every bucket that one of them is in, through all layers
+    # a device's members wait for one another (`vmap`): each computes as many steps, rows per step
+    # and layers as any of them needs, in every bucket that one of them is in
     lock_step: bool = False
 
 
 class Estimate(NamedTuple):
-    """What jobs that share a program should cost."""
+    """The expected cost of jobs that share a program."""
 
     jobs: tuple[int, ...]  # their numbers, ascending
     shape: Shape
@@ -80,7 +74,7 @@ _Group = tuple[tuple[int, ...], Shape]  # a cohort in the making: its jobs, and 
 
 
 def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
-    """Rows of an epoch with those of weight 0, for train rows of each bucket."""
+    """Returns the rows of an epoch, padding included, given train rows of each bucket."""
     whole = math.ceil(batch_size / micro_batch) * micro_batch
     full = sum(size // batch_size * whole for size in sizes)
     rest = sum(math.ceil(size % batch_size / micro_batch) * micro_batch for size in sizes)
@@ -90,11 +84,11 @@ def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> in
 def plan(
     runs: Sequence[Job], sizes: Sequence[int], machine: Machine, most: int | None = None
 ) -> list[Estimate]:
-    """The cohorts, those of the first runs first.
+    """Returns the cohorts, those of the first runs first.
 
     Args:
       sizes: train rows of each bucket of the corpus.
-      most: cohorts; beyond it the unions that cost least are made too.
+      most: number of cohorts; beyond it, the cheapest unions are made too.
     """
     model = _Model(runs, sizes, machine)
     by_shape: dict[Shape, _Group] = {}  # equal shapes waste nothing
@@ -113,12 +107,10 @@ def as_grouped(
     micro_batches: Sequence[int],
     shapes: Sequence[Shape] | None = None,
 ) -> list[Estimate]:
-    """Cohorts that were made before, as the numbers of their runs.
+    """Returns estimates of given cohorts, each a group of numbers of runs.
 
-    Args:
-      shapes: of each, which hold more than its runs need; None: what they need.
-
-    Raises ValueError: runs that cannot share a program.
+    `shapes` may hold more than the runs need; None: what they need. Raises ValueError if runs of a
+    group cannot share a program.
     """
     model, cohorts = _Model(runs, sizes, machine), []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
@@ -128,18 +120,18 @@ def as_grouped(
         if whole is None:
             raise ValueError("runs of a cohort that cannot share a program")
         group = tuple(numbers), whole if shapes is None else shapes[k]
-        cohorts.append(model.estimate(group, MICRO_BATCHES.index(micro_batch)))
+        cohorts.append(model.estimate(group, _MICRO_BATCHES.index(micro_batch)))
     return cohorts
 
 
 class _Model:
-    """What groups of runs cost; arrays [n, M] are of each run for each micro-batch size."""
+    """The costs of groups of runs; arrays [n, M] are of each run for each micro-batch size."""
 
     def __init__(self, runs: Sequence[Job], sizes: Sequence[int], machine: Machine):
         self.runs, self.sizes, self.machine = runs, sizes, machine
         self.rows = [  # computed in all epochs, padding included
             run.epochs
-            * np.array([rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES], float)
+            * np.array([rows_computed(sizes, run.batch_size, m) for m in _MICRO_BATCHES], float)
             for run in runs
         ]
         self.updates = [
@@ -148,27 +140,27 @@ class _Model:
         self.shares = np.array(sizes) / max(1, sum(sizes))  # of the corpus in each bucket
 
     def operations(self, group: _Group) -> tuple[np.ndarray, np.ndarray]:
-        """Of each run: [n, M] of training, and [n] of evaluation."""
+        """Operations of each run: [n, M] of training, and [n] of evaluation."""
         jobs, shape = group
         runs, count = [self.runs[k] for k in jobs], len(jobs)
         evaluated = [run.evaluated for run in runs]
         if not self.machine.lock_step or count == 1:
-            a_row = np.array([shape.operations(run.shape) for run in runs])
+            per_row = np.array([shape.operations(run.shape) for run in runs])
             rows = np.stack([self.rows[k] for k in jobs])
         else:
             neighbours = math.ceil(count / self.machine.devices)
             # expected number of buckets that some lane of a device is in
             buckets = np.sum(1.0 - (1.0 - self.shares) ** neighbours)
-            steps = [[math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES] for run in runs]
+            steps = [[math.ceil(run.batch_size / m) * m for m in _MICRO_BATCHES] for run in runs]
             most = np.max(np.array(steps, float), axis=0)
-            a_row = np.full(count, shape.operations(shape))
+            per_row = np.full(count, shape.operations(shape))
             updates = max(self.updates[k] for k in jobs)
             rows = np.tile(updates * most * buckets, (count, 1))
             evaluated = [max(evaluated)] * count
-        return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
+        return rows * per_row[:, None], _EVALUATION * np.array(evaluated) * per_row
 
     def seconds(self, group: _Group) -> np.ndarray:
-        """[M] for each micro-batch size; devices share members, not work."""
+        """Seconds [M] for each micro-batch size; devices share members, not work."""
         jobs, shape = group
         count, updates = len(jobs), np.array([self.updates[k] for k in jobs])
         if self.machine.lock_step:
@@ -177,11 +169,11 @@ class _Model:
         rate = lambda rows: self.machine.rate * rows / (rows + _FEW_ROWS)  # noqa: E731
         beside = evaluation / rate(np.array(_EVALUATION_ROWS))
         beside += updates * shape.parameters() * _UPDATE
-        total = training / rate(np.array(MICRO_BATCHES)) + beside[:, None]
+        total = training / rate(np.array(_MICRO_BATCHES)) + beside[:, None]
         return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
 
     def estimate(self, group: _Group, best: int | None = None) -> Estimate:
-        """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
+        """The cost of a group; its micro-batches are the best, or a place in _MICRO_BATCHES."""
         seconds = self.seconds(group)
         best = int(np.argmin(seconds)) if best is None else best
         jobs, shape = group
@@ -189,7 +181,7 @@ class _Model:
         return Estimate(
             tuple(sorted(jobs)),
             shape,
-            MICRO_BATCHES[best],
+            _MICRO_BATCHES[best],
             self.machine.compile_seconds,
             float(seconds[best]),
             float(self.operations(group)[0][:, best].sum()),
@@ -198,7 +190,7 @@ class _Model:
 
 
 def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_Group]:
-    """Unions as long as one saves time, or there are more than `most` groups."""
+    """Joins groups as long as a union saves time, or there are more than `most`."""
     compiling = model.machine.compile_seconds
     alive = {k: (of, compiling + model.seconds(of).min()) for k, of in enumerate(groups)}
     savings: dict[tuple[int, int], tuple[float, _Group]] = {}

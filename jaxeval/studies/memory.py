@@ -1,17 +1,17 @@
-"""What a population takes: compiled programs, and memory, which may be more than there is."""
+"""The memory that a population takes, and the plan of a cohort."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import jax
 
-from jaxeval import backend, machine
+from jaxeval import backend
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes as spreading
-from jaxeval.population import member, schedule
+from jaxeval.population import member
 from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
 
@@ -24,12 +24,12 @@ class TooLarge(ConfigError):
 
 
 def parameter_shapes(problem: Problem, who: Member) -> Tree:
-    """Shapes and types of a member's parameters."""
+    """Returns shapes and types of a member's parameters."""
     return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
 
 
 def parameters(problem: Problem, who: Member) -> int:
-    """Number of trained parameters of a member."""
+    """Returns the number of a member's trained parameters."""
     return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
 
 
@@ -38,8 +38,8 @@ def refuse_too_large(
 ) -> None:
     """Raises TooLarge if the lanes of a population do not fit into memory.
 
-    At least: parameters and best parameters of each lane, and the gradients of one lane; moments
-    of the optimiser and the corpus come beside. `lanes`: as of `running.run_cohorts`.
+    Counts parameters and best parameters of each lane, and the gradients of one; moments of the
+    optimiser and the corpus come on top. `lanes`: as of `running.run`.
     """
     count, available = parameters(problem, members[0]), _bytes()
     width, needed = _needed(count, problem.training, lanes or len(members))
@@ -54,21 +54,21 @@ def refuse_too_large(
 
 
 def fits(parameters: int, training: Training, members: int) -> bool:
-    """Whether a population of so many members, each of so many parameters, is not refused."""
+    """True if a population of `members`, each of so many parameters, is not refused."""
     return _needed(parameters, training, members)[1] <= _bytes()
 
 
 def _needed(parameters: int, training: Training, members: int) -> tuple[int, int]:
-    """Lanes in the memory of a device, and bytes, at least; a CPU's devices share its memory."""
+    """Lanes per memory, and least bytes; the devices of a CPU share its memory."""
     width, devices = training.width(members), jax.devices()
     width = width if devices[0].platform == "cpu" else -(-width // len(devices))
     return width, 4 * parameters * (2 * width + 1)
 
 
 def tables_at_once(each: int) -> int:
-    """How many word tables of so many bytes a program may hold, in a quarter of the memory.
+    """Returns how many word tables of `each` bytes fit into a quarter of the memory.
 
-    Every device has a copy; those of a CPU share the machine's memory.
+    Every device has a copy; the devices of a CPU share its memory.
     """
     devices = jax.devices()
     copies = len(devices) if devices[0].platform == "cpu" else 1
@@ -76,7 +76,7 @@ def tables_at_once(each: int) -> int:
 
 
 def exhausted(error: Exception) -> bool:
-    """Whether an error says that a device or the machine has no memory left, or too little."""
+    """True if an error says that a device or the machine has too little memory."""
     return isinstance(error, MemoryError | TooLarge) or "RESOURCE_EXHAUSTED" in str(error)
 
 
@@ -84,21 +84,19 @@ def _bytes() -> float:
     """Memory of a device; on a CPU all that the process may have."""
     device = jax.devices()[0]
     if device.platform == "cpu":
-        return machine.memory()
+        return backend.memory()
     return float((device.memory_stats() or {}).get("bytes_limit", float("inf")))
 
 
 def describe(cohort: "Cohort") -> dict[str, Json]:
-    """What would be done for a cohort of one config: sizes, programs, memory, as plain data."""
+    """Returns the plan of a cohort of one config: data, sizes, batches, memory."""
     own = cohort.entries[0].prepared
     source, training = own.source, own.config.training
     width = training.width(len(cohort.members))
     width = spreading.round_up(width, spreading.make_mesh())
     count = parameters(cohort.problem, cohort.members[0])
-    shapes, batches = len(source.corpus.buckets), _batches(cohort)
     corpus = sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
-    # params, best params and at most two moments of the optimiser
-    population = 4 * 4 * count * width
+    population = 4 * 4 * count * width  # params, best params, at most two moments
     return {
         "experiment": own.record.id,
         "config": reading.to_dict(own.config),
@@ -108,15 +106,8 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
         "metric": own.task.metric.name,
         "parameters": count,
         "members": len(cohort.members),
-        "cohorts": 1,
         "lanes": f"{width} on {backend.describe()}",
-        "batches": batches,
-        "compiled_programs": {
-            "train epoch": f"{shapes} shapes, batch {max(batch['at_once'] for batch in batches)}",
-            "evaluation": f"{shapes} shapes, batch {training.evaluation_batch_size}",
-            "lane loading": 1,
-            "keep best": 1,
-        },
+        "batches": _batches(cohort),
         "memory_megabytes": {
             "corpus, on each device": round(corpus / 2**20, 1),
             "population": round(population / 2**20, 1),
@@ -125,16 +116,16 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
 
 
 def _batches(cohort: "Cohort") -> list[dict[str, float]]:
-    """For each batch size of the members: rows asked for, computed at once, and really taken.
+    """Nominal and effective rows of each batch size of the members.
 
-    A bucket's last batch is of what is left, so that an update has fewer rows on average.
+    An update has fewer rows on average, as a bucket's last batch is a rest.
     """
     program, split = cohort.problem.program, cohort.entries[0].prepared.source.split(0)
     rows = [len(rows) for rows in split.train]
-    own = (dict(member.hparams).get("batch_size") for member in cohort.members)
+    own = (dict(who.hparams).get("batch_size") for who in cohort.members)
     batches: list[dict[str, float]] = []
-    for size in sorted({int(of or program.batch_size) for of in own}):
-        updates = int(schedule.steps(rows, size).count)
+    for size in sorted({int(size or program.batch_size) for size in own}):
+        updates = int(member.steps(rows, size).count)
         batches.append(
             {
                 "nominal": size,

@@ -1,104 +1,71 @@
-"""Members of several sizes in one program: padded to the sizes that it holds."""
+"""Members of several sizes in one program, padded to the sizes that it holds.
+
+A search proposes settings batch by batch. If a population were padded to the largest sizes of its
+own batch, nearly every one would be compiled anew. So the programs of a whole search are chosen
+before its first batch: the cost model is asked once, for a sample of the space, and the sizes of
+its cohorts are the shape buckets that every batch is padded to.
+"""
 
 import dataclasses
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Member
 from jaxeval.population import engine
 from jaxeval.population.member import Problem
+from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Choices, Distribution, Value
+from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, prepared
-from jaxeval.studies.cohorts import Cohort, Entry
+from jaxeval.studies.cohorts import Cohort, Entry, ProgramShape, shape_of
+from jaxeval.studies.costs import Estimate, Job, Machine
+
+SAMPLE = 64  # settings
 
 
-@dataclasses.dataclass(frozen=True)
-class ProgramShape:
-    """What a program must hold: a `costs.Shape` with all else that its members share.
-
-    Where `member_sizes` is None, `program` says all and nothing is known of operations.
-    """
-
-    program: str  # canonical JSON of what is compiled in
-    member_sizes: Any  # of a task whose members may differ in size
-
-    def joined(self, other: "ProgramShape") -> "ProgramShape | None":
-        """What holds both; None: they cannot share a program."""
-        if self.program != other.program or self.member_sizes is None:
-            return self if self.program == other.program else None
-        both = self.member_sizes.joined(other.member_sizes)
-        return both and dataclasses.replace(self, member_sizes=both)
-
-    def holds(self, other: "ProgramShape") -> bool:
-        """Whether a member of this shape can be padded into the program as it is."""
-        both = self.joined(other)
-        return both is not None and both.sizes() == self.sizes()
-
-    def sizes(self) -> Mapping[str, int]:
-        """Of the model, by key."""
-        return {} if self.member_sizes is None else self.member_sizes.sizes()
-
-    def operations(self, own: "ProgramShape") -> float:
-        """Of a training step for a row of a trial of shape `own`."""
-        return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
-
-    def parameters(self) -> int:
-        """Numbers of a member."""
-        return 1 if self.member_sizes is None else self.member_sizes.parameters()
-
-    def describe(self) -> str:
-        """For people."""
-        return "as configured" if self.member_sizes is None else self.member_sizes.describe()
-
-
-def shape_of(own: prepared.Prepared) -> ProgramShape:
-    """What the program of a run of a sweep must hold."""
-    member_sizes = own.kind.member_sizes
-    program = cohorts.program(own, ragged=member_sizes is not None, filled=True)
-    return ProgramShape(program, member_sizes and member_sizes(own.config, own.data))
-
-
-def jobs(each: Iterable[Entry]) -> list[costs.Job]:
-    """What the cost model knows of trials."""
+def jobs(each: Iterable[Entry]) -> list[Job]:
+    """Returns what the cost model knows of trials."""
     known = []
     for own in [entry.prepared for entry in each]:
-        of, split = own.config.training, own.source.split(0)
+        training, split = own.config.training, own.source.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
-        evaluated = -(-of.epochs // of.evaluate_every) * dev + test
-        known.append(costs.Job(shape_of(own), of.batch_size, of.epochs, evaluated))
+        evaluated = -(-training.epochs // training.evaluate_every) * dev + test
+        known.append(Job(shape_of(own), training.batch_size, training.epochs, evaluated))
     return known
 
 
 def bucket_sizes(own: prepared.Prepared) -> list[int]:
-    """Train rows of each bucket of the corpus."""
+    """Returns the train rows of each bucket of the corpus."""
     return [len(rows) for rows in own.source.split(0).train]
 
 
 def neutral(configs: Iterable[Any]) -> dict[str, float]:
-    """Values that change nothing, under all names that a run of a sweep may have."""
+    """Returns neutral values under all names that a run of a sweep may have."""
     return {
         hyperparameter.name: hyperparameter.marker.neutral
         for config in configs
-        for hyperparameter in markers.traced(config).values()
+        for hyperparameter in fields.traced(config).values()
         if cohorts.fills(hyperparameter) and hyperparameter.marker.neutral is not None
     }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OpenProgram:
-    """A program, and which trials can join a population of it."""
+    """A program, and the test of which trials can join a population of it."""
 
-    config: Any  # of the program; sizes are those that it is padded to
+    config: Any  # of the program, with the sizes that members are padded to
     problem: Problem
-    text: str  # of all that is compiled in, canonical JSON
+    text: str  # canonical JSON of all that is compiled in
     names: tuple[str, ...]  # of the traced values that all members have
-    neutral: Mapping[str, float]  # of those that a trial may have none of: they change nothing
-    shape: ProgramShape | None = None  # what members are padded into; None: they have its sizes
-    sizes: Collection[str] = ()  # of a model, that padded members have each of its own
-    rows: int = 0  # of the smallest batches that a padded one has room for
+    neutral: Mapping[str, float]  # of those that a trial may lack
+    shape: ProgramShape | None = None  # None: members have the program's sizes
+    sizes: Collection[str] = ()  # keys of the model in which padded members differ
+    rows: int = 0  # of the smallest batches that a padded program has room for
 
     def takes(self, entry: Entry) -> bool:
-        """Whether a trial can be a member."""
+        """True if a trial can be a member."""
         if _names(self.member(entry)) != self.names:
             return False
         if self.shape is None:
@@ -107,7 +74,7 @@ class OpenProgram:
         return room and self.shape.holds(shape_of(entry.prepared))
 
     def member(self, entry: Entry) -> Member:
-        """What is trained for a trial; of a padded one its sizes and batch size are traced."""
+        """Returns a trial's member; if padded, its sizes and batch size are traced."""
         own, config = dict(self.neutral), entry.prepared.config
         if self.shape is not None:
             own |= {name: float(getattr(config.model, name)) for name in self.sizes}
@@ -115,22 +82,21 @@ class OpenProgram:
         return cohorts.member(entry, own)
 
     def operations(self, entry: Entry) -> float:
-        """Of a training step for a row of a trial; 0 where members are not padded."""
+        """Operations of a training step, per row of a trial; 0 if members are not padded."""
         return 0.0 if self.shape is None else self.shape.operations(shape_of(entry.prepared))
 
     def cohort(self, entries: Sequence[Entry], name: str) -> Cohort:
-        """A cohort of trials that it takes, which others can join; `name`: of its checkpoints."""
+        """Returns a cohort of trials, which others can join; `name` is that of its checkpoints."""
         members, steps = tuple(map(self.member, entries)), 0
         if self.rows:
             smallest = self.member(in_batches(entries[0], self.rows))
             steps = engine.most_steps([smallest], self.problem.split(0))
-        return Cohort(
-            tuple(entries), members, self.config, self.problem, self.text, name, steps=steps
-        )
+        known = self.config, self.problem, self.text
+        return Cohort(tuple(entries), members, *known, name, steps=steps)
 
 
 def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:
-    """The program of a trial at its own size; `others`: as of `neutral`, of the whole study."""
+    """Returns the program of a trial's own size; `others`: `neutral` values of the whole study."""
     own, known = entry.prepared, {**others, **neutral([entry.prepared.config])}
     text, names = cohorts.program(own, filled=True), _names(cohorts.member(entry, known))
     return OpenProgram(own.config, own.problem, text, names, known)
@@ -145,26 +111,26 @@ def open_padded(
     sizes: Collection[str] = (),
     rows: int = 0,
 ) -> OpenProgram:
-    """The program that trials are padded into.
+    """Returns the program that trials are padded into.
 
-    Unless the config says otherwise, members of several sizes are computed one after the other on
+    Unless the config says otherwise, members of several sizes run one after the other on
     accelerators too: under `vmap` each would wait for the one with the most rows and steps.
 
     Args:
       sample: trials that fit in.
-      sizes: keys of the model in which trials may differ, beside those of the sample.
+      sizes: keys of the model in which trials may differ, in addition to those of the sample.
       rows: of the smallest batches; 0: those of the sample.
     """
     configs = [entry.prepared.config for entry in sample]
-    of = configs[0].training
-    mode = "map" if of.lane_mode == "auto" else of.lane_mode
+    own = configs[0].training
+    mode = "map" if own.lane_mode == "auto" else own.lane_mode
     batches = {"batch_size": micro_batch, "micro_batch": micro_batch, "lane_mode": mode}
     model = dataclasses.replace(configs[0].model, **shape.sizes())
-    training = dataclasses.replace(of, **batches)
+    training = dataclasses.replace(own, **batches)
     whole = loader.prepare(dataclasses.replace(configs[0], model=model, training=training))
     smaller = {  # than the program, in some member; other sizes are compiled in
         name
-        for name in markers.keys(whole.config.model, markers.RAGGED)
+        for name in fields.keys(whole.config.model, fields.RAGGED)
         if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
     }
     text, names = cohorts.program(whole, filled=True), sorted({*sizes, *smaller})
@@ -173,37 +139,25 @@ def open_padded(
 
 
 def by_estimates(
-    each: Sequence[Entry],
-    estimates: Sequence[costs.Estimate],
-    loader: prepared.Loader,
-    part: str = "",
-    others: Sequence[Sequence[Entry]] = (),
+    each: Sequence[Entry], estimates: Sequence[Estimate], loader: prepared.Loader
 ) -> list[Cohort]:
-    """The cohorts that a cost model proposes, padded to the sizes of its shapes.
-
-    Args:
-      part: for names of checkpoints, where an experiment is planned in parts.
-      others: for each estimate, trials that its program has room for beside its own.
-    """
+    """Returns the cohorts of a cost model's estimates, padded to the sizes of their shapes."""
     planned = []
     for number, estimate in enumerate(estimates):
         group = [each[k] for k in estimate.jobs]
-        every = [*group, *(others[number] if others else ())]
-        alike = neutral(entry.prepared.config for entry in every)
+        alike = neutral(entry.prepared.config for entry in group)
         if estimate.shape.sizes():
-            shape: Any = estimate.shape
-            program = open_padded(shape, estimate.micro_batch, every, loader, alike)
+            shape = cast(ProgramShape, estimate.shape)
+            program = open_padded(shape, estimate.micro_batch, group, loader, alike)
         else:
-            program = open_program(every[0], alike)
-        cohort = program.cohort(group, f"{group[0].record.id}-{part}{number}")
-        members = map(program.member, every) if others else ()
-        steps = engine.most_steps([*members], program.problem.split(0))
-        planned.append(cohort._replace(estimate=estimate, steps=steps))
+            program = open_program(group[0], alike)
+        cohort = program.cohort(group, f"{group[0].record.id}-{number}")
+        planned.append(cohort._replace(estimate=estimate))
     return planned
 
 
 def in_batches(entry: Entry, rows: int) -> Entry:
-    """A trial with batches of so many rows."""
+    """Returns a trial with another batch size."""
     config = entry.prepared.config
     training = dataclasses.replace(config.training, batch_size=rows)
     config = dataclasses.replace(config, training=training)
@@ -212,3 +166,110 @@ def in_batches(entry: Entry, rows: int) -> Entry:
 
 def _names(who: Member) -> tuple[str, ...]:
     return tuple(name for name, _ in who.hparams)
+
+
+class ShapeBucket(NamedTuple):
+    """A program that settings are padded into."""
+
+    shape: ProgramShape
+    micro_batch: int  # rows that are computed at once
+    entries: tuple[Entry, ...]  # of the sample, in the smallest batches
+
+
+def sample(
+    space: Space, ragged: Collection[str]
+) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
+    """Draws settings as a sweep does; also returns them with the largest sizes.
+
+    `ragged`: keys of sizes, such as "model.hidden".
+    """
+    largest = {
+        parameter.name: max(_ends(parameter.distribution))  # numbers, or texts: no config
+        for parameter in space.parameters
+        if parameter.key in ragged
+    }
+    drawn = [spaces.draw(space, 0, run) for run in range(SAMPLE)]
+    return drawn, [
+        {name: largest.get(name, value) for name, value in values.items()} for values in drawn
+    ]
+
+
+def smallest_batch(space: Space, buckets: Sequence[ShapeBucket]) -> int:
+    """Returns the rows of the smallest batch of any setting; the sample may lack it."""
+    entries = [entry for bucket in buckets for entry in bucket.entries]
+    rows = [entry.prepared.config.training.batch_size for entry in entries]
+    for parameter in space.parameters:
+        if parameter.key == "training.batch_size":
+            rows += [v for v in _ends(parameter.distribution) if isinstance(v, int) and v > 0]
+    return min(rows, default=1)
+
+
+def _ends(distribution: Distribution) -> Sequence[Any]:
+    """Values with the smallest and the largest one among them."""
+    if isinstance(distribution, Choices):
+        return distribution.values
+    return [distribution.at(0.0), distribution.at(1.0 - 1e-12)]
+
+
+def choose_buckets(
+    drawn: Sequence[Entry],
+    largest: Sequence[Entry],
+    sizes: Sequence[int],
+    machine: Machine,
+    trainings: int,
+) -> list[ShapeBucket]:
+    """Returns the buckets of a search of so many trainings; `drawn`, `largest`: of `sample`."""
+    distinct = dict(zip((job.shape for job in jobs(largest)), largest, strict=True))
+    entries, count = [*drawn, *distinct.values()], len(drawn)
+    each = jobs(entries)
+    # the largest must only fit: none of them is trained
+    each[count:] = [job._replace(epochs=1, evaluated=0) for job in each[count:]]
+    scaled = machine.compile_seconds * count / max(trainings, 1)  # to the sample
+    rows = min((job.batch_size for job in each), default=1)
+    chosen = []
+    for e in costs.plan(each, sizes, dataclasses.replace(machine, compile_seconds=scaled)):
+        held = tuple(in_batches(entries[k], rows) for k in e.jobs)
+        chosen.append(ShapeBucket(cast(ProgramShape, e.shape), e.micro_batch, held))
+    return chosen
+
+
+def place(
+    buckets: Sequence[ShapeBucket], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
+) -> list[Estimate]:
+    """Returns the populations of a batch, by the buckets of a search.
+
+    A trial goes to the bucket that holds it with the least arithmetic; those that fit into none
+    are grouped by themselves. All of a bucket's trials move to another one as long as that saves
+    time: populations run one after the other, and in each some devices may idle.
+    """
+    groups: dict[int, list[int]] = {}
+    unheld = []
+    for number, job in enumerate(jobs):
+        own = cast(ProgramShape, job.shape)
+        holding = [k for k, bucket in enumerate(buckets) if bucket.shape.holds(own)]
+        if holding:
+            best = min(holding, key=lambda k: buckets[k].shape.operations(own))
+            groups.setdefault(best, []).append(number)
+        else:
+            unheld.append(number)
+
+    def estimate(k: int, numbers: Sequence[int]) -> Estimate:
+        shapes, rows = [buckets[k].shape], [buckets[k].micro_batch]
+        return costs.as_grouped(jobs, sizes, machine, [numbers], rows, shapes)[0]
+
+    while True:
+        saved = {
+            (a, b): estimate(a, groups[a]).seconds
+            + estimate(b, groups[b]).seconds
+            - estimate(b, groups[a] + groups[b]).seconds
+            for a, b in itertools.permutations(groups, 2)
+            if buckets[b].shape.holds(buckets[a].shape)
+        }
+        if not saved or max(saved.values()) <= 0:
+            break
+        gone, larger = max(saved, key=lambda pair: saved[pair])
+        groups[larger] = sorted([*groups[larger], *groups.pop(gone)])
+    placed = [estimate(k, numbers) for k, numbers in groups.items()]
+    for alone in costs.plan([jobs[number] for number in unheld], sizes, machine):
+        placed.append(alone._replace(jobs=tuple(unheld[n] for n in alone.jobs)))
+    return sorted(placed, key=lambda e: e.jobs)

@@ -1,16 +1,19 @@
-"""From a config to something that can be trained: the page where all rooms meet."""
+"""Trials, and what a config needs to be trained: the module where all rooms meet."""
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.population.member import Problem
+from jaxeval.space.distributions import Value
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
 
@@ -24,7 +27,7 @@ class Study:
 
     name: str  # added to the config's name, such as "sweep" or "noise"
     config: Mapping[str, Json]  # what the trials have in common
-    # how they were proposed (a sweep's space and seed); {} where the name says all
+    # how they were proposed (a sweep's space and seed); {} if the name says all
     design: Mapping[str, Json] = dataclasses.field(default_factory=dict)
 
     def __hash__(self) -> int:
@@ -39,10 +42,10 @@ class Trial:
     seed: int
     split: int = 0  # 0 is the data's own, k > 0 the k-th random one
     repeat: int = 0  # of the same seed; its draws are the same
-    # what a study tells its trials apart by; recorded with the scores
+    # distinguish the trials of a study; recorded with the scores
     values: Mapping[str, Json] = dataclasses.field(default_factory=dict)
     study: Study | None = None  # None: the trial belongs to its config
-    # for whoever asked, such as `model` and `dataset`; recorded nowhere
+    # for the caller, such as `model` and `dataset`; not recorded
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __hash__(self) -> int:
@@ -50,8 +53,67 @@ class Trial:
 
     @property
     def hparams(self) -> str:
-        """`values` as they are recorded: canonical JSON."""
+        """`values` as recorded: canonical JSON."""
         return reading.canonical(dict(self.values))
+
+
+def seeds_by_splits(
+    config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), **labels: str
+) -> list[Trial]:
+    """Returns the trials of a config with every seed on every split."""
+    tree = reading.to_dict(config)
+    return [Trial(tree, seed, split, labels=labels) for split in splits for seed in seeds]
+
+
+def repeated(
+    config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), count: int = 1
+) -> list[Trial]:
+    """Returns every seed on every split, repeated `count` times if not 1.
+
+    Repeats show the noise of the machine (Melis et al. 2018, section 7.2).
+    """
+    if count == 1:
+        return seeds_by_splits(config, seeds, splits)
+    tree = _without_models(config)
+    study = Study("noise", tree)
+    cells = itertools.product(range(count), splits, seeds)
+    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
+
+
+def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
+    """Returns trials with other values of traced hyperparameters; setting k has seed k, from 1."""
+    traced, study = fields.traced(config), Study("neighbourhood", _without_models(config))
+    trials = []
+    for seed, setting in enumerate(settings, 1):
+        changed = {name: v for name, v in setting.items() if v != traced[name].value}
+        changes = [f"{traced[name].key}={json.dumps(value)}" for name, value in changed.items()]
+        tree = _without_models(reading.read(type(config), config, changes))
+        trials.append(Trial(tree, seed, values=changed, study=study))
+    return trials
+
+
+def evaluations(
+    base: Any,
+    configs: Sequence[Any],
+    settings: Sequence[tuple[Mapping[str, Value], Sequence[int]]],
+    design: Mapping[str, Json],
+) -> list[Trial]:
+    """Returns the trials of a tuner's settings (values, seeds), each with its config.
+
+    `base` is the config that is tuned, `design` how settings were proposed. Models are not saved.
+    """
+    study = Study("tuning", _without_models(base), design)
+    return [
+        Trial(_without_models(config), seed, values=values, study=study)
+        for config, (values, seeds) in zip(configs, settings, strict=True)
+        for seed in seeds
+    ]
+
+
+def _without_models(config: Any) -> dict[str, Any]:
+    """Returns the config of a study's trials, whose models are not saved, as plain data."""
+    training = dataclasses.replace(config.training, save_models=False)
+    return reading.to_dict(dataclasses.replace(config, training=training))
 
 
 class Prepared(NamedTuple):
@@ -73,20 +135,20 @@ class Prepared(NamedTuple):
 def read(
     source: reading.Source,
     changes: Sequence[str] = (),
-    data: str | None = None,
+    data: str | Path | None = None,
     origin: str | None = None,
 ) -> Any:
-    """The config of a file (None: the embedded default), whatever its task.
+    """Reads the config of any task.
 
     Args:
-      source: TOML file, shipped name, plain data or settings.
+      source: TOML file, shipped name, plain data or settings; None: the embedded default.
       changes: `key=value` each.
       data: where the data is, instead of where the config says.
       origin: of the changes, for messages; None: the caller.
 
-    Raises ConfigError, naming every key that is wrong.
+    Raises ConfigError, naming every wrong key.
     """
-    if data is not None and not data.strip():
+    if data is not None and not str(data).strip():
         named = argument("data")
         raise ConfigError(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
@@ -106,17 +168,17 @@ def read(
     return config
 
 
-def data_changes(task: str, data: str | None) -> list[str]:
-    """The changes of a config that say where its data is; none where that is not given."""
+def data_changes(task: str, data: str | Path | None) -> list[str]:
+    """Returns the changes of a config that name its data, or none if `data` is None."""
     if data is None:
         return []
-    return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
+    return [f"{registry.kind(task).data_key}={json.dumps(str(data), ensure_ascii=False)}"]
 
 
 class Loader:
-    """Prepares configs; those with the same data share it, and the last ones are remembered.
+    """Prepares configs. Those with equal data share it; the last ones are remembered.
 
-    What jax has traced of a task serves only the same task.
+    JAX reuses what it has traced only for the same task object.
     """
 
     def __init__(self) -> None:
@@ -124,12 +186,10 @@ class Loader:
         self._prepared: dict[str, Prepared] = {}
 
     def prepare(self, config: Any, random_splits: bool = False) -> Prepared:
-        """Reads the data and builds the task, unless that has been done.
+        """Reads the data and builds the task, unless done before.
 
-        Args:
-          random_splits: for members of random splits of all the data.
-
-        Raises ConfigError or DataError: a config or data that cannot be used.
+        `random_splits`: for members of random splits of all the data. Raises ConfigError or
+        DataError if config or data cannot be used.
         """
         key = reading.canonical([reading.to_dict(config), random_splits])
         prepared = self._prepared.pop(key, None) or self._build(config, random_splits)
@@ -157,14 +217,14 @@ class Loader:
 
 
 def prepare(config: Any, random_splits: bool = False) -> Prepared:
-    """One config alone; arguments and errors as of `Loader.prepare`."""
+    """Prepares one config; arguments and errors as of `Loader.prepare`."""
     return Loader().prepare(config, random_splits)
 
 
 def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for key in markers.keys(config, markers.IMMATERIAL):
+    for key in fields.keys(config, fields.IMMATERIAL):
         *parents, last = key.split(".")
         branch = tree
         for name in parents:
@@ -188,7 +248,7 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
 
 
 def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
-    """The record of a study of a config: the config's, under an id of its own."""
+    """Returns the record of a study: that of its config, with an id of its own."""
     design = reading.canonical([study.name, dict(study.design)])
     tree = json.loads(base.config)
     if study.design:
@@ -203,16 +263,12 @@ def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
 
 
 def member_of(prepared: Prepared, seed: int = 1) -> Member:
-    """A member of the first split with the hyperparameters of its config."""
-    hparams = markers.active(prepared.config)
-    return Member(seed, 0, tuple(sorted(hparams.items())))
+    """Returns a member of the first split with the hyperparameters of its config."""
+    return Member(seed, 0, tuple(sorted(fields.active(prepared.config).items())))
 
 
 def listed(members: Iterable[tuple[int, int]]) -> str:
-    """Seeds, and splits other than the given one; the first of them where there are many.
-
-    `members`: (split, seed) each.
-    """
+    """Lists the first of some (split, seed), without the split if it is the given one."""
     shown = [
         f"seed {seed}{f' of split {split}' if split else ''}"
         for split, seed in dict.fromkeys(members)
@@ -221,7 +277,7 @@ def listed(members: Iterable[tuple[int, int]]) -> str:
 
 
 def at(tree: Mapping[str, Any], key: str) -> Any:
-    """The value of `a.b` in nested tables; None without one."""
+    """Returns the value of `a.b` in nested tables, or None."""
     branch: Any = tree
     for part in key.split("."):
         branch = branch.get(part) if isinstance(branch, Mapping) else None

@@ -1,11 +1,11 @@
-"""What a runs folder keeps of trials: who has ended, their scores, models and outcomes.
+"""What a runs folder keeps of trials: ends, scores, models, outcomes of items.
 
 RUNS/models/EXPERIMENT/seed1.npz         a member's best parameters: arrays, by name
 RUNS/models/EXPERIMENT/seed1.json        config, seed, split, traced hyperparameters, dev score
-RUNS/models/EXPERIMENT/vocabulary.json   what the numbers in the data's arrays stand for
-                                         (vocabulary-split3.json: of the members of split 3)
-RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as word vectors
-                                         that are not trained; absent where there are none
+RUNS/models/EXPERIMENT/vocabulary.json   the meaning of the numbers in the data's arrays
+                                         (vocabulary-split3.json: for members of split 3)
+RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as untrained word
+                                         vectors; absent if there are none
 """
 
 import importlib.metadata
@@ -17,31 +17,30 @@ import jax
 import numpy as np
 import pydantic
 
-from jaxeval import backend, files, runs
+from jaxeval import __version__, backend, files, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import RunError, argument
 from jaxeval.population import host, parameter_files, slots
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.version import VERSION
 
-_OF_ENDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
-_OF_RECORDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
+_END_FIELDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
+_RECORD_FIELDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
 
 
-class Keeps(NamedTuple):
-    """What is to be kept of trials, and where."""
+class Storage(NamedTuple):
+    """The place where results are kept, and which of them."""
 
     store: runs.Store
     folder: Path
-    again: bool  # those that have ended without are trained again; else there must be none
+    again: bool  # trials that ended without it are trained again; else they are an error
     outputs: bool  # outcomes of items are kept
 
     def ended(self, cohort: Cohort) -> dict[Entry, runs.MemberResult]:
-        """The trials that are not to be trained, with what is recorded of them.
+        """Returns the trials that need no training, with their results.
 
-        Raises RunError: some ended without what is asked for, and are not to be trained again.
+        Raises RunError if trials ended without what is to be kept, and `again` is false.
         """
         recorded = {record.id: self.store.ended(record.id) for record in cohort.records}
         ended = {
@@ -72,17 +71,17 @@ class Keeps(NamedTuple):
 
 
 class Recorder:
-    """Writes what a cohort's population reports."""
+    """Writes the reports of a cohort's population."""
 
     def __init__(self, store: runs.Store, cohort: Cohort, folder: Path):
-        self.entries = dict(zip(cohort.members, cohort.entries, strict=True))  # who joins is added
+        self.entries = dict(zip(cohort.members, cohort.entries, strict=True))  # joining ones too
         self._store, self._folder, self._config = store, folder, cohort.config
         self._mode = cohort.problem.mode
         self.ended: dict[Entry, runs.MemberResult] = {}  # with the last report
         self._versions: dict[str, Any] = {
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
-            "jaxeval": VERSION,
+            "jaxeval": __version__,
             "device": backend.describe(),
         }
 
@@ -96,7 +95,7 @@ class Recorder:
         self.ended = {
             self.entries[end.member]: runs.MemberResult(
                 **self._key(end.member),
-                **{name: getattr(end, name) for name in _OF_ENDS},
+                **{name: getattr(end, name) for name in _END_FIELDS},
                 wall_seconds=end.seconds,
                 lanes=self._mode + width,
                 **self._versions,
@@ -129,7 +128,7 @@ class Recorder:
             split = source.split(member.split)
             for part, (names, counts) in parts.items():
                 buckets = zip(source.positions, getattr(split, part), strict=True)
-                # -1 stands for no row: it has no counts
+                # -1 stands for no row, which has no counts
                 positions = np.concatenate([at[rows[rows >= 0]] for at, rows in buckets])
                 order = np.argsort(positions, kind="stable")
                 items = counts[order[positions[order] >= 0]]
@@ -138,11 +137,11 @@ class Recorder:
 
 @reading.settings
 class Description:
-    """What a saved model is, as its JSON file says."""
+    """The JSON file that describes a saved model."""
 
     task: str
     name: str
-    config: dict[str, Any]  # of the program that trained it, by whose sizes it is padded
+    config: dict[str, Any]  # of the program that trained it, with the padded sizes
     experiment: str
     data: str
     data_hash: str
@@ -157,7 +156,7 @@ class Description:
 
 
 def path_of(folder: Path, entry: Entry) -> Path:
-    """Where a runs folder keeps a trial's best parameters."""
+    """Returns the path of a trial's best parameters in a runs folder."""
     trial = entry.trial
     name = f"seed{trial.seed}" + (f"-split{trial.split}" if trial.split else "")
     name += f"-repeat{trial.repeat}" if trial.repeat else ""
@@ -168,10 +167,7 @@ def path_of(folder: Path, entry: Entry) -> Path:
 def save(
     folder: Path, entry: Entry, config: Any, member: Member, params: Tree, dev: float | None
 ) -> None:
-    """Writes a trial's parameters, what they belong to and, once, the vocabulary.
-
-    The parameters come last: where they are, all is. Arguments are those of `Description`.
-    """
+    """Writes a trial's description, its vocabulary once, and last of all its parameters."""
     path, _, vocabulary, *tables = _files(folder, entry)
     source, record = entry.prepared.source, entry.record
     if not vocabulary.is_file():
@@ -179,9 +175,9 @@ def save(
     for table in tables:
         if not table.is_file():
             parameter_files.save(table, dict(source.tables))
-    of_record: dict[str, Any] = {name: getattr(record, name) for name in _OF_RECORDS}
+    from_record: dict[str, Any] = {name: getattr(record, name) for name in _RECORD_FIELDS}
     description = Description(
-        **of_record,
+        **from_record,
         config=reading.to_dict(config),
         experiment=record.id,
         seed=member.seed,
@@ -189,19 +185,19 @@ def save(
         hparams=dict(member.hparams),
         vocabulary=vocabulary.name,
         dev=dev,
-        jaxeval=VERSION,
+        jaxeval=__version__,
     )
     files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
     parameter_files.save(path, params)
 
 
 def is_whole(folder: Path, entry: Entry) -> bool:
-    """Whether a trial's model is there with all that it needs."""
+    """True if a trial's model is there with all files that it needs."""
     return all(file.is_file() for file in _files(folder, entry))
 
 
 def _files(folder: Path, entry: Entry) -> Sequence[Path]:
-    """A trial's parameters, description, vocabulary and, where it has them, tables."""
+    """A trial's parameters, description, vocabulary and, if it has them, tables."""
     path = path_of(folder, entry)
     split = f"-split{entry.trial.split}" if entry.trial.split else ""
     vocabulary = path.with_name(f"vocabulary{split}.json")

@@ -1,6 +1,6 @@
 """Trains trials into a runs folder: the only way in which anything is trained.
 
-Whoever watches (terminal, bandit, tuner) reads the events.
+Observers (terminal, bandit, tuner) read the events.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
 from jaxeval.runs import records
-from jaxeval.studies import cohorts, memory, prepared, recording
+from jaxeval.studies import memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Trial
 
@@ -32,24 +32,15 @@ class Started(NamedTuple):
 
     number: int  # from 0
     cohort: Cohort
-    ended: Sequence[runs.MemberResult]  # of those of its trials that have ended before
+    ended: Sequence[runs.MemberResult]  # of trials that have ended before
 
 
 class Compiling(NamedTuple):
-    """A program is compiled now."""
+    """The compilation of a program begins (seconds None) or has ended."""
 
     program: str
-
-
-class Compiled(NamedTuple):
-    """A program has been compiled."""
-
-    program: str
-    seconds: float
-
-
-class Ready(NamedTuple):
-    """All programs of the cohort are compiled: from here on there is something to lose."""
+    seconds: float | None
+    ready: bool  # all programs of the cohort are compiled: its first epoch begins
 
 
 class Epoch(NamedTuple):
@@ -59,7 +50,7 @@ class Epoch(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A trial has its scores; of one that had them before, at the cohort's start."""
+    """A trial has its scores; those that had them before follow `Started`."""
 
     trial: Trial
     result: runs.MemberResult
@@ -71,54 +62,36 @@ class Finished(NamedTuple):
     cohort: Cohort
 
 
-Event = Checked | Started | Compiling | Compiled | Ready | Epoch | Ended | Finished
+Event = Checked | Started | Compiling | Epoch | Ended | Finished
 
 
 @dataclasses.dataclass
 class Session:
-    """What calls of `run` share in a process: data that was read, programs that were compiled."""
+    """Data that was read and compiled programs, which calls of `run` share in a process."""
 
     loader: prepared.Loader = dataclasses.field(default_factory=prepared.Loader)
     programs: dict[str, host.Programs] = dataclasses.field(default_factory=dict)
 
 
 class Progress(NamedTuple):
-    """A trial after an epoch of it."""
+    """A trial after one of its epochs."""
 
     entry: Entry
-    epoch: int  # of it, from 1
+    epoch: int  # from 1
     best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
     status: slots.Status | None  # how it ended; None: it goes on
 
 
 class Feed(NamedTuple):
-    """`population.host.Feed` of trials, which have different seeds."""
+    """A `population.host.Feed` of trials, which have different seeds."""
 
     arrivals: Mapping[int, int]  # seed of a trial -> epochs of the population until it joins
-    # (epochs of the population, what they brought) -> (seeds that stop, trials that join now)
+    # (epochs of the population, progress of trials) -> (seeds that stop, trials that join now)
     after_epoch: Callable[[int, Sequence[Progress]], tuple[Collection[int], Sequence[Entry]]]
-    member: Callable[[Entry], Member]  # what is trained for a trial that joins
+    member: Callable[[Entry], Member]  # the member of a trial that joins
 
 
 def run(
-    trials: Iterable[Trial],
-    store: runs.Store,
-    folder: Path,
-    *,
-    session: Session | None = None,
-    again: bool = False,
-    outputs: bool = False,
-    lanes: int | None = None,
-) -> Generator[Event, None, None]:
-    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`."""
-    session = session or Session()
-    planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    yield from run_cohorts(
-        planned, store, folder, session=session, again=again, outputs=outputs, lanes=lanes
-    )
-
-
-def run_cohorts(
     planned: Sequence[Cohort],
     store: runs.Store,
     folder: Path,
@@ -129,59 +102,58 @@ def run_cohorts(
     lanes: int | None = None,
     feed: Feed | None = None,
 ) -> Generator[Event, None, None]:
-    """Trains cohorts one after the other, all of them checked before the first.
+    """Trains cohorts one after the other, after checking all of them; prints nothing.
 
-    Nothing is printed. Closing the generator stops after the epoch, with all saved: the same call
-    continues, and the scores are those of an uninterrupted one.
+    Closing the generator stops after the epoch, with everything saved: the same call continues,
+    and scores equal those of an uninterrupted one.
 
     Args:
       folder: of checkpoints and saved models.
-      again: train also those that have ended without the saved model or outcomes asked for.
-      outputs: keep what each member gets right or wrong, item by item of dev and test.
+      again: also trains trials that ended without the requested model or outcomes.
+      outputs: keeps what each member gets right or wrong, item by item of dev and test.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
-      feed: of a single cohort; trials that have ended are told in `Started` alone.
+      feed: of a single cohort; trials that have ended are only part of `Started`.
 
     Raises:
-      ConfigError: a population does not fit into memory, or `again` where nothing is kept.
-      RunError: trials have ended without the models or outcomes asked for, a checkpoint is ahead
+      ConfigError: a population does not fit into memory, or `again` although nothing is kept.
+      RunError: trials have ended without the requested models or outcomes, a checkpoint is ahead
         of the database, or another process trains the same.
     """
     session = session or Session()
     refuse_impossible(planned, again, outputs, lanes)
-    keeps = recording.Keeps(store, folder, again, outputs)
+    storage = recording.Storage(store, folder, again, outputs)
     for cohort in planned:
-        keeps.ended(cohort)
-    # mostly shared by cohorts: each line once
+        storage.ended(cohort)
+    # cohorts share most findings: each line once
     each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
     warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
     yield Checked(planned, [*remarks], [*warnings])
     for number, cohort in enumerate(planned):
-        with locked(folder, cohort.name):  # before it is read who has ended
+        with locked(folder, cohort.name):  # before reading who has ended
             for record in cohort.records:
                 store.register(record)
-            ended = keeps.ended(cohort)
+            ended = storage.ended(cohort)
             yield Started(number, cohort, [*ended.values()])
             for entry, result in ended.items() if feed is None else ():
                 yield Ended(entry.trial, result)
             pairs = zip(cohort.entries, cohort.members, strict=True)
             waiting = [member for entry, member in pairs if entry not in ended]
-            yield from _train(cohort, waiting, keeps, session, lanes, feed)
+            yield from _train(cohort, waiting, storage, session, lanes, feed)
         yield Finished(cohort)
 
 
 def _train(
     cohort: Cohort,
     waiting: Sequence[Member],
-    keeps: recording.Keeps,
+    storage: recording.Storage,
     session: Session,
     lanes: int | None,
     feed: Feed | None,
 ) -> Iterator[Event]:
-    """Trains the members that wait."""
-    recorder = recording.Recorder(keeps.store, cohort, keeps.folder)
-    folder = keeps.folder / "checkpoints" / cohort.name
+    recorder = recording.Recorder(storage.store, cohort, storage.folder)
+    folder = storage.folder / "checkpoints" / cohort.name
     compiling: set[str] = set()
     epochs = loop.train(
         cohort.problem,
@@ -189,9 +161,9 @@ def _train(
         folder,
         recorder.record,
         cohort.problem.training.width(lanes or len(cohort.members)),
-        resumed=lambda restored: _refuse_lost_epochs(keeps.store, cohort, restored, folder),
+        resumed=lambda restored: _refuse_lost_epochs(storage.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
-        count_rows=keeps.outputs,
+        count_rows=storage.outputs,
         feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
@@ -202,18 +174,13 @@ def _train(
                 yield Epoch(report)
                 for entry, result in ended.items():
                     yield Ended(entry.trial, result)
-            elif report.seconds is None:
-                compiling.add(report.program)
-                yield Compiling(report.program)
             else:
-                compiling.discard(report.program)
-                yield Compiled(report.program, report.seconds)
-                if not compiling:
-                    yield Ready()
+                compiling ^= {report.program}  # each begins, then ends
+                yield Compiling(*report, ready=not compiling)
 
 
 def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed:
-    """The feed as the population of a cohort takes it; who joins is known to the recorder."""
+    """Translates a feed for the cohort's population; the recorder gets to know who joins."""
     entries = recorder.entries
     known, members = feed.arrivals, cohort.members
     arrivals = {who: known[who.seed] for who in members if who.seed in known}
@@ -221,12 +188,12 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
     def after_epoch(
         epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
     ) -> tuple[list[bool], list[Member]]:
-        brought = [
+        progress = [
             Progress(entries[slot.member], slot.epoch, slot.reported, status)
             for slot, status in zip(each, statuses, strict=True)
             if slot.member is not None
         ]
-        stopped, joining = feed.after_epoch(epochs, brought)
+        stopped, joining = feed.after_epoch(epochs, progress)
         members = {feed.member(entry): entry for entry in joining}
         entries.update(members)
         stops = [slot.member is not None and slot.member.seed in stopped for slot in each]
@@ -236,7 +203,7 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
-    """What is recorded of entries that have ended, in their order."""
+    """Returns the records of entries that have ended, in their order."""
     known = {records.key(row): row for row in store.members()}
     keys = dict.fromkeys(entry.key for entry in trained)
     return [known[key] for key in keys if key in known]
@@ -245,7 +212,7 @@ def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
 def refuse_impossible(
     planned: Sequence[Cohort], again: bool = False, outputs: bool = False, lanes: int | None = None
 ) -> None:
-    """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
+    """Raises those ConfigErrors of `run` that need no runs folder."""
     for cohort in planned:
         if again and not (outputs or cohort.config.training.save_models):
             raise ConfigError(
@@ -259,7 +226,7 @@ def refuse_impossible(
 def _refuse_lost_epochs(
     store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
-    """Raises RunError where the database lacks epochs of a checkpoint: it is another one."""
+    """Raises RunError if the database lacks epochs of a checkpoint: it is another database."""
     recorded = {record.id: store.epochs(record.id) for record in cohort.records}
     entries = dict(zip(cohort.members, cohort.entries, strict=True))
     for slot in restored:
@@ -273,7 +240,7 @@ def _refuse_lost_epochs(
 
 
 def locked(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
-    """Holds a cohort for this process."""
+    """Locks a cohort for this process."""
     return files.locked(
         folder / "checkpoints" / f"{name}.lock",
         f"another process is training this experiment into {folder}; wait for it, or give this "

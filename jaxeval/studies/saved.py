@@ -14,26 +14,26 @@ import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
-from jaxeval.data.language import laid_out
+from jaxeval.data.language import lay_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
 from jaxeval.population.engine import Scorer
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.studies import memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tasks import kind, language, language_evaluation, registry
 from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language_evaluation import Averaging
 
-Identity = tuple[str, int, int]  # of a member: experiment, split, seed
-Part = Literal["dev", "test"]
+_Identity = tuple[str, int, int]  # of a member: experiment, split, seed
+_Part = Literal["dev", "test"]
 Scores = list[dict[str, float]]  # of each member
 Which = Literal["best", "all", "vote"]
 # as the authors searched: from above 1 downwards
 _TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
-class ModelFile(NamedTuple):
+class _ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
@@ -41,7 +41,7 @@ class ModelFile(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, int, str]:
-        """Smaller is better; last where dev is unknown, equal ones by seed."""
+        """Sort key: the best of dev first, equal ones by seed, last those without dev."""
         about = self.about
         dev = math.inf if about.dev is None else about.dev
         sign = -1 if about.higher_is_better and about.dev is not None else 1
@@ -51,8 +51,8 @@ class ModelFile(NamedTuple):
 class Choice(NamedTuple):
     """Models of one experiment."""
 
-    used: Sequence[ModelFile]  # those that predict, best of dev first; equal ones by seed
-    saved: int  # how many were to choose from
+    used: Sequence[_ModelFile]  # those that predict, by rank
+    saved: int  # how many there were to choose from
 
 
 def choose(
@@ -60,16 +60,16 @@ def choose(
     which: Which,
     experiment: str | None = None,
     seed: int | None = None,
-    members: Collection[Identity] | None = None,
+    members: Collection[_Identity] | None = None,
 ) -> Choice:
-    """The models that predict: of one experiment, maybe of one seed.
+    """Chooses the models that predict: of one experiment, perhaps of one seed.
 
     Args:
-      which: the best of dev, or all; "vote": all, which say one thing together.
-      experiment: id, beginning of one, or name; None: there must be one only.
-      members: only models of these; None: of all.
+      which: "best" of dev, "all", or "vote" for all of them together.
+      experiment: id, beginning of one, or name; None: the only one.
+      members: considers only models of these.
 
-    Raises RunError, or DataError of a description: no such models; says what there is.
+    Raises RunError, saying what there is, or DataError of a description.
     """
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
@@ -77,10 +77,8 @@ def choose(
     for path in sorted((folder / "models").glob("*/seed*.npz")):
         described = path.with_suffix(".json")
         about = kind.checked(recording.Description, _read_json(described), described)
-        models.append(ModelFile(path, about))
-    if members is not None:
-        ids = [(of.about.experiment, of.about.split, of.about.seed) for of in models]
-        models = [of for of, who in zip(models, ids, strict=True) if who in members]
+        if members is None or (about.experiment, about.split, about.seed) in members:
+            models.append(_ModelFile(path, about))
     if not models:
         whose = "" if members is None else " of these runs"
         raise RunError(
@@ -88,12 +86,12 @@ def choose(
             f"{argument('again', True)} if that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
-    chosen_ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
+    chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
         wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen_ids)} of them"
         raise RunError(
             f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-            f"{argument('experiment')}: {experiments.with_ids(names)}"
+            f"{argument('experiment')}: {records.describe_ids(names)}"
         )
     models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]
@@ -105,8 +103,8 @@ def choose(
     return Choice(chosen[:1] if which == "best" else chosen, len(chosen))
 
 
-def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
-    """What the models say of a file, in the form of their task; raises as `Kind.predict`."""
+def predictions(models: Sequence[_ModelFile], file: Path, options: Options) -> list[str]:
+    """Returns predictions on a file in the form of the models' task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
     if predict is None:
@@ -114,8 +112,8 @@ def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> li
     return list(predict(_loaded(models), file, options))
 
 
-def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
-    """The models, without the corpus that they were trained on; files that they share once."""
+def _loaded(chosen: Iterable[_ModelFile]) -> list[SavedModel]:
+    """Reads models without the corpus that they were trained on; shared files only once."""
     read_json, read_arrays = functools.cache(_read_json), functools.cache(parameter_files.arrays)
     models = []
     for path, about in chosen:
@@ -142,12 +140,12 @@ def _read_json(path: Path) -> Any:
 
 
 class Condition(NamedTuple):
-    """How a text is scored; the default is the plain evaluation in one stream."""
+    """A way to score a text; the default is the plain evaluation in one stream."""
 
     rows: int = 1  # streams, each of an equal stretch of the part
-    temperature: float | None = None  # the scores before the softmax are divided by it
+    temperature: float | None = None  # divides the scores before the softmax
     averaging: Averaging | None = None  # over dropout masks
-    dynamic: float | None = None  # rate of dynamic evaluation: learning goes on while reading
+    dynamic: float | None = None  # learning rate of dynamic evaluation
 
     def __str__(self) -> str:
         parts = ["1 stream" if self.rows == 1 else f"{self.rows} streams"]
@@ -170,7 +168,7 @@ class Models(NamedTuple):
 
 
 def load(cohort: Cohort, folder: Path) -> Models:
-    """The saved models of trials of one config; RunError: naming those without one."""
+    """Loads the saved models of trials of one config. Raises RunError, naming missing ones."""
     paths = [recording.path_of(folder, entry) for entry in cohort.entries]
     pairs = zip(cohort.entries, paths, strict=True)
     missing = [(e.trial.split, e.trial.seed) for e, path in pairs if not path.is_file()]
@@ -186,52 +184,48 @@ def load(cohort: Cohort, folder: Path) -> Models:
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
-def on_file(models: Models, file: str) -> Models:
-    """The same models with a file of one's own as their test part.
-
-    Raises ConfigError where that is impossible, DataError of the file.
-    """
-    trained = models.prepared
+def with_test_file(models: Models, file: str) -> Models:
+    """Replaces the test part of models with a file. Raises ConfigError, DataError of the file."""
+    trained, asked = models.prepared, argument("input")
     table, _, _ = trained.kind.data_key.rpartition(".")
     folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
     if folder is None or not Path(folder).is_dir():
         raise ConfigError(
-            f"{argument('input')}: expected models trained on the files of a folder; name it "
-            f"with {argument('data', 'DIR')}"
+            f"{asked}: expected models trained on the files of a folder; name it with "
+            + argument("data", "DIR")
         )
     if any(who.split for who in models.members):
         raise ConfigError(
-            f"{argument('input')}: expected models trained on the given split, not on random ones"
+            f"{asked}: expected models trained on the given split, not on random ones"
         )
     change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(trained.config), trained.config, [change])
     other = prepared.prepare(config)
     if other.source.vocabulary(0) != trained.source.vocabulary(0):
         raise ConfigError(
-            f"{argument('input')}: the vocabulary of these models depends on their test part; "
-            "train with a "
+            f"{asked}: the vocabulary of these models depends on their test part; train with a "
             "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
         )
     return models._replace(prepared=other)
 
 
-def scores(models: Models, condition: Condition | None, part: Part) -> Scores:
-    """Scores of each member on a part of its data; None: read as in training, of any task."""
+def scores(models: Models, condition: Condition | None, part: _Part) -> Scores:
+    """Scores each member on a part of its data; None: as in training, for any task."""
     if condition is None:
         return Scorer(models.prepared.problem, models.members, models.params).scores(part)
     own = _laid_out(models.prepared, condition.rows)
     if condition.dynamic is not None:
         return _dynamic(models, own, condition.dynamic, part)
-    problem, more = own.problem, {"temperature": condition.temperature}
+    problem, temperature = own.problem, condition.temperature
     if condition.averaging is not None:
-        spoken = language.language_of(own.config, own.data)
+        spoken = language.make_language(own.config, own.data)
         problem = problem._replace(task=language_evaluation.averaged(spoken, condition.averaging))
-    known = {name: value for name, value in more.items() if value is not None}
-    return Scorer(problem, models.members, models.params).scores(part, known)
+    more = {} if temperature is None else {"temperature": temperature}
+    return Scorer(problem, models.members, models.params).scores(part, more)
 
 
 def best_temperature(models: Models, rows: int) -> float:
-    """The temperature of the lowest mean dev score over members, among `_TEMPERATURES`."""
+    """Returns the temperature of the lowest mean dev score over members."""
     problem = _laid_out(models.prepared, rows).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
     means = {
@@ -242,18 +236,18 @@ def best_temperature(models: Models, rows: int) -> float:
 
 
 def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
-    """The experiment with its text laid out in another number of streams."""
+    """The experiment with its text in another number of streams."""
     config = trained.config
     training = dataclasses.replace(config.training, evaluation_batch_size=rows)
     config = dataclasses.replace(config, training=training)
-    text = laid_out(trained.data, config.data, training.batch_size, rows)
+    text = lay_out(trained.data, config.data, training.batch_size, rows)
     source, task = trained.kind.build(config, text)
     return trained._replace(config=config, data=text, source=source, task=task)
 
 
-def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: Part) -> Scores:
-    """One member after the other: each step of each depends on the step before."""
-    text, spoken = own.data, language.language_of(own.config, own.data)
+def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -> Scores:
+    """Scores one member after the other: each step depends on the one before."""
+    text, spoken = own.data, language.make_language(own.config, own.data)
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
     windows = language_evaluation.WindowSequence(

@@ -1,55 +1,60 @@
-"""A random sweep: its runs drawn and read, then grouped into cohorts by what they cost.
+"""A random sweep: its runs are drawn and read, then grouped into cohorts by cost.
 
-All draws and cohorts stand in RUNS/sweeps/EXPERIMENT.json before the first run trains. What was
-planned stays: other cohorts would differ in rounding. Runs are numbered from 1 there.
+All draws and cohorts are written to RUNS/sweeps/EXPERIMENT.json before the first run trains. A
+plan stays: other cohorts would differ in rounding. There runs are numbered from 1.
 """
 
 import contextlib
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 
 from jaxeval import files, runs
-from jaxeval.config import reading
-from jaxeval.errors import RunError, argument, parsing
+from jaxeval.config import fields, reading
+from jaxeval.errors import ConfigError, RunError, argument, parsing
+from jaxeval.files import RECORDED
+from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.state_file import RECORDED
-from jaxeval.studies import cohorts, costs, padding, prepared, proposers
+from jaxeval.studies import cohorts, costs, padding, prepared
+from jaxeval.studies.prepared import Study, Trial, at
 from jaxeval.studies.running import Session
+from jaxeval.tasks import registry
 
-# Multiplications and additions a second of one device in products of many rows: of a core as we
-# measured it; of an accelerator, which we could not, a guess.
+# Multiplications and additions per second of one device in products of many rows: measured on a
+# core; a guess for an accelerator.
 _RATES = {"cpu": 6e10}
 _ACCELERATOR = 5e12
 _COMPILE_SECONDS = 8.0  # of a cohort for each padded width, on one core
+_LEARNING_RATE = "training.optimiser.hyperparameters.learning_rate"
 
 
 @dataclasses.dataclass(frozen=True)
 class DrawnSweep:
-    """Runs that have been drawn, all of them valid; nothing is trained or written."""
+    """Valid runs that have been drawn; nothing is trained or written."""
 
     folder: Path  # of runs
-    base: prepared.Prepared  # the config that they were drawn around, with its data
+    base: prepared.Prepared  # the config around which they were drawn, with its data
     entries: Sequence[cohorts.Entry]
     session: Session
 
     @property
     def record(self) -> runs.Experiment:
-        """Under which its runs are recorded."""
+        """The record of its runs."""
         return self.entries[0].record
 
     @property
-    def path(self) -> Path:
-        """Where its draws and cohorts stand."""
+    def _path(self) -> Path:
         return self.folder / "sweeps" / f"{self.record.id}.json"
 
     def estimates(self, most_programs: int | None = None) -> list[costs.Estimate]:
-        """The cohorts: those of the sweep's file, and new ones for runs that are new.
+        """Returns the cohorts of the sweep's file, and new ones for new runs.
 
-        Raises RunError: the file is damaged, or holds other draws.
+        Raises RunError if the file is damaged or holds other draws.
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
         sizes, (groups, rows, known) = padding.bucket_sizes(self.base), self._planned()
@@ -62,8 +67,8 @@ class DrawnSweep:
         ]
 
     def _planned(self) -> tuple[list[list[int]], list[int], int]:
-        """Groups and micro-batches of the file, and how many runs it holds; none before it is."""
-        path = self.path
+        """Groups, micro-batches and number of runs of the file, if there is one."""
+        path = self._path
         if not path.exists():
             return [], [], 0
         with self._parsing():
@@ -84,47 +89,35 @@ class DrawnSweep:
         return groups, rows, len(values)
 
     def _parsing(self) -> contextlib.AbstractContextManager[None]:
-        """Makes what is raised where the file cannot be read a RunError."""
+        """Turns errors of a damaged file into a RunError."""
         then = f"; delete it: {RECORDED}"
         return parsing(
-            "not the plan of this sweep", self.path, None, RunError, (MemoryError,), then
+            "not the plan of this sweep", self._path, None, RunError, (MemoryError,), then
         )
 
     def save(self, estimates: Sequence[costs.Estimate]) -> None:
-        """Writes all draws and the cohorts, whole or not at all.
-
-        Batches are said as asked for and as taken on average: the last one of each bucket of the
-        corpus is of what is left.
-        """
-        sizes = padding.bucket_sizes(self.base)
-        batches = []
-        for entry in self.entries:
-            nominal = entry.prepared.config.training.batch_size
-            updates = sum(-(-size // nominal) for size in sizes)
-            effective = round(sum(sizes) / updates, 1)
-            batches.append({"nominal": nominal, "effective": effective})
+        """Writes all draws and the cohorts atomically."""
         tree = {
             "sweep": self.record.id,
             "name": self.record.name,
             **json.loads(self.record.config)["sweep"],
             "runs": [dict(entry.trial.values) for entry in self.entries],
-            "batches": batches,
             "cohorts": [
                 {"runs": [n + 1 for n in estimate.jobs], "micro_batch": estimate.micro_batch}
                 for estimate in estimates
             ],
         }
-        files.write_json(str(self.path), tree)
+        files.write_json(str(self._path), tree)
 
     def cohorts(self, estimates: Sequence[costs.Estimate]) -> list[cohorts.Cohort]:
-        """What is trained."""
+        """Returns the cohorts to train."""
         return padding.by_estimates(self.entries, estimates, self.session.loader)
 
 
 def draw(
     source: reading.Source,
     changes: Sequence[str],
-    data: str | None,
+    data: str | Path | None,
     space: Space,
     where: str = "space",
     *,
@@ -132,20 +125,92 @@ def draw(
     count: int,
     folder: Path,
 ) -> DrawnSweep:
-    """Draws the first runs of a sweep and reads its data; arguments as of `proposers.draws`.
-
-    Raises ConfigError or DataError: a config is wrong, or the data cannot be used.
-    """
+    """Draws a sweep and reads its data; arguments as of `draws`. Raises ConfigError, DataError."""
     session = Session()
     base = prepared.read(source, changes, data)
     changes = [*changes, *prepared.data_changes(base.task, data)]
-    trials = proposers.draws(source, changes, space, seed, count, where)
+    trials = draws(source, changes, space, seed, count, where)
     entries = cohorts.entries(trials, session.loader)
     return DrawnSweep(folder, session.loader.prepare(base), entries, session)
 
 
+def draws(
+    source: reading.Source,
+    changes: Sequence[str],
+    space: Space,
+    seed: int,
+    count: int,
+    where: str = "space",
+) -> list[Trial]:
+    """Draws the first `count` runs of a sweep; run k, from 1, has seed k.
+
+    `seed` is that of the draws; messages begin with `where`. Raises ConfigError, with number and
+    values, if a run is no valid config.
+    """
+    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
+    base: Any = reading.read(kind.Config, source, changes)
+    refuse_leaks(base, space, where)
+    study = Study("sweep", reading.to_dict(base), {"space": spaces.to_dict(space), "seed": seed})
+    trials = []
+    for number in range(count):
+        values = spaces.draw(space, seed, number)
+        try:
+            config = configured(source, changes, space, values)
+        except ConfigError as error:
+            shown = json.dumps(values, ensure_ascii=False)
+            raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None
+        trials.append(Trial(reading.to_dict(config), number + 1, values=values, study=study))
+    return trials
+
+
+def configured(
+    source: reading.Source, changes: Sequence[str], space: Space, values: Mapping[str, Value]
+) -> Any:
+    """Returns a base config with changes, then values of a space. Raises ConfigError."""
+    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
+    drawn = [
+        f"{key}={json.dumps(value, ensure_ascii=False)}"
+        for key, value in spaces.changes(space, values)
+    ]
+    return reading.read(kind.Config, source, [*changes, *drawn])
+
+
+def refuse_leaks(base: Any, space: Space, where: str) -> None:
+    """Raises ConfigError if runs without a key of a space would have it from the config.
+
+    Also refuses keys that change no score, keys of the data, and hyperparameters that neither set
+    a key nor are part of a condition.
+    """
+    keys = [*fields.keys(base, fields.IMMATERIAL), "training.micro_batch"]
+    silent = dict.fromkeys(keys, "changes no score here")
+    if any(start <= 1 for start, _ in base.training.optimiser.steps):  # else it counts before
+        silent[_LEARNING_RATE] = (
+            "training.optimiser.steps of the config replaces from epoch 1 on; leave one of the "
+            "two out"
+        )
+    neutral = {h.key: h.marker.neutral for h in fields.traced(base).values()}
+    settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
+    for parameter in space.parameters:
+        key, named = parameter.key, f"{where}: {parameter.name}"
+        if key is None:
+            if not any(name == parameter.name for p in space.parameters for name, _ in p.when):
+                raise ConfigError(f"{named}: sets nothing; add key = ...")
+            continue
+        if key.startswith("data."):
+            raise ConfigError(f"{named}: sets {key}; a sweep is of one corpus, read in one way")
+        if key in silent:
+            raise ConfigError(f"{named}: sets {key}, which {silent[key]}")
+        value, default = at(settings, key), at(defaults, key)
+        nothing = (None, default) if neutral.get(key) is None else (None, neutral[key])
+        if parameter.when and value not in nothing:
+            raise ConfigError(
+                f"{named}: drawn in some runs only, but the config sets {key} to {value}, which "
+                "all others would have; leave it out of the config"
+            )
+
+
 def machine_of(base: prepared.Prepared) -> costs.Machine:
-    """What time is made of here, for a corpus of so many padded widths."""
+    """Returns the speed of this machine, for the padded widths of a corpus."""
     return costs.Machine(
         len(jax.devices()),
         _RATES.get(jax.default_backend(), _ACCELERATOR),

@@ -1,40 +1,90 @@
-"""A classification as a Task: loss, counts, scores (accuracy, F1 of each class), predictions.
+"""Classification as a Task: of texts or targets in them ("sentiment"), and of pairs of sentences.
 
-Notation: Y classes; axes before are of items.
+The loss is the cross-entropy averaged over items: targets, texts without targets, or pairs. Scores
+are accuracy and macro F1.
+
+Notation: B rows, K targets of a row, Y classes; other axes before Y are of items.
 """
 
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from jaxeval.config import reading
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
-from jaxeval.models import softmax
+from jaxeval.config import fields, reading
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.data import pairs, sentiment, sentiment_files
+from jaxeval.data.corpora import WordCorpus
+from jaxeval.data.pairs import PairData
+from jaxeval.data.sentiment import SentimentData
+from jaxeval.errors import ConfigError
+from jaxeval.models import nll
+from jaxeval.models import sentiment as sentiment_models
+from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
+from jaxeval.models.sentiment import SentimentModel
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Training
 from jaxeval.tasks import kind
+from jaxeval.tasks.kind import Options, SavedModel
+
+_TRAINING = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
 
 
 @reading.settings
-class Scoring:
-    """How predictions are scored."""
+class _Scoring:
+    """Scoring of predictions."""
 
     metric: Literal["accuracy", "macro_f1"] = Field(
         "accuracy", description="read by early stopping; macro_f1: the mean of the classes'"
     )
 
 
-def task(
+@reading.settings
+class _SentimentConfig:
+    """One experiment. Without `data.source.path`: on the generated corpus."""
+
+    name: fields.Name = "sentiment"
+    task: Literal["sentiment"] = Field("sentiment", description="what is learned")
+    data: SentimentData = SentimentData()
+    model: SentimentModel = SentimentModel()
+    scoring: _Scoring = _Scoring()
+    training: Training = _TRAINING
+
+    @model_validator(mode="after")
+    def _fits(self) -> "_SentimentConfig":
+        if self.model.target.inter_aspect and self.data.rows != "sentences":
+            raise ValueError(
+                "model.target.inter_aspect: an LSTM over the targets of a sentence; expected "
+                f"data.rows = 'sentences', got {self.data.rows!r}"
+            )
+        return self
+
+
+@reading.settings
+class _PairConfig:
+    """One experiment. Without `data.source.path`: on the generated corpus."""
+
+    name: fields.Name = "pairs"
+    task: Literal["pairs"] = Field("pairs", description="what is learned")
+    data: PairData = PairData()
+    model: PairModel = PairModel()
+    scoring: _Scoring = _Scoring()
+    training: Training = _TRAINING
+
+
+def _task(
     model: Any,
     weights: Callable[[Batch], Array],
     normaliser: Callable[[Batch], Array],
-    scoring: Scoring,
+    scoring: _Scoring,
 ) -> Task:
-    """The task of a classifier, whose loss is the cross-entropy averaged over items.
+    """Returns the task of a classifier.
 
     Args:
       model: a Flax module: (batch, hparams, key or None) -> logits [..., Y] of the items whose
@@ -45,7 +95,7 @@ def task(
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
-        losses = softmax.nll(logits, batch.rows["labels"]) * weights(batch)
+        losses = nll(logits, batch.rows["labels"]) * weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
@@ -53,36 +103,36 @@ def task(
         return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
 
     def counts(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        return count(batch.rows["labels"], outputs, weights(batch), classes)
+        return _count(batch.rows["labels"], outputs, weights(batch), classes)
 
-    begin, scores = _init(model), functools.partial(score, classes=classes)
+    scores = functools.partial(_score, classes=classes)
     metric = Metric(scoring.metric, unit="fraction", margin=0.01)
-    return Task(begin, lambda size: (), loss, predict, counts, scores, metric, normaliser)
+    return Task(_init(model), lambda size: (), loss, predict, counts, scores, metric, normaliser)
 
 
 def _init(model: Any) -> Callable[[Array, Batch, Hparams], Tree]:
     return lambda key, batch, hparams: model.init(key, batch, hparams, None)["params"]
 
 
-def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
-    """Additive counts of items [...]: all, right ones, and those of each class.
+def _count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
+    """Returns additive counts of items [...]: all, right ones, and those of each class.
 
-    A gold label from Y on is of a class that is never predicted; weights are 0 for padding.
+    Gold labels from Y on are of classes that are never predicted; weights are 0 for padding.
     """
     right = (gold == predicted) * weights
     counts = {"right": jnp.sum(right), "targets": jnp.sum(weights)}
     for label in range(classes):
-        of_label = gold == label
-        counts[f"gold_{label}"] = jnp.sum(of_label * weights)
+        is_label = gold == label
+        counts[f"gold_{label}"] = jnp.sum(is_label * weights)
         counts[f"predicted_{label}"] = jnp.sum((predicted == label) * weights)
-        counts[f"right_{label}"] = jnp.sum(of_label * right)
+        counts[f"right_{label}"] = jnp.sum(is_label * right)
     return counts
 
 
-def score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
-    """Accuracy, and the mean over all classes of F1 = 2 right / (gold + predicted).
+def _score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
+    """Returns accuracy, and the mean over all classes of F1 = 2 right / (gold + predicted).
 
-    F1 is 0 of a class that neither is gold nor predicted (scikit-learn's zero_division=0).
+    F1 of a class that is neither gold nor predicted is 0 (scikit-learn's zero_division=0).
     """
     f1 = [
         2.0 * counts[f"right_{k}"] / max(counts[f"gold_{k}"] + counts[f"predicted_{k}"], 1.0)
@@ -92,38 +142,36 @@ def score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
     return {"accuracy": accuracy, "macro_f1": float(np.mean(f1))}
 
 
-class Classes(NamedTuple):
-    """Names of classes, and how probable each is of every item in the order of the file."""
-
+class _Classes(NamedTuple):
     names: Sequence[str]
     probs: np.ndarray  # [items, Y]
 
 
-def program(
-    saved: kind.SavedModel,
+def _program(
+    saved: SavedModel,
     model: Any,
     rows: kind.Rows,
     names: Sequence[str],
-    of_items: Callable[[list[np.ndarray]], np.ndarray],
+    to_items: Callable[[list[np.ndarray]], np.ndarray],
 ) -> kind.Program:
-    """What a classifier and all that share its program say of the same rows: `Classes`.
+    """Returns the program that predicts the `_Classes` of the same rows with similar models.
 
     Args:
-      model: as of `task`.
-      of_items: probabilities [..., Y] of each row -> of all items [items, Y].
+      model: as of `_task`.
+      to_items: probabilities [..., Y] of each row -> of all items [items, Y].
     """
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
 
     init = _init(model)
-    return kind.program(saved, init, run, rows, lambda each: Classes(names, of_items(each)))
+    return kind.program(saved, init, run, rows, lambda each: _Classes(names, to_items(each)))
 
 
-def lines(
-    items: Iterator[Mapping[str, object]], by_model: Sequence[Classes], vote: bool
+def _lines(
+    items: Iterator[Mapping[str, object]], by_model: Sequence[_Classes], vote: bool
 ) -> Iterator[str]:
-    """JSON lines, one an item: what it is, label, probability; of several models lists of these.
+    """Yields a JSON line for each item, with its label and probability, or lists for each model.
 
     A vote is the label of most models, with the mean of its probabilities.
     """
@@ -134,8 +182,106 @@ def lines(
         if vote:
             labels = [kind.majority(labels)]
             values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
-        said: dict[str, Any] = {"label": labels}
-        said["probability"] = [round(value, 4) for value in values]
+        found: dict[str, Any] = {"label": labels}
+        found["probability"] = [round(value, 4) for value in values]
         if len(labels) == 1:
-            said = {name: value[0] for name, value in said.items()}
-        yield json.dumps({**about, **said}, ensure_ascii=False)
+            found = {name: value[0] for name, value in found.items()}
+        yield json.dumps({**about, **found}, ensure_ascii=False)
+
+
+def _sizes(
+    labels: Sequence[str], words: int, buckets: Sequence[Mapping[str, np.ndarray]]
+) -> sentiment_models.Sizes:
+    longest = max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
+    return sentiment_models.Sizes(len(labels), words, longest)
+
+
+def _targets(batch: Batch) -> Array:
+    """[] number of real targets."""
+    return jnp.sum(batch.rows["targets"] * batch.weight)
+
+
+def _target_weights(batch: Batch) -> Array:
+    """[B, K] 1 at real targets of real rows."""
+    places = jnp.arange(batch.rows["labels"].shape[1])
+    return (places[None] < batch.rows["targets"][:, None]) * batch.weight[:, None]
+
+
+def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """Yields JSON lines (`_lines`), one per target in the order of texts."""
+    options.refuse_others("sentiment")
+    first = saved[0].read_vocabulary(sentiment.SavedVocabulary)
+    source, targeted = saved[0].config.data.source, first.targeted
+    texts = sentiment_files.read_unlabelled(source, file, first.labels, targeted, first.tokenised)
+
+    def targets() -> Iterator[dict[str, object]]:
+        for each in texts:
+            for target in each.targets:
+                span = [target.start, target.end]
+                words = {"target": each.text[target.start : target.end], "span": span}
+                yield {"text": each.text, **(words if targeted else {})}
+
+    def program(saved: SavedModel) -> kind.Program:
+        choices, size = saved.config.model, saved.config.training.evaluation_batch_size
+        vocabulary = saved.read_vocabulary(sentiment.SavedVocabulary)
+        each_row, encoded = sentiment.encode(saved.config.data, vocabulary, texts, size)
+        if choices.architecture == "majority":  # reads no word
+            none = np.zeros((vocabulary.rows, 1), np.float32)
+            saved = saved._replace(tables={"vectors": none})
+        trained = choices.words.trained and choices.architecture != "majority"
+        table = "embedding/words", trained, vocabulary.rows
+        rows, known = kind.saved_rows(saved, encoded, *table)
+        sizes = _sizes(vocabulary.labels, known, encoded.columns)
+
+        def to_targets(probs: list[np.ndarray]) -> np.ndarray:
+            each = zip(probs, each_row, strict=True)
+            return np.concatenate([own[: len(row.targets)] for own, row in each])
+
+        model = sentiment_models.Classifier(choices, sizes)
+        return _program(saved, model, rows, vocabulary.labels, to_targets)
+
+    return _lines(targets(), kind.predictions(saved, program), options.vote)
+
+
+def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """Yields JSON lines (`_lines`), one per pair in the order of the file."""
+    options.refuse_others("pairs")
+    each_row = pairs.read_unlabelled(file)
+
+    def program(saved: SavedModel) -> kind.Program:
+        config, vocabulary = saved.config, saved.read_vocabulary(pairs.SavedVocabulary)
+        size = config.training.evaluation_batch_size
+        encoded = pairs.encode(config.data, vocabulary, each_row, file, size)
+        table = "words", config.model.words.trained, vocabulary.rows
+        rows, known = kind.saved_rows(saved, encoded, *table)
+        sizes = PairSizes(len(vocabulary.labels), known)
+        model = PairClassifier(config.model, sizes)
+        return _program(saved, model, rows, vocabulary.labels, np.stack)
+
+    items = ({"premise": row.first, "hypothesis": row.second} for row in each_row)
+    return _lines(items, kind.predictions(saved, program), options.vote)
+
+
+def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
+    architecture = config.model.architecture
+    if architecture in sentiment_models.TARGETED and not data.saved["targeted"]:
+        others = ", ".join(sorted({*sentiment_models.SITES} - sentiment_models.TARGETED))
+        raise ConfigError(
+            f"model.architecture: {architecture} reads a target, and these texts have none; "
+            f"expected one of {others}"
+        )
+    sizes = _sizes(data.labels, data.table.vocabulary, data.corpus.buckets)
+    model = sentiment_models.Classifier(config.model, sizes)
+    source = kind.word_source(config, data, config.data.rows)
+    return source, _task(model, _target_weights, _targets, config.scoring)
+
+
+def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
+    sizes = PairSizes(len(data.labels), data.table.vocabulary)
+    model = PairClassifier(config.model, sizes)
+    task = _task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
+    return kind.word_source(config, data, "pairs"), task
+
+
+SENTIMENT = kind.word_kind(_SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)
+PAIRS = kind.word_kind(_PairConfig, pairs.build, _build_pairs, _predict_pairs)

@@ -1,7 +1,4 @@
-"""What a kind of task is to the rest of the system, and what all kinds share.
-
-Kinds whose words have vectors share their word tables, and all share how saved models predict.
-"""
+"""What a kind of task provides to the rest of the system, and how saved models predict."""
 
 import collections
 import dataclasses
@@ -17,51 +14,51 @@ import numpy as np
 import pydantic
 
 from jaxeval.contracts import Array, Batch, Corpus, Hparams, Split, Task, Tree
-from jaxeval.data import checks, word_table
+from jaxeval.data import checks, corpora
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.population import member, parameter_files
 
-T = TypeVar("T")
-H = TypeVar("H", bound=Hashable)
+_T = TypeVar("_T")
+_H = TypeVar("_H", bound=Hashable)
 
 
 class Source(NamedTuple):
-    """What is learned from: a corpus as arrays, and what is said of it."""
+    """A corpus as arrays, with its description."""
 
     corpus: Corpus
     split: Callable[[int], Split]
     fingerprint: str
     name: str
-    facts: Mapping[str, Any]  # what a plan tells of it
-    # split number -> plain JSON of what the numbers in the arrays stand for: what a model trained
-    # on that split must know to read other data
+    facts: Mapping[str, Any]  # shown by plans
+    # split number -> the meaning of the arrays' numbers as JSON, which a model trained on that
+    # split needs to read other data
     vocabulary: Callable[[int], Mapping[str, Any]]
     positions: Sequence[Any]  # bucket b: [N_b] place of each row in the data; -1: no item
-    tables: Mapping[str, Any] = types.MappingProxyType({})  # that a model reads beside parameters
-    findings: checks.Findings = checks.Findings()  # what is odd about it
-    pretrained: str = ""  # fingerprint of what else was read, such as word vectors
+    tables: Mapping[str, Any] = types.MappingProxyType({})  # read beside the parameters
+    findings: checks.Findings = checks.Findings()
+    pretrained: str = ""  # fingerprint of other files, such as word vectors
 
 
 class SavedModel(NamedTuple):
-    """A member as a runs folder keeps it; nothing of the corpus that it was trained on."""
+    """A trained member in a runs folder, without its corpus."""
 
     path: Path  # file of the parameters
-    program: str  # the same of models with the same config, vocabulary and tables
+    program: str  # equal for models with the same config, vocabulary and tables
     config: Any
-    vocabulary: Mapping[str, Any]  # as `Source.vocabulary` gave it
-    meanings: Path  # its file
+    vocabulary: Mapping[str, Any]  # from `Source.vocabulary`
+    meanings: Path  # file of the vocabulary
     tables: Mapping[str, np.ndarray]  # arrays beside the parameters, by name
     arrays: Mapping[str, np.ndarray]  # the parameters, by name
     hparams: Mapping[str, float]
 
-    def read_vocabulary(self, cls: type[T]) -> T:
-        """The vocabulary as settings of a class; raises DataError where it is damaged."""
+    def read_vocabulary(self, cls: type[_T]) -> _T:
+        """Returns the vocabulary as settings of a class; raises DataError if it is damaged."""
         return checked(cls, self.vocabulary, self.meanings)
 
 
 class Options(NamedTuple):
-    """What is asked for beside the predictions of each model: options of `jaxeval.predict`."""
+    """Options of `jaxeval.predict`."""
 
     vote: bool = False
     n_best: int | None = None
@@ -76,75 +73,80 @@ class Options(NamedTuple):
                 raise ConfigError(f"{argument(name)}: not for {task} models")
 
 
-class Joining(NamedTuple):
-    """Members of one program that differ in their word vectors."""
+class _Joining(NamedTuple):
+    """How members that differ in their word vectors share a program."""
 
-    # (config, data) -> what they must have in common beside config and sentences, as JSON
+    # (config, data) -> JSON that must be equal, beside the config and the sentences
     key: Callable[[Any, Any], Json]
-    # data that have it -> the same, each with its own word table among those of all
+    # data with equal keys -> the same data, each with its own word table among those of all
     join: Callable[[Sequence[Any]], Sequence[Any]]
 
 
 class Kind(NamedTuple):
-    """A kind of task; `tasks/<stem>.py` exports its KIND, and `tasks.registry` lists them.
+    """A kind of task, listed in `tasks.registry`.
 
     Laws: `read(*arguments(config))` depends on nothing else: configs with equal arguments share
-    it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL` change no score; traced ones
-    cause no compilation. Where an optional field is None, members cannot do that.
+    it. `build` is cheap compared to it. Fields marked `fields.IMMATERIAL` change no score, and
+    traced ones cause no compilation. Members cannot do what an absent optional function does.
     """
 
     Config: type  # settings with the fields name, task, data, model and training
-    data_key: str  # the key that says where the data is, which --data sets
-    arguments: Callable[[Any], tuple]  # config -> what `read` takes
+    data_key: str  # key of the path of the data, which --data sets
+    arguments: Callable[[Any], tuple]  # config -> arguments of `read`
     read: Callable[..., Any]
     build: Callable[[Any, Any], tuple[Source, Task]]  # (config, data) -> both
-    # the config of members that are trained on random splits; ConfigError: the data has none
+    # config -> that of members trained on random splits; ConfigError: the data has none
     random_splits: Callable[[Any], Any] = lambda config: config
-    # (config, data) -> what the arrays of a member need (`studies.costs.Shape`): they are padded
-    # to one another's ragged sizes
+    # (config, data) -> what the arrays of a member must hold (`studies.costs.Shape`): arrays are
+    # padded so that members with different ragged fields share a program
     member_sizes: Callable[[Any, Any], Any] | None = None
-    joining: Joining | None = None
-    # lines that say what the models make of a file. DataError: models that do not fit their
+    joining: _Joining | None = None
+    # models, file -> lines with their predictions. DataError: models that do not fit their
     # descriptions, or a file that cannot be read; ConfigError: options of another task
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None
 
 
-def of_words(
+def word_kind(
     config: type, read: Callable[..., Any], build: Callable[[Any, Any], tuple], predict: Any
 ) -> Kind:
-    """The kind of a task whose words have vectors."""
+    """Returns the kind of a task whose data is a `WordCorpus`."""
 
     def random_splits(config: Any) -> Any:
-        # a random split deals all words anew; that changes the parameters' shapes, and so it is
-        # written into the config, by which experiments are told apart
+        # random splits need rows for all words, which changes the parameters' shapes; therefore it
+        # is part of the config, by which experiments are identified
         data = dataclasses.replace(config.data, vocabulary="all")
         return dataclasses.replace(config, data=data)
 
     def key(config: Any, data: Any) -> Json:
-        """D; of programs that add up all rows of a trained table (a global norm, the mean of all
-        vectors) the number of rows too: zeros could change last bits."""
+        # programs that sum over all rows of a trained table (a global norm, the mean of all
+        # vectors) need equal numbers of rows, since zeros could change last bits
         vocabulary, (rows, dimension) = data.table.vocabulary, data.table.vectors.shape
         words, clip = config.model.words, config.training.optimiser.clip
         summed = clip == "global_norm" or getattr(words, "initialiser", "") == "normal"
         more = [vocabulary, rows - vocabulary] if words.trained and summed else []
         return [dimension, *more]
 
-    def arguments(config: Any) -> tuple:
-        return config.data, config.training.batch_size
+    return Kind(
+        config,
+        "data.source.path",
+        lambda config: (config.data, config.training.batch_size),
+        read,
+        build,
+        random_splits,
+        joining=_Joining(key, corpora.join),
+        predict=predict,
+    )
 
-    begin = config, "data.source.path", arguments, read, build, random_splits
-    return Kind(*begin, joining=Joining(key, word_table.joined), predict=predict)
 
-
-def source_of_words(config: Any, data: Any, rows: str, **facts: Any) -> Source:
-    """The source of data whose words have vectors; `rows`: what a row is, in the plural."""
-    parts = {part: sum(map(len, of)) for part, of in data.given_split.items()}
+def word_source(config: Any, data: corpora.WordCorpus, rows: str) -> Source:
+    """Returns the source of a `WordCorpus`; `rows` is the plural noun for a row."""
+    parts = {part: sum(map(len, own)) for part, own in data.given_split.items()}
     return Source(
         corpus=data.corpus,
         split=data.split,
         fingerprint=data.fingerprint,
         name=config.data.source.path or f"generated, seed {config.data.source.seed}",
-        facts={rows: parts, **facts},
+        facts={rows: parts, **data.facts},
         vocabulary=data.vocabulary,
         positions=data.positions,
         tables=data.table.untrained(config.model.words.trained),
@@ -158,21 +160,20 @@ class Rows(NamedTuple):
 
     numbers: Sequence[np.ndarray]  # of each bucket the items in it
     columns: Sequence[Mapping[str, np.ndarray]]  # of each bucket arrays [N, ...]
-    shared: Tree = ()  # as of `Batch`
+    shared: Tree = ()  # as in `Batch`
     split: Tree = ()
 
 
-def rows_of_saved(
-    saved: SavedModel, encoded: Any, table: str, trained: bool, least: int
+def saved_rows(
+    saved: SavedModel, encoded: corpora.Encoded, table: str, trained: bool, least: int
 ) -> tuple[Rows, int]:
-    """The input of a saved model, and how many rows its vocabulary has; all of them are known.
+    """Returns the input of a saved model, and the number of rows of its vocabulary.
 
     Raises DataError: the files do not fit one another.
 
     Args:
-      encoded: numbers and columns of each bucket, and `shared` tables.
-      table, trained: name of the trained vectors among the parameters; whether there are such.
-      least: rows that the vocabulary's numbers ask for.
+      table, trained: name of the trained vectors among the parameters; whether there are any.
+      least: number of rows that the vocabulary needs.
     """
     vectors, known = saved.tables.get("vectors"), 0
     if trained:
@@ -195,7 +196,7 @@ def rows_of_saved(
 
 
 class Program(NamedTuple):
-    """What is compiled once for all saved models with one config, vocabulary and tables."""
+    """A compiled program for all saved models with one config, vocabulary and tables."""
 
     like: Tree  # shapes and types of their parameters
     predict: Callable[[Tree, Hparams], Any]  # a model's predictions of the input
@@ -208,11 +209,11 @@ def program(
     rows: Rows,
     read: Callable[[list[Any]], Any],
 ) -> Program:
-    """What a model and all that share its program say of the same rows.
+    """Returns the program that predicts the same rows with a model and similar ones.
 
     Args:
       run: (params, batch, hparams) -> arrays [B, ...], one or a tuple of several.
-      read: what `run` says of each item, in the order of the items -> predictions.
+      read: outputs of `run` of each item, in the order of the items -> predictions.
     """
     size = model.config.training.evaluation_batch_size
     shared, split = jax.device_put((rows.shared, rows.split))
@@ -237,29 +238,29 @@ def program(
 
 
 def predictions(models: Iterable[SavedModel], build: Callable[[SavedModel], Program]) -> list[Any]:
-    """The predictions of each model; `build` makes the program of all that share one.
+    """Returns the predictions of each model; `build` makes the program of similar models.
 
-    Raises DataError: parameters of other sizes than the config and the vocabulary ask for.
+    Raises DataError: parameters of other sizes than the config and the vocabulary require.
     """
     programs: dict[str, Program] = {}
-    made = []
+    predicted = []
     for model in models:
         if model.program not in programs:
             programs[model.program] = build(model)
         program = programs[model.program]
         params = jax.device_put(parameter_files.fit(model.path, model.arrays, program.like))
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
-        made.append(program.predict(params, hparams))
-    return made
+        predicted.append(program.predict(params, hparams))
+    return predicted
 
 
-def majority(votes: Sequence[H]) -> H:
-    """The most frequent; among equally frequent ones the first."""
+def majority(votes: Sequence[_H]) -> _H:
+    """Returns the most frequent vote; among equally frequent ones the first."""
     return collections.Counter(votes).most_common(1)[0][0]
 
 
-def checked(cls: type[T], tree: object, path: Path) -> T:
-    """Plain data as settings of a class; DataError names the first key that is wrong."""
+def checked(cls: type[_T], tree: object, path: Path) -> _T:
+    """Returns plain data as settings of a class; raises DataError with the first wrong key."""
     try:
         return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree))
     except pydantic.ValidationError as error:

@@ -1,7 +1,7 @@
-"""Language modelling as a Task: where text, model, loss and perplexity meet.
+"""Language modelling as a Task.
 
-Notation: T tokens a window, B rows (streams). The recurrent state and every stream's position in
-the text are carried from step to step, and with the population's state into checkpoints.
+The recurrent state and every stream's position in the text are carried from step to step, and are
+saved in checkpoints. Notation: T tokens of a window, B rows (streams).
 """
 
 import math
@@ -17,7 +17,7 @@ from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighte
 from jaxeval.data import language as data
 from jaxeval.data.language import LanguageData
 from jaxeval.errors import ConfigError, argument
-from jaxeval.models import dropout, softmax
+from jaxeval.models import dropout
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.models.dropout import KeyedDropout
@@ -26,16 +26,16 @@ from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau, Training
 from jaxeval.tasks import kind
 
-_FRESH = -1  # a stream that has not begun
-# equivalence margins: 3 of a perplexity of 80 (Melis et al. 2018, section 7.3), or as many bits
+_FRESH = -1  # position of a stream that has not begun
+# of equivalence: 3 of a perplexity of 80 (Melis et al. 2018, section 7.3), or as many bits
 _MARGINS = {"perplexity": 3.0, "bits": 0.05}
-_DIVERGED = 200.0  # nats a token at which a model has diverged; an even guess takes log V
+_DIVERGED = 200.0  # nats a token of a diverged model; a uniform guess takes log V
 _TRAINING = Training(
     batch_size=64,
     evaluation_batch_size=64,
     epochs=100,
     patience=30,
-    # the authors' "rmsprop": Adam without its first moment, in TensorFlow's form
+    # the authors' "rmsprop": Adam without its first moment, as in TensorFlow
     optimiser=optimisers.Optimiser(
         name="tf_adam", hyperparameters={"beta1": 0.0, "learning_rate": 0.003}, clip_at=10.0
     ),
@@ -44,7 +44,7 @@ _TRAINING = Training(
 
 
 @reading.settings
-class Config:
+class _Config:
     """One experiment on a text of your own; an epoch is `data.steps_per_epoch` steps."""
 
     name: fields.Name = "language"
@@ -55,14 +55,14 @@ class Config:
 
 
 class LanguageCarry(NamedTuple):
-    """What is carried from window to window."""
+    """The state carried from window to window."""
 
     state: Tree  # of all layers
     position: Array  # [B] int32 of each stream's next input; -1 before its first window
 
 
 class Outputs(NamedTuple):
-    """What predictions are made of; the logits of all words are never whole."""
+    """Factors of the logits, which are too large to be materialised."""
 
     hidden: Array  # [T, B, E]
     table: Array  # [V, E]
@@ -70,7 +70,7 @@ class Outputs(NamedTuple):
 
 
 class Language(NamedTuple):
-    """What a language model is trained on and how; static."""
+    """A language model and its text; static."""
 
     shape: models.LanguageShape
     cell: Cell
@@ -80,30 +80,30 @@ class Language(NamedTuple):
     state_reset_probability: float = 0.01  # of a stream, before a window
 
     def start(self, rows: int) -> Tree:
-        """The zero state of all layers."""
-        return models.start(self.shape, self.cell, rows)
+        """Returns the zero state of all layers."""
+        return self.shape.start(self.cell, rows)
 
     def run(
         self, params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None
     ) -> tuple[Tree, Array]:
-        """The state after tokens [T, B], and what the softmax sees [T, B, E].
+        """Returns the state after tokens [T, B], and the softmax's input [T, B, E].
 
-        The key, of the dropout masks, is consumed; without one nothing is dropped.
+        The key is for dropout masks; without it nothing is dropped.
         """
         drop = KeyedDropout(dropout.rates(hparams), key, sites=models.SITES)
         model = models.LanguageModel(self.shape, self.cell)
         result: Any = model.apply({"params": params}, tokens, state, drop)
         return result
 
-    def window_of(self, batch: Batch) -> Array:
-        """[T + 1, B] tokens of an evaluation's windows: the inputs, and one more."""
+    def window_tokens(self, batch: Batch) -> Array:
+        """Returns the inputs of an evaluation's windows, and one more: [T + 1, B]."""
         positions = batch.rows["start"][None] + jnp.arange(self.window + 1)[:, None]
         tokens: Array = batch.shared["tokens"][positions]
         return tokens
 
 
 def build(language: Language) -> Task:
-    """The task of a text: the loss is the mean over streams of the sum over time (Melis' code)."""
+    """Returns the task; the loss is the mean over streams of the sum over time (Melis' code)."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         rows = len(batch.weight)
@@ -124,26 +124,26 @@ def build(language: Language) -> Task:
         weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
         weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
         table, bias = models.softmax_table(params)
-        total = softmax.weighted_loss(table, bias, hidden, tokens[1:], weights)
+        total = models.weighted_loss(table, bias, hidden, tokens[1:], weights)
         return total, LanguageCarry(state, (position + language.window) % language.train_tokens)
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        tokens = language.window_of(batch)
+        tokens = language.window_tokens(batch)
         state, hidden = language.run(params, carry.state, tokens[:-1], {}, None)
-        return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
+        return make_outputs(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
-        targets = language.window_of(batch)[1:]
-        losses = softmax.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
+        targets = language.window_tokens(batch)[1:]
+        losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         return summed(losses, batch)
 
     unit = language.metric
     metric = Metric(unit, higher_is_better=False, unit=unit, margin=_MARGINS[unit])
-    return Task(init, start, loss, predict, count, score, metric)
+    return Task(init, start, loss, predict, count, _score, metric)
 
 
-def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
-    """Outputs of hidden [T, B, E], logits divided by `hparams["temperature"]` if there is one."""
+def make_outputs(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
+    """Returns the outputs of hidden [T, B, E] at `hparams["temperature"]`, if it is given."""
     table, bias = models.softmax_table(params)
     if "temperature" in hparams:
         hidden, bias = hidden / hparams["temperature"], bias / hparams["temperature"]
@@ -151,14 +151,14 @@ def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
 
 
 def summed(losses: Array, batch: Batch) -> dict[str, Array]:
-    """Counts of a window's losses [T, B]; what lies beyond a stream's end does not count."""
+    """Sums a window's losses [T, B] up to the end of each stream."""
     steps = jnp.arange(len(losses))[:, None]
     read = (steps < batch.rows["length"][None]) * batch.weight[None]
     return {"nats": jnp.sum(losses * read), "tokens": jnp.sum(read)}
 
 
-def score(counts: Mapping[str, float]) -> dict[str, float]:
-    """Perplexity and bits of summed losses; infinite where the model has diverged."""
+def _score(counts: Mapping[str, float]) -> dict[str, float]:
+    """Returns perplexity and bits; infinite if the model has diverged."""
     nats = counts["nats"] / max(counts["tokens"], 1.0)
     if not nats < _DIVERGED:
         nats = math.inf
@@ -166,21 +166,21 @@ def score(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def _begun(position: Array, key: Array, tokens: int) -> Array:
-    """Positions of the streams; those that have not begun are spread evenly from a random one."""
+    """Returns the streams' positions; fresh ones are spread evenly from a random position."""
     first = jax.random.randint(key, (), 0, tokens)
     spread = (first + jnp.arange(len(position)) * (tokens // len(position))) % tokens
     return jnp.where(position == _FRESH, spread, position)
 
 
 def _reset(state: Tree, key: Array, probability: float) -> Tree:
-    """The states with whole streams zeroed at random, in all layers at once."""
+    """Zeroes the states of random streams in all layers."""
     rows = len(jax.tree.leaves(state)[0])
     keep = jax.random.bernoulli(key, 1.0 - probability, (rows,))
     return jax.tree.map(lambda leaf: jnp.where(keep[:, None], leaf, 0.0), state)
 
 
-def language_of(config: Config, text: data.Text) -> Language:
-    """What a config's model is trained on and how; its sizes are solved for here."""
+def make_language(config: _Config, text: data.Text) -> Language:
+    """Returns the model of a config and its text; solves for sizes."""
     return Language(
         config.model.shape(text.vocabulary),
         config.model.cell(),
@@ -191,8 +191,8 @@ def language_of(config: Config, text: data.Text) -> Language:
     )
 
 
-def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
-    language = language_of(config, text)
+def _built(config: _Config, text: data.Text) -> tuple[kind.Source, Task]:
+    language = make_language(config, text)
     facts = {
         "tokens": dict(text.tokens),
         "vocabulary": text.vocabulary,
@@ -205,13 +205,13 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
     return kind.Source(*source, findings=text.findings), build(language)
 
 
-def _no_random_splits(config: Config) -> Config:
+def _no_random_splits(config: _Config) -> _Config:
     left_out = argument("splits")
     raise ConfigError(f"a text has only the split that its files give; leave {left_out} out")
 
 
 KIND = kind.Kind(
-    Config,
+    _Config,
     "data.path",
     lambda config: (
         config.data,

@@ -1,7 +1,7 @@
-"""Language models at work: averages over dropout masks, dynamic evaluation, texts of one's own.
+"""Evaluation of language models: averages over dropout masks, dynamic evaluation, other texts.
 
-Notation: T tokens a window, B rows, K samples of the masks. The samples of a row are K rows of one
-batch, sample by sample: [T, K B].
+Notation: T tokens of a window, B rows, K samples of the masks. The samples of a row are K rows of
+one batch, sample by sample: [T, K B].
 """
 
 import dataclasses
@@ -20,31 +20,31 @@ from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.data import language as data
 from jaxeval.data import text as texts
-from jaxeval.models import dropout, softmax
+from jaxeval.models import dropout
 from jaxeval.models import language as models
 from jaxeval.population import member
 from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
-from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, outputs_of, summed
+from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, make_outputs, summed
 
-Mean = Literal["arithmetic", "geometric"]
-RATES = 0.8  # of an average's dropout rates, times those of training
+_Mean = Literal["arithmetic", "geometric"]
+RATES = 0.8  # an average's dropout rates divided by those of training
 _DECAY, _EPSILON = 0.02, 1.0  # of dynamic evaluation
 
 
 class Averaging(NamedTuple):
     """An average over K = `samples` dropout masks (Gal & Ghahramani 2016); static.
 
-    Arithmetic: of probabilities, each sample with a recurrent state of its own; geometric: of
-    logits, all from the state of the model without dropout.
+    Arithmetic: of probabilities, each sample with its own recurrent state; geometric: of logits,
+    all from the state of the model without dropout.
     """
 
-    mean: Mean
+    mean: _Mean
     samples: int
 
 
 def averaged(language: Language, averaging: Averaging, factor: float = RATES) -> Task:
-    """The task of a text, its predictions averaged, with rates times a factor; else as it was."""
+    """Returns the task with averaged predictions, at the training rates times a factor."""
     plain, samples = build(language), averaging.samples
 
     def tile(tree: Tree) -> Tree:
@@ -60,7 +60,7 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
         return carry._replace(state=tile(carry.state)) if tiled else carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        tokens = language.window_of(batch)[:-1]
+        tokens = language.window_tokens(batch)[:-1]
         sites = dropout.rates(hparams).items()
         rates = {dropout.rate_name(site): factor * rate for site, rate in sites}
         tiled = jnp.tile(tokens, (1, samples))
@@ -69,15 +69,15 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
         else:
             state, _ = language.run(params, carry.state, tokens, {}, None)
             _, hidden = language.run(params, tile(carry.state), tiled, rates, key)
-            # logits are linear in what the softmax sees: their mean is that of its mean
+            # logits are linear in the softmax's input: their mean is that of the mean input
             hidden = by_sample(hidden).mean(axis=1)
-        return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
+        return make_outputs(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
         if averaging.mean == "geometric":
             return plain.count(outputs, batch)
-        targets = jnp.tile(language.window_of(batch)[1:], (1, samples))
-        losses = softmax.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
+        targets = jnp.tile(language.window_tokens(batch)[1:], (1, samples))
+        losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         log_probs = -by_sample(losses)
         return summed(jnp.log(samples) - jax.nn.logsumexp(log_probs, axis=1), batch)
 
@@ -85,14 +85,14 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
 
 
 class WindowSequence(NamedTuple):
-    """Windows in the order in which they are read; N of them, B streams."""
+    """N successive windows of B streams."""
 
     start: Array  # [N, B] positions of the first inputs
     length: Array  # [N, B] tokens predicted
 
 
 def train_windows(language: Language, rows: int, most: int = 500) -> WindowSequence:
-    """The first windows of `rows` streams that are spread evenly over train."""
+    """Returns the first windows of `rows` streams spread evenly over train."""
     stretch = language.train_tokens // rows
     count = max(1, min(most, stretch // language.window))
     start = jnp.arange(rows)[None] * stretch + language.window * jnp.arange(count)[:, None]
@@ -102,7 +102,7 @@ def train_windows(language: Language, rows: int, most: int = 500) -> WindowSeque
 def gradient_scale(
     language: Language, params: Tree, tokens: Array, windows: WindowSequence
 ) -> Tree:
-    """Root mean square over windows of train of each parameter's gradient, without dropout.
+    """Returns the root mean square over windows of each parameter's gradient, without dropout.
 
     The loss is the mean over rows of the sum over time; tokens [n] are all parts, train first.
     """
@@ -126,19 +126,18 @@ def dynamic(
     windows: WindowSequence,
     learning_rate: float,
 ) -> dict[str, Array]:
-    """Counts of a part by dynamic evaluation: the model goes on learning while it is tested.
+    """Evaluates a part dynamically: the model continues to learn while it is tested.
 
-    Krause et al. (2018), in the form of the public code of Melis et al. (2018): after each window
-    the parameters take a step down its gradient g, scaled by the root mean square r of the
-    gradients on train, and are drawn back towards the trained ones:
+    Krause et al. (2018), as in the public code of Melis et al. (2018): after each window the
+    parameters take a step down its gradient g, scaled by the root mean square r of the gradients
+    on train (`scale`), and decay towards the trained ones:
 
         p <- p - learning_rate g / (r + epsilon mean(r)) + min(1, decay r / mean(r)) (trained - p)
 
-    Every token is predicted before anything is learned from it; with several rows, all learn into
-    one set of parameters. Their epsilon is a tuned number by itself. What is rare has an r of next
-    to nothing, though, and with a small one a word's first appearance throws its embedding out of
-    the model: measured on the mean of r, one value serves bytes and words. `scale` is that of
-    `gradient_scale`.
+    Every token is predicted before the model learns from it; several rows share one set of
+    parameters. Their epsilon is an absolute number. For rare words r is nearly 0, and with a small
+    epsilon the first occurrence of a word would ruin its embedding; relative to the mean of r, one
+    value serves bytes and words.
     """
     loss = _window_loss(language, tokens)
     leaves = jax.tree.leaves(scale)
@@ -160,31 +159,31 @@ def dynamic(
 
 
 def _window_loss(language: Language, tokens: Array) -> Callable[..., tuple]:
-    """(params, state, window) -> (mean over rows of the sum over time, (state, all nats))."""
+    """Returns (params, state, window) -> (mean over rows of summed nats, (state, all nats))."""
 
     def loss(params: Tree, state: Tree, window: WindowSequence) -> tuple:
         steps = jnp.arange(language.window + 1)[:, None]
         read = tokens[window.start[None] + steps]
         state, hidden = language.run(params, state, read[:-1], {}, None)
         weights = (steps[:-1] < window.length[None]).astype(jnp.float32)
-        nats = softmax.weighted_loss(*models.softmax_table(params), hidden, read[1:], weights)
+        nats = models.weighted_loss(*models.softmax_table(params), hidden, read[1:], weights)
         return nats / len(window.start), (state, nats)
 
     return loss
 
 
 @reading.settings
-class SavedVocabulary:
-    """As the language models' source gives it: words, or values of bytes, by number."""
+class _SavedVocabulary:
+    """The meaning of a language model's numbers: words, or values of bytes."""
 
     tokens: tuple[str | int, ...]
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """A table of a text: of each line its tokens, and of each model nats and nats a token.
+    """Yields a table: each line's number of tokens, and for each model nats and perplexity.
 
-    The last is told as perplexity, or as bits of texts of bytes. The text is one stream, its state
-    carried from line to line. A vote averages the probabilities of each token.
+    Models of bytes have bits instead of perplexity. The text is one stream: its state is carried
+    from line to line. A vote averages the probabilities of each token.
     """
     options.refuse_others("language", "whole")
     in_bytes = saved[0].config.data.unit == "byte"
@@ -214,9 +213,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 
 
 def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
-    """Nats of each token."""
+    """Returns the program for the nats of each token."""
     config = saved.config
-    vocabulary = saved.read_vocabulary(SavedVocabulary).tokens
+    vocabulary = saved.read_vocabulary(_SavedVocabulary).tokens
     size = config.data.window
     language = Language(config.model.shape(len(vocabulary)), config.model.cell(), size, 0)
     # numbers of each window's inputs, and one more: [steps, T + 1]
@@ -232,7 +231,7 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
         def step(state: Tree, window: Array) -> tuple[Tree, Array]:
             state, hidden = language.run(params, state, window[:-1, None], {}, None)
             table, bias = models.softmax_table(params)
-            return state, softmax.token_losses(table, bias, hidden, window[1:, None])[:, 0]
+            return state, models.token_losses(table, bias, hidden, window[1:, None])[:, 0]
 
         return lax.scan(step, language.start(1), windows)[1]
 

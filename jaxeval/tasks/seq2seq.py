@@ -1,9 +1,10 @@
-"""Sequence to sequence as a Task: where pairs, model, loss and metric meet.
+"""Sequence to sequence as a Task.
 
-Notation: B pairs, Ts and Tt positions, V target symbols. The loss is cross-entropy with label
-smoothing a, averaged over the target's symbols and END, with teacher forcing:
-(1 - a) (-log p(gold)) + a mean over V of (-log p) (Wiemerslage et al. 2024, as their public code
-computes it). Scores are of what the model generates by itself.
+The loss is cross-entropy with label smoothing a, averaged over the target's symbols and END, with
+teacher forcing: (1 - a) (-log p(gold)) + a mean over V of (-log p) (the public code of Wiemerslage
+et al. 2024). Scores are of the model's own output.
+
+Notation: B pairs, Ts and Tt positions, V target symbols.
 """
 
 import math
@@ -19,11 +20,9 @@ from pydantic import Field
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
-from jaxeval.data import symbols
-from jaxeval.data.seq2seq import Seq2SeqData
-from jaxeval.data.symbols import SavedVocabulary, SequencePair, Vocabularies
+from jaxeval.data.seq2seq import SavedVocabulary, Seq2SeqData, SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.models import dropout, softmax
+from jaxeval.models import dropout, nll
 from jaxeval.models import seq2seq as models
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
@@ -35,9 +34,7 @@ from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
 
 _CLASSES = {"attentive_lstm": AttentiveLstm, "transformer": Transformer}
-# widths are chosen as for batches of so many rows, whatever the batch size is, so that members
-# with different batch sizes see the same corpus
-_ROWS = 64
+_ROWS = 64  # for choosing widths, so that members with different batch sizes share a corpus
 _TRAINING = Training(
     batch_size=64,
     evaluation_batch_size=128,
@@ -48,7 +45,7 @@ _TRAINING = Training(
 
 
 @reading.settings
-class Config:
+class _Config:
     """One experiment on pairs of your own (--data)."""
 
     name: fields.Name = "seq2seq"
@@ -58,40 +55,37 @@ class Config:
     training: Training = _TRAINING
 
 
-def model_of(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
-    """The Flax module of a member; hparams named as `models.seq2seq.Live` are its sizes."""
+def make_model(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
+    """Returns the Flax module of a member; hparams named as `models.seq2seq.Live` are sizes."""
     shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
-    return _CLASSES[choices.architecture](shape, models.live_of(hparams))
+    return _CLASSES[choices.architecture](shape, models.Live.from_hparams(hparams))
 
 
 def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
-    """The task; members may differ in sizes, hparams named as `models.seq2seq.Live`."""
+    """Returns the task; members may differ in sizes: hparams named as `models.seq2seq.Live`."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        model = model_of(choices, vocabularies, hparams)
+        model = make_model(choices, vocabularies, hparams)
         return model.init(key, batch, HashedDropout(), method=_logits)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         drop = HashedDropout()
         if "dropout" in hparams:
             drop = HashedDropout(dropout.words(key), hparams["dropout"], batch.positions)
-        model = model_of(choices, vocabularies, hparams)
+        model = make_model(choices, vocabularies, hparams)
         logits = model.apply({"params": params}, batch, drop, method=_logits)
-        losses = softmax.nll(logits, _gold(batch), hparams.get("label_smoothing"))
+        losses = nll(logits, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
         return jnp.sum(losses * weights) / jnp.maximum(jnp.sum(weights), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        # longer outputs, which are wrong, are cut
-        steps, model = (
-            3 * batch.rows["target"].shape[1] // 2,
-            model_of(choices, vocabularies, hparams),
-        )
+        model = make_model(choices, vocabularies, hparams)
+        steps = 3 * batch.rows["target"].shape[1] // 2  # longer outputs are wrong anyway
         search = batch, choices.beam, steps, False
         return model.apply({"params": params}, *search, method=_search), carry
 
     metric = Metric("accuracy", unit="fraction", margin=0.01)
-    functions = init, lambda size: (), loss, predict, count, score, metric
+    functions = init, lambda size: (), loss, predict, _count, _score, metric
     return Task(*functions, lambda batch: jnp.sum(_weights(batch)), keyed_by_position=True)
 
 
@@ -101,7 +95,7 @@ def _gold(batch: Batch) -> Array:
 
 def _weights(batch: Batch) -> Array:
     """[B, Tt - 1] 1 at symbols and END of real rows."""
-    return (_gold(batch) != symbols.PAD) * batch.weight[:, None]
+    return (_gold(batch) != data.PAD) * batch.weight[:, None]
 
 
 def _logits(model: Any, batch: Batch, drop: HashedDropout) -> Array:
@@ -112,12 +106,9 @@ def _logits(model: Any, batch: Batch, drop: HashedDropout) -> Array:
 
 
 def _search(model: Any, batch: Batch, width: int, steps: int, ranked: bool) -> Any:
-    """What a beam search of some width finds: the best [B, T], or if ranked as `models.beams`.
-
-    Of width 1, and not ranked, it is greedy.
-    """
+    """Returns the best output [B, T] of a beam search or, if ranked, all as `models.beams`."""
     source, length = batch.rows["source"], batch.rows["source_length"]
-    limits = len(source), steps, symbols.START, symbols.END
+    limits = len(source), steps, data.START, data.END
     if width > 1:
         source, length = (jnp.repeat(part, width, axis=0) for part in (source, length))
     memory = model.encode(source, length, HashedDropout())
@@ -132,14 +123,14 @@ def _search(model: Any, batch: Batch, width: int, steps: int, ranked: bool) -> A
     return found if ranked else found[0][:, 0]
 
 
-def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-    """Outputs [B, T] against gold; what a model generates for an unknown symbol is never right."""
-    gold = jnp.where(_gold(batch) == symbols.UNKNOWN, -1, _gold(batch))
+def _count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
+    """Compares outputs [B, T] with gold; any output for an unknown symbol is wrong."""
+    gold = jnp.where(_gold(batch) == data.UNKNOWN, -1, _gold(batch))
     length = batch.rows["target_length"] - 1  # with END
     needed = jnp.arange(gold.shape[1])[None] < length[:, None]
     right = jnp.all((outputs[:, : gold.shape[1]] == gold) | ~needed, axis=1)
-    generated = jnp.sum(jnp.cumsum(outputs == symbols.END, axis=1) == 0, axis=1)
-    edits = edit_distance(outputs, generated, gold, length - 1)
+    generated = jnp.sum(jnp.cumsum(outputs == data.END, axis=1) == 0, axis=1)
+    edits = _edit_distance(outputs, generated, gold, length - 1)
     return {
         "items": jnp.sum(batch.weight),
         "right": jnp.sum(right * batch.weight),
@@ -148,11 +139,8 @@ def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
     }
 
 
-def edit_distance(output: Array, length: Array, gold: Array, gold_length: Array) -> Array:
-    """Fewest insertions, deletions and substitutions that make one sequence the other: [B] int32.
-
-    Of output [B, T] int32 the first `length` [B] of each row count; likewise of gold [B, G].
-    """
+def _edit_distance(output: Array, length: Array, gold: Array, gold_length: Array) -> Array:
+    """Returns the Levenshtein distances [B] int32 of sequences [B, T] and [B, G]."""
     columns = jnp.arange(gold.shape[1] + 1)[None]
     first = jnp.broadcast_to(columns, (len(gold), columns.shape[1]))
 
@@ -160,7 +148,7 @@ def edit_distance(output: Array, length: Array, gold: Array, gold_length: Array)
         number, symbol = numbered
         replaced = above[:, :-1] + (gold != symbol[:, None])
         row = jnp.minimum(above + 1, jnp.pad(replaced, ((0, 0), (1, 0)), constant_values=1 << 20))
-        # what is still to be inserted along the row: a running minimum of row[j] - j
+        # insertions along the row: a running minimum of row[j] - j
         row = lax.cummin(row - columns, axis=1) + columns
         return jnp.where((number < length)[:, None], row, above), None
 
@@ -169,43 +157,44 @@ def edit_distance(output: Array, length: Array, gold: Array, gold_length: Array)
     return jnp.take_along_axis(last, gold_length[:, None], axis=1)[:, 0]
 
 
-def score(counts: Mapping[str, float]) -> dict[str, float]:
-    """Exact match, and edits for each gold symbol."""
+def _score(counts: Mapping[str, float]) -> dict[str, float]:
+    """Returns the accuracy of whole targets, and the edits per gold symbol."""
     return {
         "accuracy": counts["right"] / max(counts["items"], 1.0),
         "symbol_error_rate": counts["edits"] / max(counts["symbols"], 1.0),
     }
 
 
-def _source(config: Config, pairs: data.Pairs) -> kind.Source:
+def _source(config: _Config, pairs: data.SequenceCorpus) -> kind.Source:
     vocabularies = pairs.vocabularies
     facts = {
         "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
         "source_symbols": len(vocabularies.source_names),
         "target_symbols": len(vocabularies.target),
-        "padded_widths": [list(widths) for widths in pairs.widths],
+        "padded_widths": [
+            [bucket[side].shape[1] for side in ("source", "target")]
+            for bucket in pairs.corpus.buckets
+        ],
     }
     said = pairs.fingerprint, config.data.path, facts, lambda number: vocabularies.to_dict()
     return kind.Source(pairs.corpus, pairs.split, *said, pairs.positions, findings=pairs.findings)
 
 
-def _member_sizes(config: Config, pairs: data.Pairs) -> models.Seq2SeqSizes:
-    """What the arrays of a member must hold."""
+def _member_sizes(config: _Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
+    """Returns what the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
     source, target = (
-        float(
-            np.mean(np.concatenate([bucket[f"{side}_length"] for bucket in pairs.corpus.buckets]))
-        )
+        float(np.mean(np.concatenate([b[f"{side}_length"] for b in pairs.corpus.buckets])))
         for side in ("source", "target")
     )
     return models.Seq2SeqSizes(model.architecture, shape, (source, target), model.embedding)
 
 
-def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """The lines of a file, after each a tab and its prediction; one column per model.
+def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """Yields the lines of a file, with a column of predictions for each model.
 
-    With `n_best` a line a hypothesis, and after it the sum of its symbols' log-probabilities. A
+    With `n_best`, a line for each hypothesis, with the sum of its symbols' log-probabilities. A
     vote is taken over whole predictions.
     """
     options.refuse_others("seq2seq", "n_best", "beam", "max_length")
@@ -214,9 +203,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.n_best and options.beam and options.beam < options.n_best:
         narrow, asked = argument("beam", options.beam), argument("n_best", options.n_best)
         raise ConfigError(f"{narrow}: less than {asked}")
-    sources = data.read_sources(saved[0].config.data, file)
-    each = kind.predictions(saved, lambda model: _program(model, sources.pairs, options))
-    for line, *hypotheses in zip(sources.lines, *each, strict=True):
+    lines, pairs = data.read_sources(saved[0].config.data, file)
+    each = kind.predictions(saved, lambda model: _program(model, pairs, options))
+    for line, *hypotheses in zip(lines, *each, strict=True):
         if options.n_best:
             yield from (f"{line}\t{text}\t{total:.6f}" for text, total in hypotheses[0])
             continue
@@ -225,9 +214,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 
 
 def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options) -> kind.Program:
-    """Hypotheses (text, log-probability) of each source, the best first."""
+    """Returns the program for hypotheses (text, log-probability) of each source, best first."""
     config, vocabulary = saved.config, saved.read_vocabulary(SavedVocabulary)
-    if vocabulary.specials != symbols.SPECIALS:
+    if vocabulary.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.meanings)
     vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
     numbers, columns = data.encode(config.data, vocabularies, pairs, size)
@@ -235,7 +224,10 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     steps = (options.max_length or config.data.max_length) + 1  # END
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Tree:
-        model, search = model_of(config.model, vocabularies, hparams), (batch, width, steps, True)
+        model, search = (
+            make_model(config.model, vocabularies, hparams),
+            (batch, width, steps, True),
+        )
         return model.apply({"params": params}, *search, method=_search)
 
     def read(outputs: list[tuple[np.ndarray, np.ndarray]]) -> list[list[tuple[str, float]]]:
@@ -246,18 +238,18 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
         )
         return [[h for h in each if math.isfinite(h[1])][: options.n_best] for each in named]
 
-    # gold symbols, of which only their number is looked at
+    # gold symbols, of which only the number matters
     gold = [{**c, "target": np.zeros((len(c["source"]), 2), np.int32)} for c in columns]
     rows, task = kind.Rows(numbers, gold), build(config.model, vocabularies)
     return kind.program(saved, task.init, run, rows, read)
 
 
 KIND = kind.Kind(
-    Config,
+    _Config,
     "data.path",
     lambda config: (config.data, _ROWS),
     data.build,
     lambda config, pairs: (_source(config, pairs), build(config.model, pairs.vocabularies)),
     member_sizes=_member_sizes,
-    predict=predict,
+    predict=_predict,
 )

@@ -1,13 +1,13 @@
 """Counts of entity spans on the device, and their F1.
 
-A span is right if its first word, last word and type are those of a gold span. What is a span in
-an *invalid* label sequence is the rule's matter:
+A span is right if its first word, last word and type are those of a gold span. The rule defines
+the spans of an *invalid* label sequence:
 
-conlleval  a word inside an entity that does not continue one of the same type begins a new span
-           (the CoNLL script); on IOBES seqeval's default mode, as conlleval.pl knows no S-.
+conlleval  a word that does not continue an entity of its type begins a new span (the CoNLL
+           script); for IOBES seqeval's default mode, since conlleval.pl does not know S-.
 strict     only spans that the scheme allows count: B I* (BIO), S or B I* E (IOBES).
-ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as B, E as I), then
-           the better F1 of two repairs, invalid I- to B- or to O.
+ukp        as in UKPLab/emnlp2017-bilstm-cnn-crf: IOBES is read as BIO (S as B, E as I), then the
+           better F1 of two repairs: invalid I- to B-, or to O.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ _AS_BIO = np.array([_OUTSIDE, _BEGIN, _INSIDE, _INSIDE, _BEGIN], np.int32)
 
 
 def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array) -> tuple:
-    """The spans of label sequences [B, T] as conlleval reads them; not `valid` counts as O.
+    """Finds the spans of label sequences [B, T] as conlleval does; padding counts as O.
 
-    By the position of the first word, each [B, T]: whether one starts; whether that is one which
-    the scheme allows; its last word's position and its type.
+    Returns, by the position of the first word, each [B, T]: whether a span starts; whether the
+    scheme allows it; the position of its last word; its type.
     """
     prefix = jnp.where(valid, jnp.asarray(prefixes)[labels], _OUTSIDE)
     kind = jnp.where(valid, jnp.asarray(kinds)[labels], -1)
@@ -40,7 +40,7 @@ def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array)
     kind_after = jnp.concatenate([kind[:, 1:], outside - 1], axis=1)
 
     def separates(left: Array, right: Array) -> Array:
-        """Whether a span cannot reach from one prefix to the next, types apart."""
+        """True if no span can reach from one prefix to the next."""
         closed = (left == _OUTSIDE) | (left == _END) | (left == _SINGLE)
         return closed | (right == _OUTSIDE) | (right == _BEGIN) | (right == _SINGLE)
 
@@ -58,11 +58,13 @@ def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array)
 def count(
     gold: Array, predicted: Array, valid: Array, weight: Array, names: Sequence[str], rule: Rule
 ) -> dict[str, Array]:
-    """Additive counts of a batch: gold_spans, predicted_spans and right_spans.
+    """Returns additive counts of a batch: gold_spans, predicted_spans and right_spans.
 
     For `ukp` the last two also as `..._dropped`, with invalid I- repaired to O instead of B-.
-    Gold and predicted are [B, T] int32 labels of such names (O, B-PER ...), `valid` [B, T] is
-    false and `weight` [B] 0 at padding.
+
+    Args:
+      gold, predicted: [B, T] int32 labels with these names (O, B-PER ...).
+      valid, weight: [B, T] false and [B] 0 at padding.
     """
     types = sorted({name[2:] for name in names if name != "O"})
     prefixes = np.array([_PREFIXES[name[0]] for name in names], np.int32)
@@ -82,7 +84,7 @@ def count(
 
 
 def f1(counts: Mapping[str, float]) -> dict[str, float]:
-    """Precision, recall and F1 in [0, 1]; undefined ones are 0 (conlleval), as F1 then is."""
+    """Returns precision, recall and F1 in [0, 1]; undefined ones are 0 (conlleval)."""
     gold, found = counts["gold_spans"], []
     for name in ("", "_dropped"):
         if f"right_spans{name}" in counts:

@@ -1,8 +1,6 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
-import functools
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,8 +14,8 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
     from jaxeval.space.space import Space
+    from jaxeval.tuning import Search
     from jaxeval.tuning.running import Runner
-    from jaxeval.tuning.search import Search
 
 Method = Literal["gp", "sobol", "random"]
 _RETRAINED = 8
@@ -33,7 +31,7 @@ def tune(
     out: str | Path = "runs",
     method: Method = "gp",
     parallel: Count | None = None,
-    seeds: str | int = 1,
+    seeds: Count = 1,
     halving: Count | None = None,
     min_epochs: Count | None = None,
     enqueue: Sequence[str | Mapping[str, object]] = (),
@@ -48,64 +46,42 @@ def tune(
 ) -> "Tuned | str":
     """Searches a space for the best setting of a config, in few trainings.
 
-    Proposes settings, trains each batch of them as populations, and learns from their dev scores
-    which to propose next. Failures are results. In the end the best setting is trained again with
-    fresh seeds, which says what its score is worth. Proposals are on disk before they run: the
-    same command goes on where it was stopped, and with more --trials where it ended.
-    docs/search.md says more. A command of any framework is tuned by
+    Trains each batch of settings as populations, and learns from their dev scores which to propose
+    next. In the end the best setting is trained again with fresh seeds. The same command goes on
+    where it was stopped, and with more --trials where it ended. Any other program is tuned by
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
-      space: the search space (TOML).
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
-      method: what proposes: a Gaussian process, Sobol points or random draws.
       parallel: settings at once: a batch that is trained together (8, or one a device).
-      seeds: of each setting; adaptive: one, and more where they change which is best.
-      halving: successive halving (ASHA): at each rung one of so many trainings goes on, and lanes
-        that become free get new settings.
+      seeds: of each setting.
+      halving: successive halving (ASHA): at each rung one of so many trainings goes on.
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
-      enqueue: a setting that is evaluated first, as 'NAME=VALUE NAME=VALUE'; may be repeated.
-      seed: of the proposals.
-      trials: settings in all.
-      seconds: of wall time, all calls of this command together; then nothing more is proposed.
+      seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
       margin: a difference that does not matter, in the metric's unit (the metric's).
-      store: URL of a database instead of the folder's.
-      dry_run: show the first batch, and stop; nothing is written.
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
 
     Examples:
       jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
-      jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
     """
-    if callable(config):
-        raise ConfigError(
-            "config: a function of Python is tuned by jaxeval.tune_command(function, space=...)"
-        )
     from jaxeval import backend
     from jaxeval.runs import metrics
     from jaxeval.space import space as spaces
 
-    known, where = spaces.of(space)
+    known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
 
-    words, place = parameters.changed_keys(changes), None if data is None else str(data)
-    target = targets.target(config, words, place, search, where)
+    target = targets.target(config, [*changes], data, search, where)
     metrics.refuse_points("margin", margin or 0.0, target.record.unit)
+    at_once = training.at_once(parallel)
     if dry_run:
-        return training.planned(target, search, trials, parallel, retrain)
+        return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
     limits, folder = (trials, seconds), Path(out)
-    return training.tune(target, search, limits, folder, store, parallel, retrain, least, quiet)
+    return training.tune(target, search, limits, folder, store, at_once, retrain, least, quiet)
 
 
 @parameters.verb
@@ -115,7 +91,7 @@ def tune_command(
     space: "str | Path | Mapping[str, object] | Space",
     method: Method = "gp",
     parallel: Count = 1,
-    seeds: str | int = 1,
+    seeds: Count = 1,
     halving: Count | None = None,
     steps: Count | None = None,
     enqueue: Sequence[str | Mapping[str, object]] = (),
@@ -135,30 +111,23 @@ def tune_command(
     """Searches a space for the best setting of any program, or of a function of Python.
 
     A command prints its score in its last line. No shell runs it; a word that names an inactive
-    hyperparameter is left out. Proposals are in STATE before they run: kill the process at any
-    time, and the same command goes on; with more --trials it goes on where it ended.
+    hyperparameter is left out. Kill the process at any time: the same command goes on.
 
     Args:
       command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}. In
         Python also a function of the values by name, and of seed and report if it has arguments of
         these names; an exception that is no EvaluationFailed ends the search.
-      space: the search space (TOML).
-      method, seeds, enqueue, seed, trials, seconds: as of tune.
       parallel: commands at once.
+      seeds: of each setting.
       halving: successive halving (ASHA): at each rung one of so many runs goes on.
       steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}; a
         function calls report(step, score), and ends if that is true.
+      seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
       margin: a difference that does not matter, in the score's unit.
-      json_field: where the score is in the JSON that the command prints, such as dev.f1.
-      lower_is_better: which scores are better (as the field's name says, else higher).
-      time_limit: seconds that one seed may take.
+      lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: of a failed seed.
       state: file of the search, from which the same command goes on; None: nothing is kept.
-      dry_run: show the first commands, and stop; nothing is written.
-
-    Raises:
-      ConfigError, RunError: of the command, the space or the state.
 
     Examples:
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200
@@ -167,29 +136,26 @@ def tune_command(
     from jaxeval.report import text
     from jaxeval.space import space as spaces
     from jaxeval.tuning import running
-    from jaxeval.tuning import search as searches
     from jaxeval.tuning.history import History
 
-    known = spaces.of(space)[0]
+    known = spaces.load(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
     evaluate: running.Function | running.Command
     if callable(command):
         evaluate, kind = running.Function(command), "function"
     else:
         evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
-    several = search.seeds > 1 or search.adaptive
-    running.refuse_unfit(evaluate, several or bool(retrain), halving, steps)
+    running.refuse_unfit(evaluate, seeds > 1 or bool(retrain), halving, steps)
     if dry_run and isinstance(evaluate, running.Command):
-        _, proposed = search.ask(History(), min(-(-parallel // search.seeds), trials))
-        lines = [shlex.join(evaluate.called(e.values, s)) for e in proposed for s in e.seeds]
+        _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
+        lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
-    asked = None if lower_is_better is None else not lower_is_better
-    metric, direction, said = text.direction_of_field(json_field, asked)
+    metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
-    path, higher = None if state is None else Path(state), direction is not False
-    opening = searches.opened(path, search, higher, source, trials, seconds)
+    path = None if state is None else Path(state)
+    opening = running.opened(path, search, higher is not False, source, trials, seconds)
     with cli.resumable(), opening as opened:
-        _say(said, quiet)
+        cli.say(direction, quiet)
         runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
         fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
         return _run(runner, metric, margin, fresh, quiet)
@@ -200,75 +166,63 @@ def _run(
 ) -> "Tuned":
     """Searches with progress; then runs the best setting with fresh seeds."""
     from jaxeval.report import tuning
-    from jaxeval.report.tuning import progress
     from jaxeval.runs import metrics
-    from jaxeval.tuning.search import fresh_seeds
+    from jaxeval.tuning.running import fresh_seeds
 
     state = runner.state
 
     def unit() -> str:
         results = [e.result for e in state.history.ended if e.result]
-        largest = max((abs(score) for of in results for score in of.scores), default=0.0)
+        largest = max((abs(score) for r in results for score in r.scores), default=0.0)
         named = metrics.stored_unit(metric, largest)
         metrics.refuse_points("margin", margin, named if largest else "number")  # 0 has no unit
         return named
 
     if state.known:
-        _say(f"goes on from {state.known} with results", quiet)
+        cli.say(f"goes on from {state.known} with results", quiet)
     for evaluation, note in runner.run():
-        last = progress.ended(evaluation, "score", unit()) if evaluation.result else note
-        _say(f"{progress.so_far(state, 'score', unit())} | {last}", quiet)
+        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.result else note
+        cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = runner.search.best(state.history), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
-            _say(f"best setting, fresh seed {number}: {result}", quiet)
-        every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+            cli.say(f"best setting, fresh seed {number}: {result}", quiet)
+        every = [state.fresh_scores(best)[seed] for seed in fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
     seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
     return tuning.result(runner.search, state, *scale, fresh, failures, seeded)
 
 
-def _say(line: str, quiet: bool) -> None:
-    if not quiet:
-        print(line, file=sys.stderr, flush=True)
-
-
 def _search(
     space: "Space",
     method: Method,
     seed: int,
-    seeds: str | int,
+    seeds: int,
     halving: int | None,
     min_epochs: int | None,
     enqueue: Sequence[str | Mapping[str, object]],
     trials: int,
 ) -> "Search":
-    """What is asked for; ConfigError where it does not go together."""
+    """The search that the arguments describe; ConfigError where they do not go together."""
+    from jaxeval.tuning import Search
     from jaxeval.tuning.candidates import setting
     from jaxeval.tuning.history import Halving
-    from jaxeval.tuning.search import Search
 
-    adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
-    try:
-        count = 1 if adaptive else int(seeds)
-        if not 1 <= count <= parameters.MOST or isinstance(seeds, bool | float):
-            raise ValueError
-    except (TypeError, ValueError):
-        expected = "a whole number from 1, or adaptive"
-        raise ConfigError(f"{argument('seeds')}: expected {expected}, got {seeds!r:.60}") from None
-    if trials * count > parameters.MOST:
+    if trials * seeds > parameters.MOST:
         expected = f"expected at most {parameters.MOST} runs in all"
         raise ConfigError(f"{argument('trials')}: {expected}")
     if halving is None and min_epochs is not None:
         raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
     stops = None if halving is None else Halving(halving, min_epochs or 1)
-    each = tuple(setting(space, _assigned(of) if isinstance(of, str) else of) for of in enqueue)
-    return Search(space, method, seed, count, adaptive, stops, each)
+    first = tuple(
+        setting(space, _assigned(each) if isinstance(each, str) else each) for each in enqueue
+    )
+    return Search(space, method, seed, seeds, halving=stops, enqueued=first)
 
 
 def _assigned(text: str) -> dict[str, object]:
-    """What a text such as 'rate=0.1 kind=cos' sets; values as of a config's changes."""
+    """The values of a text such as 'rate=0.1 kind=cos', in the form of a config's changes."""
     tree: dict[str, object] = {}
     for word in shlex.split(text):
         name, equals, value = word.partition("=")
@@ -279,7 +233,3 @@ def _assigned(text: str) -> dict[str, object]:
 
 
 COMMANDS: parsers.Commands = {"": tune, "command": tune_command}
-main = functools.partial(parsers.main, "tune", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("tune", COMMANDS)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxeval import runs
 from jaxeval.config import reading
@@ -11,12 +11,13 @@ from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 
 
 class Scored(NamedTuple):
-    """Evaluations have results, which the history of the state has too."""
+    """Evaluations that have results."""
 
     evaluations: Sequence[Evaluation]
 
@@ -27,53 +28,45 @@ class Populations:
 
     The history of its state says of each evaluation when it joined which population: the order in
     which results were told and settings proposed.
-
-    Attributes:
-      parallel: settings at once.
-      number, program: of the population that is trained, from 0; None: it has not begun.
     """
 
     target: Target
     search: Search
     state: State
     store: runs.Store
-    parallel: int
-    number: int = 0
-    program: OpenProgram | None = None
+    parallel: int  # settings at once
+    number: int = 0  # of the population that is trained
+    program: OpenProgram | None = None  # its program; None: it has not begun
     _scores: dict[int, dict[int, float | str]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         trainings = self.state.trials * self.search.seeds
-        self.padded = self.target.padded(trainings, self.parallel * self.search.seeds)
-        self._known = {e.number for e in self.history.ended}
+        self._padded = self.target.padded(trainings, self.parallel * self.search.seeds)
+        self._known = {e.number for e in self._history.ended}
 
     @property
-    def history(self) -> History:
-        """What is known, not yet saved; every change makes a new one."""
+    def _history(self) -> History:
+        """The history, which may not be saved yet."""
         return self.state.history
-
-    @history.setter
-    def history(self, history: History) -> None:
-        self.state.history = history
 
     @property
     def name(self) -> str:
-        """Of the population's checkpoints, with more for a padded one."""
+        """The name of the population's checkpoints, to which a padded one adds its program."""
         return f"{self.target.record.id}-{self.number}"
 
     def lanes(self, cohort: Cohort) -> int | None:
-        """Of a population: as many as the search may fill, so that later ones find its program.
+        """Returns as many lanes as the search may fill, so that later ones find the program.
 
-        Under `vmap` idle lanes cost as much as others: a part of a batch has none.
+        Under `vmap` idle lanes cost as much as others: a part of a batch has none (None).
         """
-        waits = self.search.halving is None and any(not e.joined for e in self.history.pending)
+        waits = self.search.halving is None and any(not e.joined for e in self._history.pending)
         part = waits and cohort.problem.mode == "vmap"
         return None if part else self.parallel * self.search.seeds
 
     def begin(self) -> Cohort | None:
-        """The first population that was stopped, or else the next one; None where all has ended.
+        """Returns the first population that was stopped, or the next one; None if all has ended.
 
-        One whose members are padded has its program in its name: with other shapes it begins anew.
+        A padded one has its program in its name: with other shapes it begins anew.
         """
         entries = self._resumed() or self._next()
         if not entries or self.program is None:
@@ -82,7 +75,7 @@ class Populations:
         return self.program.cohort(entries, f"{self.name}{padded}")
 
     def _resumed(self) -> list[Entry]:
-        """Who has not ended of the first population that has not; [] where all have.
+        """The trials that have not ended of the first population that has not.
 
         Populations are trained in the order of their numbers. Evaluations that the program does
         not take, since other shapes were chosen, join later ones.
@@ -94,66 +87,69 @@ class Populations:
             return []
         self.number = number
         first = [self.target.entries(evaluation)[0] for evaluation in self._joined(number)]
-        self.program = self.target.program(first, self.padded)
+        self.program = self.target.program(first, self._padded)
         taken = {n: each for n, each in left.items() if self.program.takes(each[0])}
         self._leave([n for n in left if n not in taken])
         return [entry for each in taken.values() for entry in each] or self._resumed()
 
-    def _leave(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            self.history = self.history.changed(number, joined=None)
-        self.state.save(self.history)
-
     def _next(self) -> list[Entry]:
-        """Who begins a population: of all that wait those that belong with the first of them."""
+        """The trials that begin a population: those that belong with the first one that waits."""
         self.number, self.program = self._count(), None
         self._propose(0)
-        waiting = [e for e in self.history.pending if e.joined is None]
+        waiting = [e for e in self._history.pending if e.joined is None]
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
         if each:
             first = {number: entries[0] for number, entries in each.items()}
-            if self.search.halving is None:
-                first = self.target.together(first, self.padded)
-                self.program = self.target.program([*first.values()], self.padded)
-            else:
-                self.program = self.target.program([*first.values()][:1], self.padded)
+            if self.search.halving is None and self._padded:  # the cheapest population
+                numbers = [*first]
+                jobs = self.target.estimates([*first.values()], self._padded)[0].jobs
+                first = {numbers[job]: first[numbers[job]] for job in jobs}
+            begin = [*first.values()][: None if self.search.halving is None else 1]
+            self.program = self.target.program(begin, self._padded)
             each = {n: each[n] for n, entry in first.items() if self.program.takes(entry)}
         for number in each:
-            self.history = self.history.changed(number, joined=(self.number, 0))
-        self.state.save(self.history)
+            self._change(number, joined=(self.number, 0))
+        self.state.save(self._history)
         return [entry for entries in each.values() for entry in entries]
 
     def _count(self) -> int:
-        """How many populations evaluations have joined."""
-        return 1 + max((e.joined[0] for e in self.history.evaluations if e.joined), default=-1)
+        """The number of populations that evaluations have joined."""
+        return 1 + max((e.joined[0] for e in self._history.evaluations if e.joined), default=-1)
 
     def _joined(self, population: int) -> list[Evaluation]:
-        """Evaluations of a population, those that began it first."""
-        return [e for e in self.history.evaluations if e.joined and e.joined[0] == population]
+        """The evaluations of a population, those that began it first."""
+        return [e for e in self._history.evaluations if e.joined and e.joined[0] == population]
+
+    def _change(self, number: int, **new: Any) -> None:
+        self.state.history = self._history.change(number, **new)
+
+    def _leave(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._change(number, joined=None)
+        self.state.save(self._history)
 
     def _propose(self, epochs: int) -> list[Entry]:
-        """Asks for as many settings as can be trained; those that join the population now."""
+        """Asks for as many settings as there is room for; returns those that join now."""
         joining = []
         while (free := self._free()) > 0:
-            self.history, proposed = self.search.ask(self.history, free)
+            self.state.history, proposed = self.search.ask(self._history, free)
             if not proposed:
                 break
             for evaluation in proposed:
                 entries = self._begun(evaluation)
                 if entries and self.program is not None and self.program.takes(entries[0]):
-                    joined = (self.number, epochs)
-                    self.history = self.history.changed(evaluation.number, joined=joined)
+                    self._change(evaluation.number, joined=(self.number, epochs))
                     joining += entries
         return joining
 
     def _free(self) -> int:
-        """Settings that can be proposed now."""
-        running = len(self.history.pending)
+        """The number of settings that can be proposed now."""
+        running = len(self._history.pending)
         lanes = self.parallel - running if self.search.halving or not running else 0
         return min(lanes, self.state.left)
 
     def _begun(self, evaluation: Evaluation) -> list[Entry]:
-        """What is trained for a new evaluation; [] where it has its result without."""
+        """The trials of a new evaluation; [] if it has failed or is recorded."""
         try:
             self.target.refuse_too_large(self.target.entries(evaluation)[0])
         except ConfigError as error:
@@ -162,12 +158,12 @@ class Populations:
         return self._unrecorded(evaluation)  # by a search whose state was lost
 
     def _unended(self, population: int) -> dict[int, list[Entry]]:
-        """What is trained for those of a population whose end is not recorded, by number."""
+        """The trials of a population whose end is not recorded, by evaluation."""
         each = self._joined(population)
         return {e.number: entries for e in each if (entries := self._unrecorded(e))}
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:
-        """What is trained for an evaluation, whose recorded scores are told."""
+        """The trials of an evaluation whose end is not recorded; the scores of others are told."""
         ended, left = self.store.ended(self.target.record.id), []
         for entry in self.target.entries(evaluation):
             known = ended.get(entry.key[1:])
@@ -179,8 +175,8 @@ class Populations:
         return left
 
     def _score(self, number: int, seed: int, score: float | str) -> None:
-        """Tells of an evaluation as soon as all of its seeds have ended."""
-        evaluation = self.history.evaluations[number]
+        """Notes a score, or why there is none; tells of an evaluation whose seeds have ended."""
+        evaluation = self._history.evaluations[number]
         known = self._scores.setdefault(number, {})
         known[seed] = score
         if evaluation.result is not None or len(known) < len(evaluation.seeds):
@@ -194,30 +190,30 @@ class Populations:
             self._tell(number, Result(failure=f"{known[lost]}{which}"))
 
     def _tell(self, number: int, result: Result) -> None:
-        self.history = self.history.told(number, result)
+        self.state.history = self._history.tell(number, result)
 
     def arrivals(self) -> Mapping[int, int]:
-        """Seed -> epochs of the population after which its evaluation joined."""
+        """Returns the epoch of the population after which the evaluation of each seed joined."""
         return {s: e.joined[1] for e in self._joined(self.number) if e.joined for s in e.seeds}
 
     def after_epoch(
         self, epochs: int, brought: Sequence[Progress]
     ) -> tuple[set[int], list[Entry]]:
-        """As of `running.Feed`; what is known from before a stop is not decided again."""
-        before = self.history
+        """Stops and joins trials, as of `running.Feed`; repeated epochs decide nothing again."""
+        before = self._history
         number_of = {seed: e.number for e in before.evaluations for seed in e.seeds}
         each = [(number_of[progress.entry.trial.seed], progress) for progress in brought]
-        open_ones = [(n, p) for n, p in each if before.evaluations[n].result is None]
-        self._judge(open_ones)
-        for number, progress in open_ones:
-            if progress.status is not None and self.history.evaluations[number].result is None:
+        running = [(n, p) for n, p in each if before.evaluations[n].result is None]
+        self._judge(running)
+        for number, progress in running:
+            if progress.status is not None and self._history.evaluations[number].result is None:
                 score = str(progress.status) if progress.best is None else progress.best
                 self._score(number, progress.entry.trial.seed, score)
         joining = self._propose(epochs) if self.search.halving else []
-        if self.history != before:
-            self.state.save(self.history)
-        over = {p.entry.trial.seed for n, p in each if self._is_over(n, p.epoch)}
-        return over, joining
+        if self._history != before:
+            self.state.save(self._history)
+        stopped = {p.entry.trial.seed for n, p in each if self._is_over(n, p.epoch)}
+        return stopped, joining
 
     def _judge(self, each: Sequence[tuple[int, Progress]]) -> None:
         """Stops evaluations that have reached a rung and are not promoted."""
@@ -226,28 +222,28 @@ class Populations:
         reached: dict[int, tuple[float, Stopped]] = {}
         for number, progress in each:
             most = progress.entry.prepared.config.training.epochs
-            passed = len(self.history.evaluations[number].rungs)
+            passed = len(self._history.evaluations[number].rungs)
             rungs = self.search.halving.rungs(most)[passed : passed + 1]
             if progress.best is not None and progress.epoch in rungs:
                 reached[number] = progress.best, Stopped(progress.epoch, most)
         ended = [number for number, progress in each if progress.status is not None]
-        self.history = self.search.halving.judged(self.history, reached, ended)
+        self.state.history = self.search.halving.judge(self._history, reached, ended)
 
     def _is_over(self, number: int, epoch: int) -> bool:
-        """Whether a trial was stopped at its epoch: a resumed population repeats those before."""
-        result = self.history.evaluations[number].result
+        """True if a trial was stopped at its epoch: a resumed population repeats those before."""
+        result = self._history.evaluations[number].result
         return result is not None and result.stopped is not None and epoch >= result.stopped.epochs
 
     def end(self) -> None:
-        """Tells of those that the memory had no room for; all others have ended."""
+        """Tells of trials that did not fit into memory; all others have ended."""
         left = self._unended(self.number)
         for number in left:
-            if self.history.evaluations[number].result is None:
+            if self._history.evaluations[number].result is None:
                 self._tell(number, Result(failure="out of memory"))
         self._leave(left)
 
     def news(self) -> list[Scored]:
-        """What has ended since the last time."""
-        ended = [e for e in self.history.ended if e.number not in self._known]
+        """Returns the evaluations that have ended since the last call."""
+        ended = [e for e in self._history.ended if e.number not in self._known]
         self._known |= {e.number for e in ended}
         return [Scored(ended)] if ended else []

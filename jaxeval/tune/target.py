@@ -4,75 +4,72 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from jaxeval import runs, studies
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.studies import buckets, cohorts, costs, memory, padding, prepared, proposers, sweeps
-from jaxeval.studies.buckets import ShapeBucket
+from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
-from jaxeval.studies.padding import OpenProgram
+from jaxeval.studies.padding import OpenProgram, ShapeBucket
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation
-from jaxeval.tuning.search import Search
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A config that is tuned: its source and changes before what a search sets.
-
-    Attributes:
-      record: under which its evaluations are recorded.
-    """
+    """A config that is tuned: its source and changes before those of a setting."""
 
     source: reading.Source
     changes: Sequence[str]
     space: Space
     base: prepared.Prepared
-    record: runs.Experiment
+    record: runs.Experiment  # that its evaluations belong to
     design: Mapping[str, Json]
     session: studies.Session
 
     def config(self, values: Mapping[str, Any]) -> Any:
-        """The config of a setting; ConfigError: the values are none."""
-        return proposers.configured(self.source, self.changes, self.space, values)
+        """Returns the config of a setting; ConfigError: it is none."""
+        return sweeps.configured(self.source, self.changes, self.space, values)
 
     def entries(self, evaluation: Evaluation) -> list[Entry]:
-        """What is trained for an evaluation, one a seed; ConfigError: it is no config."""
+        """Returns the trials of an evaluation, one a seed; ConfigError: it is no config."""
         config = self.config(evaluation.values)
         setting = (evaluation.values, evaluation.seeds)
-        trials = proposers.evaluations(self.base.config, [config], [setting], self.design)
+        trials = prepared.evaluations(self.base.config, [config], [setting], self.design)
         return cohorts.entries(trials, self.session.loader)
 
     def refuse_too_large(self, entry: Entry) -> None:
         """Raises ConfigError as `memory.refuse_too_large`; traces a model only where it must."""
-        own, shape = entry.prepared, padding.shape_of(entry.prepared)
+        own, shape = entry.prepared, cohorts.shape_of(entry.prepared)
         known = shape.member_sizes is not None
         if not (known and memory.fits(shape.parameters(), own.config.training, 1)):
             memory.refuse_too_large(own.problem, [prepared.member_of(own)])
 
     def padded(self, trainings: int, lanes: int) -> list[OpenProgram]:
-        """The programs that settings are padded into, of which so many lanes fit into memory."""
+        """Returns the programs to pad settings into, of which so many lanes fit into memory."""
         if self.base.kind.member_sizes is None:
             return []
         config, model = self.base.config, self.base.config.model
-        ragged = markers.keys(model, markers.RAGGED)
-        samples = buckets.settings(self.space, {f"model.{key}" for key in ragged})
-        drawn, largest = ([e for e in map(self._drawn, of) if e is not None] for of in samples)
+        ragged = fields.keys(model, fields.RAGGED)
+        drawn, largest = (
+            [entry for entry in map(self._drawn, sample) if entry is not None]
+            for sample in padding.sample(self.space, {f"model.{key}" for key in ragged})
+        )
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
-        chosen = buckets.choose(drawn, largest, sizes, machine, trainings)
+        chosen = padding.choose_buckets(drawn, largest, sizes, machine, trainings)
         each = [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
         keys = {parameter.key for parameter in self.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
-        rows = buckets.smallest_batch(self.space, each)
-        loader, neutral = self.session.loader, self._neutral
+        rows, loader = padding.smallest_batch(self.space, each), self.session.loader
+        neutral = self._neutral
         return [padding.open_padded(*bucket, loader, neutral, names, rows) for bucket in each]
 
     def _drawn(self, values: Mapping[str, Any]) -> Entry | None:
-        """What is trained for one seed of a setting; None: it is no config."""
         with contextlib.suppress(ConfigError):
             return self.entries(Evaluation(0, values, (1,)))[0]
         return None
@@ -81,53 +78,43 @@ class Target:
     def _neutral(self) -> dict[str, float]:
         """Values that change nothing, under all names that a setting of the space may have."""
         configs = []
-        for run in range(buckets.SAMPLE):
+        for run in range(padding.SAMPLE):
             with contextlib.suppress(ConfigError):
                 configs.append(self.config(spaces.draw(self.space, 0, run)))
         return padding.neutral(configs)
 
     def program(self, entries: Sequence[Entry], padded: Sequence[OpenProgram]) -> OpenProgram:
-        """The cheapest program that some settings fit into, or else the first one's own."""
+        """Returns the cheapest program that fits all trials, or the first, or its own."""
         for fitting in (entries, entries[:1]):
             holding = [program for program in padded if all(map(program.takes, fitting))]
             if holding:
                 return min(holding, key=lambda program: program.operations(entries[0]))
         return padding.open_program(entries[0], self._neutral)
 
-    def together(
-        self, entries: Mapping[int, Entry], padded: Sequence[OpenProgram]
-    ) -> dict[int, Entry]:
-        """Those of some settings that are to share a population with the first, by cost."""
-        if not padded:
-            return dict(entries)
-        numbers = [*entries]
-        first = self.estimates([*entries.values()], padded)[0]
-        return {numbers[job]: entries[numbers[job]] for job in first.jobs}
-
     def estimates(
         self, entries: Sequence[Entry], padded: Sequence[OpenProgram]
     ) -> list[costs.Estimate]:
-        """Settings in populations, by what compiling, padding and waiting cost."""
+        """Returns populations of trials by the costs of compiling, padding and waiting."""
         known = [
             ShapeBucket(program.shape, program.config.training.micro_batch, ())
             for program in padded
             if program.shape is not None
         ]
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
-        return [e for e, _ in buckets.place(known, padding.jobs(entries), sizes, machine)]
+        return padding.place(known, padding.jobs(entries), sizes, machine)
 
 
 def target(
     source: reading.Source,
     changes: Sequence[str],
-    data: str | None,
+    data: str | Path | None,
     search: Search,
     where: str = "space",
 ) -> Target:
     """Reads a config and its data; nothing is trained.
 
     Args:
-      where: what messages about the space begin with.
+      where: the beginning of messages about the space.
 
     Raises:
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
@@ -138,17 +125,17 @@ def target(
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
-    proposers.refuse_leaks(base, search.space, where)
+    sweeps.refuse_leaks(base, search.space, where)
     session, design = studies.Session(), search.to_dict()
     loaded = session.loader.prepare(base)
-    study = proposers.evaluations(base, [base], [({}, [1])], design)[0].study
+    study = prepared.evaluations(base, [base], [({}, [1])], design)[0].study
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     return Target(source, changes, search.space, loaded, record, design, session)
 
 
 def _refuse_unscored_rungs(base: Any, search: Search) -> None:
-    """Raises ConfigError where a rung may be an epoch after which dev is not scored."""
+    """Raises ConfigError if dev may not be scored after the epoch of a rung."""
     if search.halving is None:
         return
     every, key = base.training.evaluate_every, "training.evaluate_every"

@@ -3,28 +3,32 @@
 import contextlib
 import dataclasses
 import shutil
-import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import jax
 
-from jaxeval import files, observe, runs
-from jaxeval.config import listing
+from jaxeval import cli, files, observe, runs
+from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweep_plan import SweepPlan
-from jaxeval.report.tuning import Tuned, progress
-from jaxeval.studies import memory, proposers, running
+from jaxeval.report.plans import SweepPlan
+from jaxeval.studies import memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
-from jaxeval.tuning import search as searches
-from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning import Search
+from jaxeval.tuning import running as searches
+from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning.running import State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
+
+
+def at_once(parallel: int | None) -> int:
+    """Returns the number of settings of a batch; None: 8, or as many as there are devices."""
+    return parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
 
 
 def tune(
@@ -33,50 +37,47 @@ def tune(
     limits: tuple[int, float | None],
     folder: Path,
     store_url: str | None,
-    parallel: int | None,
+    parallel: int,
     retrain: int,
     margin: float,
     quiet: bool,
-) -> Tuned:
+) -> reports.Tuned:
     """Goes on with a search, and trains the best setting with fresh seeds.
 
     Args:
       limits: trials and seconds, as of `State`.
-      folder: the runs folder.
       store_url: of a database instead of the folder's.
-      parallel: settings at once; None: 8, or as many as there are devices.
+      parallel: settings at once.
       retrain: fresh seeds.
       margin: a difference that does not matter, in the metric's unit.
     """
-    record, at_once = target.record, parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
+    record, source = target.record, {"experiment": target.record.id}
     path = folder / "tunings" / f"{record.id}.json"
-    source = {"experiment": record.id}
     with searches.opened(path, search, record.higher_is_better, source, *limits) as state:
 
-        def scored(event: object, say: observe.Say) -> None:
+        def show(event: object, say: observe.Say) -> None:
             if isinstance(event, Scored):
                 for evaluation in event.evaluations:
-                    say(progress.ended(evaluation, record.metric, record.unit))
-                say(progress.so_far(state, record.metric, record.unit))
+                    say(reports.evaluation_line(evaluation, record.metric, record.unit))
+                say(reports.progress_line(state, record.metric, record.unit))
 
-        if state.known and not quiet:
-            print(f"{path}: {text.counted(state.known, 'setting')} with results", file=sys.stderr)
+        if state.known:
+            cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
         with runs.open_store(store_url or folder) as store:
-            steps = trained(target, search, state, store, folder, at_once)
-            observe.watch(steps, other=scored, quiet=quiet)
-        best, fresh, failures, config = search.best(state.history), None, list[str](), None
-        if best is not None:
-            config = path.with_name(f"{path.stem}_best.toml")
-            rows = _retrained(target, best, retrain, config, folder, store_url, quiet)
-            parts = {"dev": [row.dev for row in rows], "test": [row.test for row in rows]}
-            fresh = {k: [x for x in of if x is not None] for k, of in parts.items()}
-            lost = [row for row in rows if row.dev is None]
-            failures = [f"{row.status}: {row.message}".removesuffix(": ") for row in lost]
+            steps = trained(target, search, state, store, folder, parallel)
+            observe.watch(steps, other=show, quiet=quiet)
         scale = record.metric, record.unit, margin
-        again = (fresh if retrain else None), failures
-        return reports.result(
-            search, state, *scale, *again, config=None if config is None else str(config)
-        )
+        best = search.best(state.history)
+        if best is None:
+            return reports.result(search, state, *scale, None, [], config=None)
+        config = path.with_name(f"{path.stem}_best.toml")
+        rows = _retrain(target, best, retrain, config, folder, store_url, quiet)
+        parts = {"dev": [row.dev for row in rows], "test": [row.test for row in rows]}
+        fresh = {k: [x for x in scores if x is not None] for k, scores in parts.items()}
+        lost = [row for row in rows if row.dev is None]
+        failures = [f"{row.status}: {row.message}".removesuffix(": ") for row in lost]
+        again = fresh if retrain else None
+        return reports.result(search, state, *scale, again, failures, config=str(config))
 
 
 def trained(
@@ -87,23 +88,19 @@ def trained(
     folder: Path,
     parallel: int,
 ) -> Generator[running.Event | Scored, None, None]:
-    """Goes on with a search.
+    """Goes on with a search, with so many settings at once.
 
     A batch of settings is proposed when all before have ended; those that a program has room for
     are one population. With halving, settings are proposed for each lane that becomes free, and
     join the population if its program has room for them. A population that does not fit into
     memory goes on lane by lane; settings that do not fit so have failed.
 
-    The state is saved before what is proposed is trained, and before what is told of trainings is
-    recorded elsewhere: a killed search repeats epochs, meets all when it did before, and decides
-    nothing anew, unless it trained lane by lane.
-
-    Args:
-      folder: the runs folder.
-      parallel: settings at once.
+    The state is saved before proposals are trained, and before results are recorded elsewhere: a
+    killed search repeats epochs, meets all when it did before, and decides nothing anew, unless it
+    trained lane by lane.
 
     Raises:
-      RunError: as `studies.run_cohorts`.
+      RunError: as `studies.run`.
     """
     populations = Populations(target, search, state, store, parallel)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
@@ -113,22 +110,23 @@ def trained(
         narrow = "" if fits else cohort.name
         if fits or lanes == 1:
             populations.end()
-            _forget(folder / "checkpoints", populations.name)
+            _remove(folder / "checkpoints", populations.name)
         yield from populations.news()
     yield from populations.news()
 
 
 def _train(
-    populations: "Populations", cohort: Cohort, lanes: int | None, folder: Path
+    populations: Populations, cohort: Cohort, lanes: int | None, folder: Path
 ) -> Generator[running.Event | Scored, None, bool]:
-    """Trains a population in so many lanes; whether it fitted into memory."""
-    program = populations.program
+    """Trains a population in so many lanes; returns whether it fitted into memory."""
+    program, session = populations.program, populations.target.session
     assert program is not None
     feed = running.Feed(populations.arrivals(), populations.after_epoch, program.member)
-    session, store = populations.target.session, populations.store
-    trained = running.run_cohorts([cohort], store, folder, session=session, lanes=lanes, feed=feed)
+    events = running.run(
+        [cohort], populations.store, folder, session=session, lanes=lanes, feed=feed
+    )
     try:
-        for event in trained:
+        for event in events:
             yield event
             if isinstance(event, running.Epoch):
                 yield from populations.news()
@@ -139,61 +137,57 @@ def _train(
     return True
 
 
-def _forget(checkpoints: Path, name: str) -> None:
-    """Removes the checkpoints of a population, which with other shapes had other endings."""
+def _remove(checkpoints: Path, name: str) -> None:
+    """Removes the checkpoints of a population, whose names with other shapes are longer."""
     for path in sorted(checkpoints.glob(f"{name}*")):
         if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
             with contextlib.suppress(RunError), running.locked(checkpoints.parent, path.name):
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _retrained(
+def _retrain(
     target: Target,
-    best: Setting,
+    best: Evaluation,
     count: int,
     path: Path,
     folder: Path,
     store_url: str | None,
     quiet: bool,
 ) -> Sequence[runs.MemberRow]:
-    """The best setting with fresh seeds, as `train` would train its config; which is written."""
+    """Writes the config of the best setting, and trains it with fresh seeds as `train` would."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    files.write_text(path, listing.to_toml(config))
+    files.write_text(path, reading.to_toml(config))
     if not count:
         return []
-    if not quiet:
-        print(f"\nthe best setting, {text.counted(count, 'fresh seed')}", file=sys.stderr)
-    trials = proposers.seeds_by_splits(config, searches.fresh_seeds(count))
+    cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", quiet)
+    trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
     return observe.train(trials, folder, store_url, quiet=quiet)
 
 
-def planned(
-    target: Target, search: Search, trials: int, parallel: int | None, retrain: int
-) -> str:
-    """The first batch of a search that begins, in words."""
-    at_once = min(parallel or max(_LEAST_AT_ONCE, len(jax.devices())), trials)
-    empty = History((), target.record.higher_is_better)
+def plan(target: Target, search: Search, trials: int, parallel: int, retrain: int) -> str:
+    """Returns the first batch of a new search, in words."""
+    parallel = min(parallel, trials)
     failed, entries = list[str](), []
-    for evaluation in search.ask(empty, at_once)[1]:
+    for evaluation in search.ask(History((), target.record.higher_is_better), parallel)[1]:
         try:
             each = target.entries(evaluation)
             target.refuse_too_large(each[0])
             entries += each
         except ConfigError as error:
             failed.append(f"setting {evaluation.number}: {error}")
-    padded = target.padded(trials * search.seeds, at_once * search.seeds)
+    padded = target.padded(trials * search.seeds, parallel * search.seeds)
     estimates = target.estimates(entries, padded)
-    first = SweepPlan([], estimates).document().answer if entries else []
-    looked = ""
+    first = SweepPlan([], estimates).document().answer if entries else ["nothing"]
+    rungs = ""
     if search.halving is not None:
-        rungs = search.halving.rungs(target.base.config.training.epochs)
-        looked = f", one of {search.halving.factor} goes on after epochs {rungs}"
+        epochs = search.halving.rungs(target.base.config.training.epochs)
+        rungs = f", one of {search.halving.factor} goes on after epochs {epochs}"
     axes = text.counted(len(search.space.parameters), "hyperparameter")
     whole = (
-        f"{text.counted(trials, 'setting')} of {axes} by {search.method}, {at_once} at once, "
-        f"{text.counted(search.seeds, 'seed')} each{looked}; then the best with "
+        f"{text.counted(trials, 'setting')} of {axes} by {search.method}, {parallel} at once, "
+        f"{text.counted(search.seeds, 'seed')} each{rungs}; then the best with "
         f"{text.counted(retrain, 'fresh seed')}"
     )
-    lines = [whole, f"the first batch: {first[0] if first else 'nothing'}", *first[1:], *failed]
+    lines = [whole, f"the first batch: {first[0]}", *first[1:], *failed]
     return "\n".join([*lines, *target.base.source.findings.warnings, ""])

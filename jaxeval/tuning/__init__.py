@@ -1,29 +1,90 @@
-"""Which setting of a search space is best, with few evaluations; no jax."""
+"""The best setting of a search space, with few evaluations; no jax."""
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from jaxeval.bandits.commands import EvaluationFailed
+from jaxeval.bandits.commands import EvaluationFailed, as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
+from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
-from jaxeval.runs import directions
+from jaxeval.runs import metrics
 from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
-from jaxeval.tuning.history import Evaluation, Halving, History, Result, Setting, Stopped, Values
-from jaxeval.tuning.search import Method, Search, State
+from jaxeval.tuning.history import Evaluation, Halving, History, Result, Stopped, Values, identity
 
-__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Setting", "Tuner"]
+__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Search", "Tuner"]
+Method = Literal["gp", "sobol", "random"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """Settings of a search: proposals depend on them and the history alone."""
+
+    space: Space
+    method: Method = "gp"
+    seed: int = 0
+    seeds: int = 1  # of each setting, which has as many scores
+    halving: Halving | None = None  # stops poor trainings
+    enqueued: tuple[Values, ...] = ()  # are evaluated before any other
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            expected = ", ".join(get_args(Method))
+            raise ConfigError(f"method: expected one of {expected}, got {self.method!r}")
+        if self.halving is not None and self.seeds > 1:
+            raise ConfigError("halving: expected one seed a setting, got several")
+
+    def to_dict(self) -> dict[str, Json]:
+        """Returns plain data for JSON."""
+        plain: dict[str, Any] = {"space": spaces.to_dict(self.space)}
+        plain |= {name: getattr(self, name) for name in ("method", "seed", "seeds")}
+        if self.halving is not None:
+            plain["halving"] = dataclasses.asdict(self.halving)
+        return plain | ({"enqueued": [dict(of) for of in self.enqueued]} if self.enqueued else {})
+
+    def ask(self, history: History, count: int) -> tuple[History, list[Evaluation]]:
+        """Adds new proposals to a history, enqueued ones first; fewer if the space has no more.
+
+        Each has seeds of its own: no two settings share their luck.
+        """
+        first = len(history.evaluations)
+        known = {identity(evaluation.values) for evaluation in history.evaluations}
+        waiting = {identity(values): values for values in self.enqueued}
+        new = [values for key, values in waiting.items() if key not in known][:count]
+        for values in new:
+            history = history.propose(values, history.fresh_seeds(self.seeds))
+        for values in self._propose(history, count - len(new)):
+            history = history.propose(values, history.fresh_seeds(self.seeds))
+        return history, [*history.evaluations[first:]]
+
+    def _propose(self, history: History, count: int) -> list[dict[str, Value]]:
+        if not count:
+            return []
+        if self.method == "gp":
+            from jaxeval.tuning import gp  # scipy's optimisers are slow to import
+
+            return gp.propose(self.space, history, count, self.seed)
+        propose = candidates.random if self.method == "random" else candidates.sobol
+        return propose(self.space, history, count, self.seed)
+
+    def best(self, history: History) -> Evaluation | None:
+        """Returns the setting with the best posterior mean, or mean; None before a score."""
+        if self.method == "gp":
+            from jaxeval.tuning import gp
+
+            return gp.best(self.space, history)
+        return next(iter(history.ranked()), None)
 
 
 class Tuner:
-    """Proposes settings and is told their scores.
+    """Proposes settings and receives their scores.
 
         tuner = tuning.Tuner({"x": {"uniform": [-5, 5]}}, higher_is_better=False)
         for _ in range(20):
@@ -33,15 +94,15 @@ class Tuner:
 
     Args:
       space: a file (docs/search.md), its tables, or a Space.
-      method, seed, seeds, adaptive: as of `search.Search`.
-      halving, steps: evaluations report a score at each of so many steps, and at each rung (steps
-        1, halving, halving^2 ...) only the best one of `halving` goes on; see `report`.
-      higher_is_better: that of the history; without one, True.
-      history: of an earlier tuner, which this one goes on from; `History.from_dict` reads one.
+      higher_is_better: default True, or as in the history.
+      method, seed, seeds: see `Search`.
+      halving, steps: evaluations report a score at each of so many steps; at each rung (steps 1,
+        halving, halving^2 ...) only the best one of `halving` goes on; see `report`.
+      history: of an earlier tuner, to continue; `History.from_dict` reads one.
 
     Raises:
-      ConfigError: of the space, the method or a number.
-      DataError: the history is of another direction, or has a setting that the space has not.
+      ConfigError: the space, the method or a number is wrong.
+      DataError: the history has another direction, or a setting that the space lacks.
     """
 
     def __init__(
@@ -52,20 +113,20 @@ class Tuner:
         method: Method = "gp",
         seed: int = 0,
         seeds: int = 1,
-        adaptive: bool = False,
         halving: int | None = None,
         steps: int | None = None,
         history: History | None = None,
     ):
         if (halving is None) != (steps is None):
             raise ConfigError("halving, steps: expected both or neither")
-        known = spaces.of(space)[0]
+        known = spaces.load(space)[0]
         counts = _whole("seed", seed, 0), _whole("seeds", seeds, 1)
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)
-        self.search = Search(known, method, *counts, adaptive, stops)
-        asked = directions.asked_for(higher_is_better)
-        self._state = State(history or History((), asked is not False))
+        self.search = Search(known, method, *counts, stops)
+        asked = metrics.check_direction(higher_is_better)
+        self.history = history or History((), asked is not False)
+        self._best: dict[int, float] = {}  # best score so far of evaluations that report
         if asked not in (None, self.history.higher_is_better):
             raise DataError(
                 f"higher_is_better: {asked}, but that of the history is "
@@ -73,101 +134,62 @@ class Tuner:
             )
         candidates.refuse_others(known, self.history)
 
-    @property
-    def history(self) -> History:
-        """All that was asked for and told."""
-        return self._state.history
-
     def ask(self, count: int = 1) -> list[Evaluation]:
-        """So many new proposals, which run until they are told; fewer where there are no more.
-
-        But for adaptive seeds, none was proposed before.
-        """
-        self._state.history, asked = self.search.ask(self.history, _whole("count", count, 0))
+        """Returns new settings, which run until they are told; fewer if the space has no more."""
+        self.history, asked = self.search.ask(self.history, _whole("count", count, 0))
         return asked
 
     def enqueue(self, values: Values) -> None:
-        """Has a setting asked for before any other; one that was proposed already is not.
-
-        Raises:
-          ConfigError: it is no setting of the space, naming the hyperparameter.
-        """
+        """Proposes a setting before others, once; ConfigError names a wrong hyperparameter."""
         with called_from_python():
-            known = candidates.setting(self.search.space, values)
-        enqueued = (*self.search.enqueued, known)
-        self.search = dataclasses.replace(self.search, enqueued=enqueued)
+            new = candidates.setting(self.search.space, values)
+        self.search = dataclasses.replace(self.search, enqueued=(*self.search.enqueued, new))
 
     def report(self, number: int, step: int, score: float) -> bool:
-        """The score of an evaluation at a step, from 1; whether it is to stop there.
+        """Receives the score of an evaluation at a step, from 1; returns whether to stop it.
 
-        What is stopped has its best score so far as its result, and is told nothing more.
-
-        Raises:
-          ConfigError: a tuner without halving, or a step beyond the last.
-          DataError: no such evaluation, it has a result, or no number.
+        The result of a stopped evaluation is its best score so far; do not tell it. ConfigError
+        if the tuner has no halving, or there is no such evaluation or step.
         """
         if self.search.halving is None or self.steps is None:
             raise ConfigError("report: expected a Tuner with halving and steps")
-        index, known = _whole("number", number, 0), outcome(score)
-        at = Stopped(_whole("step", step, 1, self.steps), self.steps)
-        if index >= len(self.history.evaluations) or self.history.evaluations[index].result:
-            raise DataError(f"evaluation {index}: does not run")
-        score = math.nan if known.failure else known.scores[0]
-        return self._state.report(self.search.halving, index, at, score)
+        number = _whole("number", number, 0, len(self.history.evaluations) - 1)
+        at, value = Stopped(_whole("step", step, 1, self.steps), self.steps), as_number(score)
+        if value is None:
+            raise DataError(f"score: expected a number, got {score!r:.60}")
+        self.history = self.search.halving.report(self.history, number, at, value, self._best)
+        return self.history.evaluations[number].result is not None
 
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
-        """What came of an evaluation: its score, or one a seed; or why it failed, in words.
+        """Receives the score of an evaluation, or one a seed; or why it failed, in words."""
+        self.history = self.history.tell(_whole("number", number, 0), _result(result))
 
-        Raises:
-          DataError: as `History.told`, and where the result is neither numbers nor words.
-        """
-        told = self.history.told(_whole("number", number, 0), outcome(result))
-        self._state.history = told
-
-    def best(self) -> Setting:
-        """The setting to take, with all its scores: that of the best posterior mean or mean.
-
-        Raises:
-          DataError: none has a score.
-        """
+    def best(self) -> Evaluation:
+        """Returns the setting with the best posterior mean, or mean; DataError without a score."""
         best = self.search.best(self.history)
         if best is None:
             raise DataError("no setting has a score yet")
         return best
 
 
-def outcome(result: float | Sequence[float] | np.ndarray | str) -> Result:
-    """A score, several, or the cause of a failure; a score that is not finite is a failure.
-
-    Raises:
-      DataError: anything else, and a text that reads as a score.
-    """
+def _result(result: float | Sequence[float] | np.ndarray | str) -> Result:
+    """Reads a score, several, or the cause of a failure; a score that is not finite is one."""
     if isinstance(result, str):
-        number = math.nan
-        with contextlib.suppress(ValueError):
-            number = float(result)
-        if math.isfinite(number):
+        try:
+            finite = math.isfinite(float(result))
+        except ValueError:
+            finite = False
+        if finite:
             raise DataError(f"result: expected a score as a number, got the text {result!r}")
         return Result(failure=result or "failed")
-    try:
-        several = np.ndim(result) == 1
-        numbers = tuple(map(_score, result if several else [result]))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        numbers = ()
-    if not numbers:
-        raise DataError(
-            f"result: expected a score, one a seed, or why there is none, got {result!r:.60}"
-        )
+    several = isinstance(result, list | tuple) or getattr(result, "ndim", 0) == 1
+    scores = [as_number(score) for score in (result if several else [result])]  # type: ignore
+    numbers = tuple(score for score in scores if score is not None)
+    if not numbers or len(numbers) < len(scores):
+        expected = "expected a score, one a seed, or why there is none"
+        raise DataError(f"result: {expected}, got {result!r:.60}")
     wrong = [score for score in numbers if not math.isfinite(score)]
     return Result(failure=f"the score is {wrong[0]}") if wrong else Result(numbers)
-
-
-def _score(of: Any) -> float:
-    # of numpy, jax and torch
-    truth = isinstance(of, bool) or str(getattr(of, "dtype", "")).endswith("bool")
-    if truth or isinstance(of, str | bytes) or np.ndim(of):
-        raise TypeError
-    return float(of)
 
 
 def _whole(name: str, value: object, least: int, most: int = MOST) -> int:

@@ -1,16 +1,15 @@
-"""Settings that may be proposed: random ones, even points, what is left, the best by some value.
+"""Settings to propose: random draws, Sobol points, and the maximum of an acquisition function.
 
-The best is sought among all settings of a small space; otherwise among Sobol points of the whole
-space, then mutations of the best ones with ever smaller steps. No gradients (Golovin et al. 2017
-climb so too): numbers, grids, choices and conditions are treated alike, and each candidate is a
-setting as it would run.
+The maximum is sought among all settings of a small space; otherwise among Sobol points of the
+whole space, then among mutations of the best ones with ever smaller steps. No gradients are used
+(as in Golovin et al. 2017): numbers, grids, choices and conditions are treated alike.
 """
 
 import difflib
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,22 +19,20 @@ from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding
+from jaxeval.tuning.encoding import Encoder, encoder, is_taken
 from jaxeval.tuning.history import History, identity
 
-_MOST_KNOWN = 1000  # points in a row: then what a small space has left is counted out
+Acquisition = Callable[[np.ndarray], np.ndarray]  # places [m, P] -> [m]
+_MOST_KNOWN = 1000  # known points in a row, after which a small space is enumerated
 _GLOBAL = 1024
 _PARENTS, _CHILDREN = 8, 16
 _STEPS = (0.2, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.0015)
-Acquisition = Callable[[np.ndarray], np.ndarray]  # places [m, P] -> [m]
 
 
 def random(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
-    """Independent draws: those of a sweep of this seed.
+    """Draws settings independently, as a sweep of this seed does.
 
-    Returns:
-      `count` settings, none twice and none that the history holds; fewer where the space has no
-      more.
+    All differ from each other and from those of the history; fewer if the space has no more.
     """
     start = len(history.evaluations)
     drawn = (spaces.draw(space, seed, run) for run in itertools.count(start))
@@ -43,14 +40,11 @@ def random(space: Space, history: History, count: int, seed: int) -> list[dict[s
 
 
 def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
-    """Points of a scrambled Sobol sequence (Owen 1998), a dimension each hyperparameter.
-
-    Arguments and result as of `random`.
-    """
+    """Returns points of a scrambled Sobol sequence (Owen 1998); see `random`."""
     names = [parameter.name for parameter in space.parameters]
 
     def point(number: int) -> dict[str, Value]:
-        # whole powers of two, as the balance of the sequence asks for
+        # whole powers of two keep the sequence balanced
         block = _block(len(names), seed, math.ceil(math.log2(number + 1)))
         return spaces.at(space, dict(zip(names, map(float, block[number]), strict=True)))
 
@@ -59,7 +53,6 @@ def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[st
 
 @functools.lru_cache(maxsize=2)
 def _block(dimensions: int, seed: int, exponent: int) -> np.ndarray:
-    """[2^exponent, dimensions] in [0, 1): a longer block begins with a shorter one."""
     from scipy.stats import qmc
 
     points: np.ndarray = qmc.Sobol(dimensions, rng=seed).random_base2(exponent)
@@ -69,7 +62,7 @@ def _block(dimensions: int, seed: int, exponent: int) -> np.ndarray:
 def _new(
     space: Space, points: Iterable[dict[str, Value]], history: History, count: int
 ) -> list[dict[str, Value]]:
-    """The first so many points that are not known, then what else is left of a small space."""
+    """Returns the first points that are not known, then the rest of a small space."""
     known = {identity(evaluation.values) for evaluation in history.evaluations}
     chosen: list[dict[str, Value]] = []
     repeated = 0
@@ -80,63 +73,51 @@ def _new(
         if not repeated:
             chosen.append(values)
             known.add(identity(values))
-    return chosen + _left(space, known, count - len(chosen))
-
-
-def _left(space: Space, known: Collection[str], count: int) -> list[dict[str, Value]]:
-    """The first so many settings of a small space whose identities are not known."""
-    everything = encoding.everything(space)
-    each = [] if everything is None else encoding.settings(space, everything)
-    return [values for values in each if identity(values) not in known][:count]
+    if len(chosen) == count or (rows := encoder(space).everything) is None:
+        return chosen
+    left = [v for v in encoder(space).settings(rows) if identity(v) not in known]
+    return chosen + left[: count - len(chosen)]
 
 
 def maximise(
-    space: Space,
-    acquisition: Acquisition,
-    near: np.ndarray,
-    taken: np.ndarray,
-    seed: list[int],
+    space: Space, acquisition: Acquisition, near: np.ndarray, taken: np.ndarray, seed: list[int]
 ) -> np.ndarray | None:
-    """Places [P] of the best setting that is not taken; None where none is found.
+    """Returns the places [P] of the best setting that is not taken [t, P], or None.
 
-    Args:
-      near: [k, P] settings whose surroundings are searched too.
-      taken: [t, P] settings not to be proposed.
+    The surroundings of the settings `near` [k, P] are searched too.
     """
     from scipy.stats import qmc
 
-    everything = encoding.everything(space)
-    if everything is not None:
-        free = everything[~encoding.is_taken(everything, taken)]
+    encode = encoder(space)
+    if encode.everything is not None:
+        free = encode.everything[~is_taken(encode.everything, taken)]
         return free[int(np.argmax(acquisition(free)))] if len(free) else None
     random = np.random.default_rng(seed)
-    points = qmc.Sobol(len(space.parameters), rng=random).random(_GLOBAL)
-    candidates = encoding.from_quantiles(space, points)
-    candidates = candidates[~encoding.is_taken(candidates, taken)]
-    population = _top(candidates, acquisition(candidates), taken)
+    rows = encode.from_quantiles(qmc.Sobol(len(encode.axes), rng=random).random(_GLOBAL))
+    rows = rows[~is_taken(rows, taken)]
+    best, values = _top(rows, acquisition(rows), taken)
     for step in _STEPS:
-        # near, too: where the improvement is a narrow peak beside them, wide steps miss it
-        children = mutate(space, np.concatenate([population[0], near]), step, random)
-        rows = np.concatenate([population[0], children])
-        values = np.concatenate([population[1], acquisition(children)])
-        population = _top(rows, values, taken)
-    return population[0][0] if len(population[0]) else None
+        # near at every step: wide steps miss an improvement that is a narrow peak beside them
+        children = _mutate(encode, np.concatenate([best, near]), step, random)
+        rows, values = np.concatenate([best, children]), np.append(values, acquisition(children))
+        best, values = _top(rows, values, taken)
+    return best[0] if len(best) else None
 
 
-def mutate(
-    space: Space, parents: np.ndarray, step: float, random: np.random.Generator
+def _mutate(
+    encode: Encoder, parents: np.ndarray, step: float, random: np.random.Generator
 ) -> np.ndarray:
-    """Children [_CHILDREN k, P] of parents [k, P]: some hyperparameters move by about a step.
+    """Returns children [_CHILDREN k, P] of parents [k, P]: some hyperparameters move by a step.
 
-    Grids move by a value or more, choices to any other; what becomes active is drawn evenly.
+    Grids move by a value or more, choices to any other; what becomes active is drawn uniformly.
     """
     rows = np.repeat(parents, _CHILDREN, axis=0)
     count, dimensions = rows.shape
-    fresh = encoding.unconditional(space, random.random(rows.shape))
+    fresh = encode.unconditional(random.random(rows.shape))
     share, normal = random.random((count, 1)), random.normal(size=rows.shape)
     chance, moves = random.random(rows.shape), random.integers(dimensions, size=count)
-    for k, axis in enumerate(encoding.axes(space)):
-        # late, when numbers move by little, grids and choices move one at a time
+    for k, axis in enumerate(encode.axes):
+        # in late steps, when numbers move by little, grids and choices move one at a time
         often = share[:, 0] * (step / _STEPS[0] if axis.count else 1.0)
         moved = (chance[:, k] < often) | (moves == k)
         old = np.where(np.isnan(rows[:, k]), fresh[:, k], rows[:, k])
@@ -149,28 +130,23 @@ def mutate(
                 jump = np.copysign(np.maximum(np.abs(jump), 1.0 / (axis.count - 1)), jump)
             changed = old + jump
         rows[:, k] = np.where(moved, changed, old)
-    return encoding.snap(space, rows)
+    return encode.snap(rows)
 
 
 def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The best rows that are not taken, each once, with their values."""
     order = np.argsort(-values, kind="stable")
     _, first = np.unique(np.nan_to_num(rows[order], nan=-1.0), axis=0, return_index=True)
     order = order[np.sort(first)]
     best: list[int] = []
     for part in np.array_split(order, max(1, len(order) // (4 * _PARENTS))):
-        best += part[~encoding.is_taken(rows[part], taken)].tolist()
+        best += part[~is_taken(rows[part], taken)].tolist()
         if len(best) >= _PARENTS:
             break
     return rows[best[:_PARENTS]], values[best[:_PARENTS]]
 
 
 def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
-    """Values as a setting of the space, in its order; whole numbers of ranges are floats.
-
-    Raises:
-      ConfigError: they are none, naming the hyperparameter.
-    """
+    """Reads values as a setting of the space; ConfigError names the wrong hyperparameter."""
     where = argument("enqueue")
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}: expected values by name, got {values!r:.60}")
@@ -181,11 +157,11 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
             raise ConfigError(f"{where}: {name}: no such hyperparameter; {hint}")
     found: dict[str, Value] = {}
-    for parameter in encoding.parents_first(space):
+    for parameter in encoder(space).parents_first:
         name, of = parameter.name, parameter.distribution
         active = all(found.get(other) in allowed for other, allowed in parameter.when)
         if active != (name in values):
-            why = "is lacking" if active else "is not drawn beside these others; leave it out"
+            why = "is missing" if active else "is inactive beside these others; leave it out"
             raise ConfigError(f"{where}: {name} {why}")
         if active:
             found[name] = value = _plain(of, values[name])
@@ -196,7 +172,7 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
 
 
 def _plain(of: Distribution, value: Any) -> Any:
-    """A value as the space has it: numpy's numbers plain, .1 + .2 on a grid of tenths .3."""
+    """Returns a value as the space has it: plain numbers; .1 + .2 is .3 on a grid of tenths."""
     value = value.item() if isinstance(value, np.generic) else value
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not isinstance(of, Uniform | LogUniform | Stepped):
@@ -214,7 +190,7 @@ def _takes(of: Distribution, value: Any) -> bool:
 
 
 def refuse_others(space: Space, history: History) -> None:
-    """Raises DataError where an evaluation of a history is no setting of the space."""
+    """Raises DataError if an evaluation of a history is no setting of the space."""
     for evaluation in history.evaluations:
         try:
             setting(space, evaluation.values)

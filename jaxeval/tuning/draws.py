@@ -1,18 +1,15 @@
-"""Draws of what a process does not know: of its hyperparameters, and of functions.
+"""Draws from the posterior of a process: of its hyperparameters, and of functions.
 
-A fit at the posterior mode takes length-scales, signal and noise for known. Where what is said of
-the objective depends on them, it is averaged over draws from their posterior (Snoek et al. 2012,
-section 3.2): by generalised elliptical slice sampling (Nishihara et al. 2014), which is elliptical
-slice sampling (Murray et al. 2010) of a Laplace approximation at the mode, with what the posterior
-differs from it by as likelihood. It has no step size, and is exact where the approximation is not.
+Hyperparameters are drawn by generalised elliptical slice sampling (Nishihara et al. 2014):
+elliptical slice sampling (Murray et al. 2010) of a Laplace approximation at the mode, with the
+ratio of the posterior to it as likelihood. It has no step size.
 
-A drawn function is one of the prior, moved by what the data say (Matheron's rule; Wilson et al.
-2020):
+A drawn function is one of the prior, moved by the data (Matheron's rule; Wilson et al. 2020):
 
     f(x) = f0(x) + k(x, X) (K + noise)^-1 (y - f0(X) - e),
 
-where f0 is a sum of random Fourier features (Rahimi & Recht 2007). Frequencies of a Matern kernel
-of smoothness 5/2 have a multivariate t distribution of 5 degrees of freedom.
+where f0 is a sum of random Fourier features (Rahimi & Recht 2007). The frequencies of a Matern
+kernel of smoothness 5/2 have a multivariate t distribution with 5 degrees of freedom.
 """
 
 import math
@@ -23,9 +20,9 @@ from scipy import linalg
 
 from jaxeval.tuning import process
 from jaxeval.tuning.encoding import Columns
-from jaxeval.tuning.process import Data, Model, Prior
+from jaxeval.tuning.process import Data, Kernel, Model, Prior
 
-_BURN_IN, _THIN = 50, 10  # steps before the first draw, and from one to the next
+_BURN_IN, _THIN = 50, 10  # steps before the first draw, and between draws
 _WIDER = math.sqrt(3)  # than the approximation: the posterior has heavier tails
 _DIFFERENCE = 1e-3  # of logarithms, for second derivatives
 _FREQUENCIES = 256
@@ -33,38 +30,34 @@ _DEGREES = 5  # twice the smoothness of the kernel
 
 
 def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
-    """So many processes, with hyperparameters from their posterior given some data.
+    """Draws processes with hyperparameters from their posterior given some data.
 
-    Their prior is normal in the logarithms around the modes that `process.fit` knows. Draws under
-    the log-normal of BoTorch that has these modes are too sure (docs/method.md).
-
-    Args:
-      model: at the posterior mode, where the chain begins. Draws are conditioned on its data.
-      data: from which the hyperparameters are inferred.
+    The chain begins at `model`, the posterior mode; draws are conditioned on the model's data.
     """
     random, columns, kernel = np.random.default_rng(seed), model.columns, model.kernel
     prior = process.prior(columns, bool(len(kernel.a)), bool(data.variances.any()))
     mode = np.hstack(kernel)
-    factor = laplace(mode, prior, columns, data)
+    factor = _laplace(mode, prior, columns, data)
     inverse = np.linalg.inv(factor)
 
     def log_ratio(theta: np.ndarray) -> float:
-        """Of the posterior to the approximation, up to a constant."""
         if np.any(theta < prior.bounds[:, 0]) or np.any(theta > prior.bounds[:, 1]):
             return -math.inf
         z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - mode)
-        return log_likelihood(theta, columns, data) - 0.5 * float(z @ z - u @ u)
+        return _log_likelihood(theta, columns, data) - 0.5 * float(z @ z - u @ u)
 
     drawn, theta, height = [], mode, log_ratio(mode)
     for number in range(1 - _BURN_IN, 1 + _THIN * count):
-        theta, height = slice_step(theta, height, mode, factor, log_ratio, random)
+        theta, height = _slice_step(theta, height, mode, factor, log_ratio, random)
         if number > 0 and number % _THIN == 0:
-            drawn.append(process.condition(process.unpacked(theta, columns), columns, model.data))
+            drawn.append(
+                process.condition(Kernel.from_vector(theta, columns), columns, model.data)
+            )
     return drawn
 
 
-def laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np.ndarray:
-    """A factor [K, K] of the covariance at the mode, widened, but no wider than the prior."""
+def _laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np.ndarray:
+    """Returns a factor [K, K] of the covariance at the mode, widened up to that of the prior."""
 
     def gradient(offset: np.ndarray) -> np.ndarray:
         at = mode + _DIFFERENCE * offset
@@ -73,12 +66,12 @@ def laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np.
     rows = [gradient(axis) - gradient(-axis) for axis in np.eye(len(mode))]
     hessian = np.array(rows) / (2 * _DIFFERENCE) * np.outer(prior.sd, prior.sd)
     curvatures, axes = np.linalg.eigh((hessian + hessian.T) / 2)
-    # the prior's own is 1
+    # the prior's own curvature is 1
     factor: np.ndarray = prior.sd[:, None] * axes * (_WIDER / np.sqrt(np.maximum(curvatures, 1.0)))
     return factor
 
 
-def slice_step(
+def _slice_step(
     theta: np.ndarray,
     height: float,
     mean: np.ndarray,
@@ -86,10 +79,7 @@ def slice_step(
     log_ratio: Callable[[np.ndarray], float],
     random: np.random.Generator,
 ) -> tuple[np.ndarray, float]:
-    """The next state and its log ratio, on an ellipse through this one and a draw of the normal.
-
-    (Murray et al. 2010, figure 2.)
-    """
+    """Returns the next state and its log ratio (Murray et al. 2010, figure 2)."""
     least = height - random.exponential()
     centred, other = theta - mean, factor @ random.normal(size=len(theta))
     angle = random.uniform(0.0, 2 * math.pi)
@@ -103,10 +93,10 @@ def slice_step(
         angle = random.uniform(low, high)
 
 
-def log_likelihood(theta: np.ndarray, columns: Columns, data: Data) -> float:
-    """Of the targets, the objective integrated out (Rasmussen & Williams 2006, equation 2.30)."""
+def _log_likelihood(theta: np.ndarray, columns: Columns, data: Data) -> float:
+    """Computes the log marginal likelihood (Rasmussen & Williams 2006, equation 2.30)."""
     try:
-        model = process.condition(process.unpacked(theta, columns), columns, data)
+        model = process.condition(Kernel.from_vector(theta, columns), columns, data)
     except FloatingPointError:
         return -math.inf
     fit = 0.5 * data.targets @ model.weights + np.log(model.factor.diagonal()).sum()
@@ -114,7 +104,7 @@ def log_likelihood(theta: np.ndarray, columns: Columns, data: Data) -> float:
 
 
 def functions(model: Model, count: int, seed: list[int]) -> Callable[[np.ndarray], np.ndarray]:
-    """So many independent draws of the noise-free objective: features [m, D] -> [m, count]."""
+    """Draws functions of the noise-free objective: features [m, D] -> [m, count]."""
     random, data = np.random.default_rng(seed), model.data
     size = _FREQUENCIES, data.features.shape[1]
     spread = np.sqrt(random.chisquare(_DEGREES, (size[0], 1)) / _DEGREES)
@@ -125,18 +115,16 @@ def functions(model: Model, count: int, seed: list[int]) -> Callable[[np.ndarray
     offsets = random.normal(size=count)
 
     def of_prior(features: np.ndarray) -> np.ndarray:
-        scaled = process.scaled(model.kernel, model.columns, model.columns.complete(features))
-        waves = np.cos(
-            (scaled @ frequencies.T + phases).astype(np.float32)
-        )  # doubles: 20 x slower
-        return np.asarray(waves @ weights + offsets)
+        scaled = model.kernel.scaled(model.columns, model.columns.complete(features))
+        waves = (scaled @ frequencies.T + phases).astype(np.float32)  # doubles: 20 x slower
+        return np.asarray(np.cos(waves) @ weights + offsets)
 
     off = data.targets[:, None] - of_prior(data.features)
     off -= np.sqrt(data.noise(model.kernel.noise))[:, None] * random.normal(size=off.shape)
     moved = linalg.cho_solve((model.factor, True), off)
 
     def drawn(features: np.ndarray) -> np.ndarray:
-        covariance = process.prior_covariance(model, features, data.features)
+        covariance = model.prior_covariance(features, data.features)
         return np.asarray(of_prior(features) + covariance @ moved)
 
     return drawn

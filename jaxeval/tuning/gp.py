@@ -1,225 +1,224 @@
 """Proposals by a Gaussian process: expected improvement in batches, failures as results.
 
-What is proposed depends on nothing but the space, the history and the seed: asking for eight
-settings gives what asking eight times for one gives.
+Proposals depend on the space, the history and the seed alone: asking for eight settings gives the
+same as asking eight times for one.
+
+The value of a setting x, given settings P, is the mean over draws of the objective at P of the
+expected improvement at x, under the process conditioned on the draw, over the best of the draw. P
+are the settings that run and the best evaluated ones, whose scores have noise (noisy expected
+improvement, Letham et al. 2019; in batches, Balandat et al. 2020).
 """
 
-import collections
 import functools
 import math
-from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg, special, stats
+from threadpoolctl import threadpool_limits
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import acquisition, candidates, encoding, history, process, targets
-from jaxeval.tuning.history import History, Rung, Setting
+from jaxeval.tuning import candidates, process, targets
+from jaxeval.tuning.candidates import Acquisition
+from jaxeval.tuning.encoding import encoder
+from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.process import Data, Model
 from jaxeval.tuning.targets import Targets
 
-INITIAL = 8  # proposals by Sobol points before the first by the model
-# results that it needs: with fewer it proposes corners of the space, where all is unknown, and
-# finds nothing better there than random search (docs/method.md)
-_LEAST_ENDED = 4
-# settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
+_INITIAL = 8  # Sobol points before the first proposal by the model
+_LEAST_ENDED = 4  # results that the model needs: with fewer it proposes corners of the space
+# most settings that hyperparameters are fitted to, and that the posterior is conditioned on
 _FITTED, _CONDITIONED = 120, 400
 _NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
-_FANTASIES, _SEARCH = range(2)  # streams of random numbers
-_REPEATED = 32  # settings of the best posterior means that are considered for one more seed
+_DRAWS = 64
+_DRAWN, _SEARCH = range(2)  # streams of random numbers
+_LOG_2PI = math.log(2 * math.pi)
 
 
 class Fitted(NamedTuple):
-    """What a history says of a space."""
+    """The models of a history."""
 
     model: Model | None  # of the scores; None before the first
     success: Model | None  # of failures; None before the first
-    settings: tuple[Setting, ...]  # with scores, as in the model's data; scores at rungs follow
-    features: np.ndarray  # [n, D] theirs, without the budgets that the model knows
+    scored: list[Evaluation]  # with scores, as in the model's data, where scores at rungs follow
+    features: np.ndarray  # [n, D] of these, without budgets
     places: np.ndarray  # [n, P]
     targets: Targets | None
-    budget: float  # at which the next setting is to improve; 1: of whole trainings
+    budget: float  # at which the next setting is to improve; 1 is a whole training
 
 
-def propose(
-    space: Space,
-    known: History,
-    count: int,
-    seed: int,
-    fitted: Fitted | None = None,
-) -> list[dict[str, Value]]:
-    """So many next settings, each unlike all others and those of the history; or all there are.
-
-    Args:
-      fitted: to the history, where that is done.
-    """
-    first, early = len(known.evaluations), _initial(known, count)
+@threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
+def propose(space: Space, known: History, count: int, seed: int) -> list[dict[str, Value]]:
+    """Returns the next settings, all new; fewer if the space has no more."""
+    first, early = len(known.evaluations), count
+    if len(known.ended) >= _LEAST_ENDED:
+        early = min(count, max(0, _INITIAL - first))
     proposed = candidates.sobol(space, known, early, seed)
     if len(proposed) == count:
         return proposed
     for values in proposed:
-        known = known.proposed(values, ())
-    each = history.settings(known)
-    taken = encoding.places(space, [setting.values for setting in each])
-    running = taken[[bool(s.running and not s.scores) for s in each]]
-    fitted = fitted or fit(space, known)  # proposals change what runs, not what is known
+        known = known.propose(values, ())
+    encode = encoder(space)
+    taken = encode.places([e.values for e in known.evaluations])
+    running = taken[[e.result is None for e in known.evaluations]]
+    fitted = fit(space, known)
     for number in range(first + len(proposed), first + count):
-        near, value = _acquisition(space, fitted, running, [seed, number, _FANTASIES])
+        near, value = _acquisition(space, fitted, running, [seed, number, _DRAWN])
         row = candidates.maximise(space, value, near, taken, [seed, number, _SEARCH])
         if row is None:
             break
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
-        proposed += encoding.settings(space, row[None])
+        proposed += encode.settings(row[None])
     return proposed
-
-
-def _initial(known: History, count: int) -> int:
-    """How many of the next settings are Sobol points, before the model proposes."""
-    if len(known.ended) < _LEAST_ENDED:
-        return count
-    return min(count, max(0, INITIAL - len(known.evaluations)))
 
 
 def _acquisition(
     space: Space, fitted: Fitted, running: np.ndarray, seed: list[int]
-) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Places [k, P] of the best evaluated settings, and log EI times P(success) of places."""
-    model, features = fitted.model, functools.partial(encoding.features, space)
+) -> tuple[np.ndarray, Acquisition]:
+    """Returns places [k, P] of the best settings, and log EI times P(success) of places."""
+    model, features = fitted.model, encoder(space).features
     if model is None:
-        return fitted.places, lambda rows: acquisition.log_success(fitted.success, features(rows))
+        return fitted.places, lambda rows: _log_success(fitted.success, features(rows))
     near = fitted.places[ranked(fitted, fitted.budget)[:_NEAR]]
     at = functools.partial(model.columns.complete, budget=fitted.budget)
-    unknown = at(features(np.vstack([near, running])))
-    pending = acquisition.fantasise(model, unknown, seed)
+    improvement = _improvement(model, at(features(np.vstack([near, running]))), seed)
 
     def value(rows: np.ndarray) -> np.ndarray:
         seen = features(rows)
-        improvement = acquisition.log_batch_improvement(model, pending, at(seen))
-        return improvement + acquisition.log_success(fitted.success, seen)
+        return improvement(at(seen)) + _log_success(fitted.success, seen)
 
     return near, value
 
 
-def propose_adaptive(
-    space: Space, known: History, count: int, seed: int
-) -> list[dict[str, Value]]:
-    """The next settings: new ones, or old ones that are to be trained with one more seed.
+def _improvement(
+    model: Model, unknown: np.ndarray, seed: list[int], count: int = _DRAWS
+) -> Acquisition:
+    """Returns the log of expected improvement on draws of the objective at `unknown` [p, D].
 
-    Both are valued by the knowledge gradient: a new setting can be good; a further seed can show
-    that another setting is the better one. Differences that seeds blur are worth seeds. A space
-    that has no new setting goes on with seeds of old ones.
+    The draws are joint, by scrambled Sobol points. The result is a function of features [m, D].
     """
-    fitted, proposed = fit(space, known), list[dict[str, Value]]()
-    for _ in range(count):
-        new = propose(space, known, 1, seed, fitted)
-        again = _further_seed(space, known, fitted, new)
-        if again is None and not new:
-            break
-        proposed.append(new[0] if again is None else dict(again))
-        known = known.proposed(proposed[-1], ())
-    return proposed
+    points = model.predict(unknown)
+    factor = model.joint_factor(points)
+    engine = stats.qmc.Sobol(len(unknown), rng=np.random.default_rng(seed))
+    normal = special.ndtri(np.clip(engine.random(count), 1e-9, 1 - 1e-9)).T
+    best = (points.mean[:, None] + factor @ normal).max(axis=0)
+    least = 1e-12 * (math.exp(model.kernel.scale) + 1.0)
+
+    def log_mean(features: np.ndarray) -> np.ndarray:
+        prediction = model.predict(features)
+        covariance = model.covariance(points, prediction)
+        coupled = linalg.solve_triangular(factor, covariance, lower=True)
+        variance = np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least)
+        sd, means = np.sqrt(variance)[:, None], prediction.mean[:, None] + coupled.T @ normal
+        logs = _log_improvement((means - best) / sd) + np.log(sd)
+        return np.asarray(special.logsumexp(logs, axis=1)) - math.log(count)
+
+    return log_mean
 
 
-def _further_seed(
-    space: Space, known: History, fitted: Fitted, new: list[dict[str, Value]]
-) -> Mapping[str, Value] | None:
-    """The evaluated setting of which one more seed is worth more than a new setting, if any.
+def _log_improvement(u: np.ndarray) -> np.ndarray:
+    """Computes log(phi(u) + u Phi(u)) without loss of digits, also below u = -1e6.
 
-    Args:
-      fitted: to the history, but for what runs.
-      new: the setting that is proposed next otherwise, if there is one.
+    (Ament et al. 2023, equations 9 and 14.)
     """
-    model = fitted.model
-    if model is None or fitted.targets is None or (new and _initial(known, 1)):
-        return None
-    order = ranked(fitted)[:_REPEATED]
-    if new and fitted.settings[order[0]].failures:  # so has every other one
-        return None
-    pending = collections.Counter(history.identity(e.values) for e in known.pending)
-    awaited = [float(pending[history.identity(fitted.settings[k].values)]) for k in order]
-    values = acquisition.knowledge_gradients(
-        model,
-        fitted.features[order],
-        np.array(awaited),
-        encoding.features(space, encoding.places(space, new)),
-        fitted.targets.seed or math.exp(model.kernel.noise),
-    )
-    best = int(np.argmax(values))
-    return None if best >= len(order) else fitted.settings[order[best]].values
+    logs = np.empty_like(u)
+    near, far = u > -1.0, u < -1e6
+    v = u[near]
+    logs[near] = np.log(np.exp(-0.5 * (v * v + _LOG_2PI)) + v * special.ndtr(v))
+    v = u[middle := ~(near | far)]
+    # log(-u Phi / phi), from -.42 to -1e-12: its exponential less 1 keeps its digits
+    ratio = np.log(-v * special.erfcx(-v / math.sqrt(2))) + math.log(math.pi / 2) / 2
+    logs[middle] = np.log(-np.expm1(ratio)) - 0.5 * (v * v + _LOG_2PI)
+    v = u[far]
+    logs[far] = -2.0 * np.log(-v) - 0.5 * (v * v + _LOG_2PI)
+    return logs
+
+
+def _log_success(model: Model | None, features: np.ndarray) -> np.ndarray:
+    """Computes log P(success) at features [m, D] by least-squares classification.
+
+    (Rasmussen & Williams 2006, section 6.5.) Regression on labels 1 and -1; the latent function
+    crosses zero where half of the settings fail.
+    """
+    if model is None:
+        return np.zeros(len(features))
+    prediction = model.predict(features)
+    sd = np.sqrt(prediction.variance + math.exp(model.kernel.noise))
+    logs: np.ndarray = special.log_ndtr(prediction.mean / sd)
+    return logs
 
 
 def fit(space: Space, known: History) -> Fitted:
-    """The models of scores and of failures."""
-    each = history.settings(known)
-    scored, rungs = tuple(setting for setting in each if setting.scores), history.rungs(known)
-    values = [*(s.values for s in scored), *(known.evaluations[r.number].values for r in rungs)]
-    observed = encoding.places(space, values)
-    features = encoding.features(space, observed)
+    """Fits the models of scores and of failures."""
+    rungs, encode = known.rungs(), encoder(space)
+    scored = [evaluation for evaluation in known.evaluations if evaluation.scores]
+    values = [*(e.values for e in scored), *(known.evaluations[n].values for n, *_ in rungs)]
+    observed = encode.places(values)
+    features = encode.features(observed)
     model, fitted_to, budget = None, None, 1.0
     if scored:
-        scores = [*(setting.scores for setting in scored), *((rung.score,) for rung in rungs)]
+        scores = [*(e.scores for e in scored), *((score,) for _, score, _ in rungs)]
         fitted_to = targets.targets(scores, known.higher_is_better, _weights(observed))
         rows = features
-        if any(setting.stopped is not None for setting in scored):
-            # so scores of few epochs say what they say of the whole training (Klein et al. 2020)
-            budgets = [*(s.budget for s in scored), *(rung.budget for rung in rungs)]
+        if any(evaluation.stopped for evaluation in scored):
+            # so few epochs tell what they can about the whole training (Klein et al. 2020)
+            budgets = [*(e.budget for e in scored), *(at for *_, at in rungs)]
             rows = np.column_stack([features, budgets])
         data = Data(rows, fitted_to.values, fitted_to.variances, fitted_to.shares)
         model, budget = _model(space, data), _supported(space, scored, rungs)
     count = len(scored)
-    success = _success(space, each)
+    success = _success(space, known.ended)
     return Fitted(model, success, scored, features[:count], observed[:count], fitted_to, budget)
 
 
 def _weights(places: np.ndarray) -> np.ndarray:
-    """[n]: equal for branches, those of the same active hyperparameters, however often visited."""
+    """Returns weights [n] that give each combination of active hyperparameters the same sum."""
     _, branch, sizes = np.unique(np.isnan(places), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / sizes[branch.ravel()])
 
 
-def _supported(space: Space, scored: tuple[Setting, ...], rungs: list[Rung]) -> float:
-    """The largest budget that more settings have had than there are hyperparameters.
+def _supported(
+    space: Space, scored: list[Evaluation], rungs: list[tuple[int, float, float]]
+) -> float:
+    """Returns the largest budget that more settings have had than there are hyperparameters.
 
-    (As BOHB chooses one, Falkner et al. 2018, algorithm 2, from two settings more.) Of larger ones
-    nearly nothing is known anywhere: their expected improvement is largest in the corners of the
-    space.
+    (As in BOHB, Falkner et al. 2018, algorithm 2, but without its two further settings.) At larger
+    budgets expected improvement is largest in the corners of the space, where nothing is known.
     """
-    furthest = {setting.numbers[0]: setting.budget for setting in scored}
-    for rung in rungs:
-        furthest[rung.number] = max(rung.budget, furthest.get(rung.number, 0.0))
+    furthest = {evaluation.number: evaluation.budget for evaluation in scored}
+    for number, _, budget in rungs:
+        furthest[number] = max(budget, furthest.get(number, 0.0))
     ordered = sorted(furthest.values(), reverse=True)
     return ordered[min(len(space.parameters), len(ordered) - 1)]
 
 
-def _success(space: Space, each: list[Setting]) -> Model | None:
-    """Of all settings that ended; one failure of several evaluations counts as one."""
-    ended = [setting for setting in each if setting.scores or setting.failures]
-    if not any(setting.failures for setting in ended):
+def _success(space: Space, ended: list[Evaluation]) -> Model | None:
+    if not any(evaluation.failure for evaluation in ended):
         return None
-    features = encoding.features(space, encoding.places(space, [s.values for s in ended]))
-    labels = np.where([bool(setting.failures) for setting in ended], -1.0, 1.0)
+    encode = encoder(space)
+    features = encode.features(encode.places([evaluation.values for evaluation in ended]))
+    labels = np.where([bool(evaluation.failure) for evaluation in ended], -1.0, 1.0)
     return _model(space, Data(features, labels, np.zeros(len(labels)), np.ones(len(labels))))
 
 
 def _model(space: Space, data: Data) -> Model:
-    """The process fitted to at most _FITTED settings and conditioned on at most _CONDITIONED."""
-    columns = encoding.columns(space)
+    columns = encoder(space).columns
     if data.features.shape[1] > len(columns.group):
         columns = columns.with_budget()
-    fitted = process.fit(fitted_to(data), columns)
+    fitted = process.fit(fitted_data(data), columns)
     if len(data.targets) <= _FITTED:
         return fitted
     return process.condition(fitted.kernel, columns, _part(data, _CONDITIONED))
 
 
-def fitted_to(data: Data) -> Data:
-    """What of the data hyperparameters are fitted to."""
+def fitted_data(data: Data) -> Data:
+    """Returns the data that hyperparameters are fitted to."""
     return _part(data, _FITTED)
 
 
 def _part(data: Data, most: int) -> Data:
-    """At most so many data: the better half of them the best ones, the others evenly spread."""
+    """Returns at most so many data: half of them the best ones, the others evenly spread."""
     if len(data.targets) <= most:
         return data
     order = np.argsort(-data.targets, kind="stable")
@@ -229,28 +228,25 @@ def _part(data: Data, most: int) -> Data:
     return Data(*(array[part] for array in data))
 
 
-def best(space: Space, known: History) -> Setting | None:
-    """The evaluated setting to take, the first one `ranked`; None before the first score."""
+def best(space: Space, known: History) -> Evaluation | None:
+    """Returns the evaluation to take, the first one `ranked`; None before the first score."""
     fitted = fit(space, known)
-    return None if fitted.model is None else fitted.settings[ranked(fitted)[0]]
+    return None if fitted.model is None else fitted.scored[ranked(fitted)[0]]
 
 
 def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
-    """Indices of the settings with scores that can be taken, the best posterior mean first.
+    """Returns indices of `scored`, the best posterior mean first.
 
-    One that was stopped before a budget, or of which an evaluation failed, cannot while another
-    one can. Added to the mean, of whole trainings, is a share of what the score differs by from
-    it: the fitted noise s in s / (1 + s). An objective with many peaks looks like noise to a
-    smooth model.
+    Those stopped before this budget are left out, unless there are no others. For whole trainings
+    the mean moves towards the score by s / (1 + s) of their difference, with the fitted noise s:
+    an objective with many peaks looks like noise to a smooth model.
     """
     assert fitted.model is not None and fitted.targets is not None
-    features = fitted.model.columns.complete(fitted.features, budget)
-    means = process.predict(fitted.model, features).mean
+    means = fitted.model.predict(fitted.model.columns.complete(fitted.features, budget)).mean
     if budget == 1.0:
-        whole = np.array([setting.stopped is None for setting in fitted.settings])
+        whole = np.array([evaluation.stopped is None for evaluation in fitted.scored])
         noise = math.exp(fitted.model.kernel.noise)
         means += noise / (1.0 + noise) * whole * (fitted.targets.values[: len(means)] - means)
     order = np.argsort(-means, kind="stable")
-    each = fitted.settings
-    able = [k for k in order if not each[k].failures and each[k].budget >= budget]
+    able = [k for k in order if fitted.scored[k].budget >= budget]
     return np.array(able) if able else order

@@ -1,13 +1,7 @@
-"""What a tuner knows: the settings that were proposed, and what came of their evaluations.
+"""The state of a tuner: proposed settings, the results of their evaluations, and halving.
 
-The order is that of the proposals, whichever result arrived first, so that what is proposed next
-depends on the results and not on when they came.
-
-Trainings that are not promoted may stop early, by asynchronous successive halving over epochs:
-ASHA (Li et al. 2020, algorithm 2) in the variant that stops trainings where the published one
-pauses them (as schedulers of Ray Tune and Syne Tune do): at each rung, of r, r eta, r eta^2 ...
-epochs, a training goes on if it is among the best 1 / eta of those that have reached the rung so
-far. Nobody waits for anybody; whoever is stopped frees its lane for a new setting.
+Evaluations are in the order of their proposal, so the next proposal depends on the results and not
+on when they arrived.
 """
 
 import dataclasses
@@ -22,27 +16,28 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space.distributions import Value
 
-Values = Mapping[str, Value]
+Values = Mapping[str, Value]  # by name; inactive hyperparameters are absent
 
 
 class Stopped(NamedTuple):
-    """A training was stopped after so many epochs of so many, as it was not promising."""
+    """The epoch after which halving stopped a training, and the epochs of a whole one."""
 
     epochs: int
     of: int
 
+    @property
+    def budget(self) -> float:
+        """Share of the training in the logarithm: 0 is one epoch, 1 is all."""
+        return math.log(self.epochs) / math.log(self.of)
+
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """Finite scores of an evaluation, one a seed, or the cause of its failure.
-
-    Attributes:
-      stopped: by successive halving; None: it had its whole training.
-    """
+    """Finite scores of an evaluation, one a seed, or the cause of its failure."""
 
     scores: tuple[float, ...] = ()
     failure: str = ""
-    stopped: Stopped | None = None
+    stopped: Stopped | None = None  # by successive halving
 
     def __post_init__(self) -> None:
         if bool(self.scores) == bool(self.failure) or not all(map(math.isfinite, self.scores)):
@@ -54,36 +49,56 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """One proposed setting.
+    """One proposed setting."""
 
-    Attributes:
-      number: 0, 1, 2 ... in the order of proposal.
-      values: by name, as `space.draw` returns them: inactive hyperparameters are absent.
-      seeds: with which it is trained.
-      result: None while it runs.
-      joined: population of the search, from 0, and its epoch after which the evaluation joined
-        it; None: not yet.
-      rungs: the best score so far at each rung that it has reached.
-    """
-
-    number: int
+    number: int  # 0, 1, 2 ... in the order of proposal
     values: Values
     seeds: tuple[int, ...]
-    result: Result | None = None
-    joined: tuple[int, int] | None = None
-    rungs: tuple[float, ...] = ()
+    result: Result | None = None  # while it runs
+    joined: tuple[int, int] | None = None  # population that trains it, and epoch when it joined
+    rungs: tuple[float, ...] = ()  # best score so far at each rung that it has reached
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Scores, one a seed; empty if it runs or failed."""
+        return self.result.scores if self.result else ()
+
+    @property
+    def failure(self) -> str:
+        """Cause of its failure, or ""."""
+        return self.result.failure if self.result else ""
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """When halving stopped it, if it did."""
+        return self.result.stopped if self.result else None
+
+    @property
+    def mean(self) -> float:
+        """Mean score."""
+        return statistics.fmean(self.scores)
+
+    @property
+    def budget(self) -> float:
+        """Share of its training that it had; see `Stopped.budget`."""
+        return self.stopped.budget if self.stopped else 1.0
+
+
+def identity(values: Values) -> str:
+    """Returns a text that is the same for equal settings: canonical JSON."""
+    return reading.canonical(dict(values))
 
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """All evaluations, in the order of their numbers; every change makes a new history."""
+    """All evaluations in the order of their numbers; every change makes a new history."""
 
     evaluations: tuple[Evaluation, ...] = ()
     higher_is_better: bool = True
 
     @property
     def pending(self) -> list[Evaluation]:
-        """Evaluations without a result, which still run."""
+        """Evaluations that run."""
         return [e for e in self.evaluations if e.result is None]
 
     @property
@@ -91,208 +106,151 @@ class History:
         """Evaluations with a result, which may be a failure."""
         return [e for e in self.evaluations if e.result is not None]
 
-    def proposed(self, values: Values, seeds: Iterable[int]) -> "History":
-        """With a further evaluation, which runs from now on."""
+    def propose(self, values: Values, seeds: Iterable[int]) -> "History":
+        """Adds an evaluation, which runs from now on."""
         new = Evaluation(len(self.evaluations), dict(values), tuple(seeds))
         return dataclasses.replace(self, evaluations=(*self.evaluations, new))
 
-    def told(self, number: int, result: Result) -> "History":
-        """With the result of an evaluation that runs; DataError: it does not, or lacks scores."""
+    def tell(self, number: int, result: Result) -> "History":
+        """Adds the result of a running evaluation; DataError unless it has a score a seed."""
         if not 0 <= number < len(self.evaluations) or self.evaluations[number].result is not None:
             raise DataError(f"evaluation {number}: was never proposed, or has a result")
-        history = self.changed(number, result=result)
+        history = self.change(number, result=result)
         _refuse_lacking(history.evaluations[number])
         return history
 
-    def changed(self, number: int, **new: Any) -> "History":
-        """With other fields of an evaluation."""
+    def change(self, number: int, **new: Any) -> "History":
+        """Replaces fields of an evaluation."""
         changed = [*self.evaluations]
         changed[number] = dataclasses.replace(changed[number], **new)
         return dataclasses.replace(self, evaluations=tuple(changed))
 
-    def better(self, score: float, known: float | None) -> float:
-        """The better of two scores; None: there is no other."""
-        better = max if self.higher_is_better else min
-        return score if known is None else better(known, score)
-
     def fresh_seeds(self, count: int) -> range:
-        """Seeds that no evaluation has had, from 1: no two settings share their luck."""
+        """Returns seeds from 1 that no evaluation has had: no two settings share their luck."""
         last = max((seed for e in self.evaluations for seed in e.seeds), default=0)
         return range(last + 1, last + 1 + count)
 
+    def ranked(self) -> list[Evaluation]:
+        """Returns evaluations with scores, the best mean first.
+
+        Those that halving stopped are left out, unless there are no others.
+        """
+        scored = [evaluation for evaluation in self.evaluations if evaluation.scores]
+        sign = -1.0 if self.higher_is_better else 1.0
+        whole = [evaluation for evaluation in scored if not evaluation.stopped] or scored
+        return sorted(whole, key=lambda evaluation: sign * evaluation.mean)
+
+    def rungs(self) -> list[tuple[int, float, float]]:
+        """Returns (number, score, budget) of trainings at rungs where they went on.
+
+        Failed ones are left out, and rungs at which none was stopped: their budget is not known.
+        """
+        budgets: dict[int, float] = {}
+        passed = []
+        for evaluation in self.evaluations:
+            if evaluation.stopped:
+                budgets[len(evaluation.rungs) - 1] = evaluation.budget
+            if not evaluation.failure:
+                went_on = evaluation.rungs[: -1 if evaluation.stopped else None]
+                passed += [(evaluation.number, score, at) for at, score in enumerate(went_on)]
+        return [(number, score, budgets[at]) for number, score, at in passed if at in budgets]
+
     def to_dict(self) -> dict[str, Json]:
-        """Plain data for JSON."""
+        """Returns plain data for JSON."""
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_dict(tree: object) -> "History":
-        """The history that `to_dict` wrote; DataError names the field of anything else."""
+        """Reads what `to_dict` wrote; DataError names the field of anything else."""
         import pydantic
 
         try:
             text = json.dumps(tree, allow_nan=False)
             history = pydantic.TypeAdapter(History).validate_json(text, strict=True)
+            if [e.number for e in history.evaluations] != [*range(len(history.evaluations))]:
+                raise ValueError("expected evaluations 0, 1, 2 ...")
         except (TypeError, ValueError) as error:
             said = str(error)
             if isinstance(error, pydantic.ValidationError):
                 first = error.errors()[0]
                 said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise DataError(f"not the history of a tuner: {said}") from None
-        if [e.number for e in history.evaluations] != [*range(len(history.evaluations))]:
-            raise DataError("not the history of a tuner: expected evaluations 0, 1, 2 ...")
         for evaluation in history.evaluations:
             _refuse_lacking(evaluation)
         return history
 
 
 def _refuse_lacking(evaluation: Evaluation) -> None:
-    """Raises DataError where a result has another number of scores than there are seeds."""
-    scores, seeds = evaluation.result and evaluation.result.scores, evaluation.seeds
-    if scores and len(scores) != len(seeds):
+    expected, got = len(evaluation.seeds), len(evaluation.scores)
+    if got not in (0, expected):
         raise DataError(
-            f"evaluation {evaluation.number}: expected {len(seeds)} scores, one a seed, got "
-            f"{len(scores)}"
+            f"evaluation {evaluation.number}: expected {expected} scores, one a seed, got {got}"
         )
-
-
-def identity(values: Values) -> str:
-    """A text that two settings share where they are the same: canonical JSON."""
-    return reading.canonical(dict(values))
-
-
-class Setting(NamedTuple):
-    """All evaluations of one setting together, of which `running` have no result yet."""
-
-    values: Values
-    numbers: tuple[int, ...]
-    scores: tuple[float, ...]
-    failures: tuple[str, ...]
-    running: int
-    stopped: Stopped | None = None
-
-    @property
-    def mean(self) -> float:
-        """Of its scores."""
-        return statistics.fmean(self.scores)
-
-    @property
-    def budget(self) -> float:
-        """How much of its training it had."""
-        return budget(self.stopped)
-
-
-def budget(stopped: Stopped | None) -> float:
-    """A share of a training, from 0, one epoch, to 1, all; in the logarithm."""
-    return 1.0 if stopped is None else math.log(stopped.epochs) / math.log(stopped.of)
-
-
-def settings(history: History) -> list[Setting]:
-    """Evaluations pooled by equal values, in the order of each setting's first proposal."""
-    pooled: dict[str, list[Evaluation]] = {}
-    for evaluation in history.evaluations:
-        pooled.setdefault(identity(evaluation.values), []).append(evaluation)
-    found = []
-    for each in pooled.values():
-        results = [e.result for e in each if e.result is not None]
-        scores = tuple(score for result in results for score in result.scores)
-        failures = tuple(result.failure for result in results if result.failure)
-        stopped = next((result.stopped for result in results if result.stopped), None)
-        numbers, running = tuple(e.number for e in each), len(each) - len(results)
-        found.append(Setting(each[0].values, numbers, scores, failures, running, stopped))
-    return found
-
-
-def ranked(history: History) -> list[Setting]:
-    """Settings with scores that can be taken, the best mean first; all with scores if none can.
-
-    One of which an evaluation failed or was stopped cannot be taken.
-    """
-    scored = [setting for setting in settings(history) if setting.scores]
-    sign = -1.0 if history.higher_is_better else 1.0
-    able = [setting for setting in scored if not (setting.failures or setting.stopped)] or scored
-    return sorted(able, key=lambda setting: sign * setting.mean)
-
-
-class Rung(NamedTuple):
-    """The best score so far of an evaluation that went on at a rung, and its budget by then."""
-
-    number: int
-    score: float
-    budget: float
-
-
-def rungs(history: History) -> list[Rung]:
-    """Scores at rungs of trainings that went on there, and have not failed: running ones too.
-
-    The budget of a rung is that of those stopped there. A rung where nobody was is left out.
-    """
-    budgets: dict[int, float] = {}
-    passed = []
-    for evaluation in history.evaluations:
-        stopped = evaluation.result and evaluation.result.stopped
-        if stopped:
-            budgets[len(evaluation.rungs) - 1] = budget(stopped)
-        if not (evaluation.result and evaluation.result.failure):
-            went_on = evaluation.rungs[: -1 if stopped else None]
-            passed += [(evaluation.number, score, at) for at, score in enumerate(went_on)]
-    return [Rung(number, score, budgets[at]) for number, score, at in passed if at in budgets]
 
 
 @dataclasses.dataclass(frozen=True)
 class Halving:
-    """When trainings are looked at: eta, and r epochs of the first rung."""
+    """Asynchronous successive halving (ASHA, Li et al. 2020, algorithm 2) with a factor eta.
+
+    At each rung, of r, r eta, r eta^2 ... epochs, a training goes on if it is among the best
+    1 / eta of those that have reached the rung so far, and is stopped otherwise. (The published
+    variant pauses it; Ray Tune and Syne Tune stop it too.) No training waits for another.
+    """
 
     factor: int
-    first: int = 1
+    first: int = 1  # epochs of the first rung
 
     def __post_init__(self) -> None:
-        if self.factor < 2 or self.first < 1:
+        if self.factor < 2:
             raise ConfigError(f"halving: expected a factor of at least 2, got {self.factor}")
 
     def rungs(self, epochs: int) -> list[int]:
-        """Epochs after which a training of so many is looked at, all before the last."""
+        """Returns the rungs of a training of so many epochs, all before the last epoch."""
         rungs, rung = [], self.first
         while rung < epochs:
             rungs.append(rung)
             rung *= self.factor
         return rungs
 
-    def reported(self, history: History, number: int, at: Stopped, best: float) -> History:
-        """The history after an evaluation that runs has a best score so far at a step of so many.
+    def report(
+        self, history: History, number: int, at: Stopped, score: float, best: dict[int, float]
+    ) -> History:
+        """Takes the score of a running evaluation at a step, and stops it at a rung if it is poor.
 
-        It has its result where it has reached its next rung and is stopped.
+        `best` has the best score so far of each evaluation, and is updated.
         """
-        for rung in self.rungs(at.of)[len(history.evaluations[number].rungs) :]:
+        evaluation = history.evaluations[number]
+        if evaluation.result is not None or not math.isfinite(score):
+            return history
+        better, passed = max if history.higher_is_better else min, evaluation.rungs
+        best[number] = better(score, best.get(number, passed[-1] if passed else score))
+        for rung in self.rungs(at.of)[len(passed) :]:
             if at.epochs < rung or history.evaluations[number].result is not None:
                 break
-            history = self.judged(history, {number: (best, Stopped(rung, at.of))})
+            history = self.judge(history, {number: (best[number], Stopped(rung, at.of))})
         return history
 
-    def judged(
+    def judge(
         self,
         history: History,
         reached: Mapping[int, tuple[float, Stopped]],
         ended: Collection[int] = (),
     ) -> History:
-        """The history with scores at rungs, in which those that do not go on have their results.
-
-        All that reach a rung at once are compared with each other. Equal scores go on together.
+        """Records scores at rungs, and stops the evaluations that do not go on; ties go on.
 
         Args:
-          reached: number of an evaluation that runs -> its best score so far, at its next rung.
+          reached: number of a running evaluation -> its best score so far, at its next rung.
           ended: evaluations that end by themselves now: they are compared with, and not stopped.
         """
         for number, (score, _) in reached.items():
-            rungs = (*history.evaluations[number].rungs, score)
-            history = history.changed(number, rungs=rungs)
-        stopped = [n for n in reached if n not in ended and not self._goes_on(history, n)]
-        for number in stopped:
+            history = history.change(number, rungs=(*history.evaluations[number].rungs, score))
+        for number in [n for n in reached if n not in ended and not self._goes_on(history, n)]:
             score, at = reached[number]
-            history = history.told(number, Result((score,), stopped=at))
+            history = history.tell(number, Result((score,), stopped=at))
         return history
 
     def _goes_on(self, history: History, number: int) -> bool:
-        """Whether an evaluation is among the best 1 / factor, one at least, at its last rung."""
+        """Returns whether an evaluation is among the best 1 / factor at its last rung."""
         own = history.evaluations[number].rungs
         rung, sign = len(own) - 1, 1.0 if history.higher_is_better else -1.0
         scores = [sign * e.rungs[rung] for e in history.evaluations if len(e.rungs) > rung]

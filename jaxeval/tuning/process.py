@@ -1,15 +1,15 @@
 """Regression by a Gaussian process: maximum a posteriori fit, prediction, joint draws.
 
-The kernel is Matern's of smoothness 5/2 with a length-scale a hyperparameter, on warped places:
+The kernel is Matern's of smoothness 5/2 with one length-scale a hyperparameter, on warped places:
 
-    k(x, x') = s (1 + r + r^2 / 3) exp(-r),    r = sqrt(5) |w(x) - w(x')| / l,
+    k(x, x') = s (1 + r + r^2 / 3) exp(-r),    r = sqrt(5) |w(x) - w(x')| / l.
 
-with w the distribution function of Kumaraswamy, 1 - (1 - x^a)^b, on numbers (Snoek et al. 2014
-warp by the beta distribution; this one has derivatives), the identity where a = b = 1.
+w is the distribution function of Kumaraswamy, 1 - (1 - x^a)^b, on numbers (Snoek et al. 2014 warp
+by the beta distribution; this one has derivatives), and the identity for a = b = 1.
 
-Targets are of mean about 0 and standard deviation about 1, and each has a known variance of its
-own beside the fitted one. The mean is a constant with a standard normal prior, integrated out: it
-adds 1 to every covariance (Rasmussen & Williams 2006, section 2.7).
+Targets have mean about 0 and standard deviation about 1, and each has a known variance beside the
+fitted one. The mean is a constant with a standard normal prior, integrated out: it adds 1 to every
+covariance (Rasmussen & Williams 2006, section 2.7).
 """
 
 import math
@@ -21,39 +21,64 @@ from scipy.spatial import distance
 
 from jaxeval.tuning.encoding import Columns
 
+_Array = np.ndarray
 _MEAN_VARIANCE = 1.0
-_JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)  # of the mean diagonal
-_EDGE = 1e-7  # places are kept so far from 0 and 1, where derivatives of the warp are infinite
+_JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)  # relative to the mean diagonal
+_EDGE = 1e-7  # distance of places from 0 and 1, where derivatives of the warp are infinite
 _LEAST_WARPED = 10  # points a hyperparameter from which places are warped
 
 
 class Kernel(NamedTuple):
-    """log s, log of the noise's variance, [G] log l, [W] log a and b of the warp (empty: none)."""
+    """log s, log noise variance, log l [G], and log a and log b of the warp [W] (or empty)."""
 
     scale: float
     noise: float
-    lengths: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
+    lengths: _Array
+    a: _Array
+    b: _Array
 
+    @staticmethod
+    def from_vector(theta: _Array, columns: Columns) -> "Kernel":
+        """Unpacks a vector of all numbers [2 + G + 2 W]."""
+        lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
+        return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
 
-def unpacked(theta: np.ndarray, columns: Columns) -> Kernel:
-    """The kernel of a vector of all its numbers [2 + G + 2 W]."""
-    lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
-    return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
+    def scaled(self, columns: Columns, features: _Array) -> _Array:
+        """Warps features [n, D] of numbers, and divides all by their length-scales."""
+        warped = features
+        if len(self.a):
+            warped = features.copy()
+            x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
+            rest = np.log1p(-(x ** np.exp(self.a)))
+            warped[:, columns.warped] = -np.expm1(np.exp(self.b) * rest)
+        return warped / np.exp(self.lengths)[columns.group]
+
+    def covariance(self, columns: Columns, left: _Array, right: _Array) -> _Array:
+        """Computes the prior covariance [m, n] of features, without the constant mean."""
+        sides = [self.scaled(columns, columns.complete(side)) for side in (left, right)]
+        return np.exp(self.scale) * _matern(distance.cdist(*sides, "sqeuclidean"))
 
 
 class Data(NamedTuple):
-    """What was observed: features [n, D], and of each its target, of which more is better."""
+    """Observations: features [n, D] and a target each, of which more is better."""
 
-    features: np.ndarray
-    targets: np.ndarray
-    variances: np.ndarray  # of the targets, where they are known, else 0
-    shares: np.ndarray  # of the fitted noise that each target has: 1 / k of a mean of k
+    features: _Array
+    targets: _Array
+    variances: _Array  # known variances of the targets, or 0
+    shares: _Array  # of the fitted noise in each target: 1 / k for a mean of k
 
-    def noise(self, log_variance: float) -> np.ndarray:
-        """[n] variance of each target's noise."""
+    def noise(self, log_variance: float) -> _Array:
+        """Returns the variance of each target's noise, [n]."""
         return self.variances + math.exp(log_variance) * self.shares
+
+
+class Prediction(NamedTuple):
+    """The posterior of the noise-free objective at features [m, D]."""
+
+    features: _Array
+    mean: _Array
+    variance: _Array
+    solved: _Array  # [n, m] inverse factor times the covariance with the data
 
 
 class Model(NamedTuple):
@@ -62,28 +87,48 @@ class Model(NamedTuple):
     kernel: Kernel
     columns: Columns
     data: Data
-    factor: np.ndarray  # lower Cholesky factor of the covariance of the targets
-    weights: np.ndarray  # [n] its inverse times targets
+    factor: _Array  # lower Cholesky factor of the covariance of the targets
+    weights: _Array  # [n] its inverse times the targets
+
+    def prior_covariance(self, left: _Array, right: _Array) -> _Array:
+        """Computes the prior covariance [m, n] of features [m, D] and [n, D]."""
+        return self.kernel.covariance(self.columns, left, right) + _MEAN_VARIANCE
+
+    def predict(self, features: _Array) -> Prediction:
+        """Computes the posterior at features [m, D]; those without a budget have all of it."""
+        cross = self.prior_covariance(self.data.features, features)
+        solved = linalg.solve_triangular(self.factor, cross, lower=True, check_finite=False)
+        total = math.exp(self.kernel.scale) + _MEAN_VARIANCE
+        variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
+        return Prediction(features, self.weights @ cross, variance, solved)
+
+    def covariance(self, left: Prediction, right: Prediction) -> _Array:
+        """Computes the posterior covariance [k, m] of two sets of points."""
+        inner: _Array = self.prior_covariance(left.features, right.features)
+        return inner - left.solved.T @ right.solved
+
+    def joint_factor(self, points: Prediction) -> _Array:
+        """Computes the lower Cholesky factor [m, m] of the posterior covariance of points."""
+        inner = self.covariance(points, points)
+        total = math.exp(self.kernel.scale) + _MEAN_VARIANCE
+        return _definite(_cholesky(inner, inner.diagonal(), total))
 
 
 class Prior(NamedTuple):
     """Normal priors of a kernel's vector [K], with bounds [K, 2]."""
 
-    mean: np.ndarray
-    sd: np.ndarray
-    bounds: np.ndarray
+    mean: _Array
+    sd: _Array
+    bounds: _Array
 
 
 def prior(columns: Columns, warped: bool, known: bool) -> Prior:
-    """Priors of a kernel's vector.
+    """Returns the priors of a kernel's vector; `known` if variances of targets are known.
 
     Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch),
-    with d hyperparameters active together; noise: mode exp -5, sd 1 (BoTorch) beside known
-    variances, else mode exp -2, sd 2: a score may be mostly luck; warp: sd sqrt .75 (Snoek et al.
+    with d hyperparameters active together; noise: mode exp -5, sd 1 (BoTorch) if variances are
+    known, else mode exp -2, sd 2, as a score may be mostly luck; warp: sd sqrt .75 (Snoek et al.
     2014); variance: sd 1.
-
-    Args:
-      known: whether the variances of targets are, so that the fitted noise is a rest.
     """
     d, w = columns.groups, 2 * len(columns.warped) * warped
     length = math.sqrt(2.0) - 3.0 + math.log(columns.together) / 2
@@ -95,15 +140,15 @@ def prior(columns: Columns, warped: bool, known: bool) -> Prior:
 
 
 def negative_log_posterior(
-    theta: np.ndarray, columns: Columns, data: Data, prior: Prior
-) -> tuple[float, np.ndarray]:
-    """Minus (log marginal likelihood + log prior, up to a constant), and its gradient.
+    theta: _Array, columns: Columns, data: Data, prior: Prior
+) -> tuple[float, _Array]:
+    """Computes minus (log marginal likelihood + log prior) up to a constant, and its gradient.
 
     (Rasmussen & Williams 2006, equations 2.30 and 5.9.) Derivatives by scaled coordinates need no
     array [n, n] each: sum_ij M_ij (u_i - u_j)(v_i - v_j) = 2 (sum_i m_i u_i v_i - u' M v).
     """
-    kernel = unpacked(theta, columns)
-    points = scaled(kernel, columns, data.features)
+    kernel = Kernel.from_vector(theta, columns)
+    points = kernel.scaled(columns, data.features)
     squared = distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
     correlation, r = _matern(squared), np.sqrt(5.0 * squared)
@@ -113,7 +158,7 @@ def negative_log_posterior(
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
     value = 0.5 * data.targets @ weights + np.log(factor.diagonal()).sum()
     value += 0.5 * len(weights) * math.log(2 * math.pi)
-    inner, _ = linalg.lapack.dpotri(factor, lower=1)  # the inverse; above the diagonal are zeros
+    inner, _ = linalg.lapack.dpotri(factor, lower=1)  # the inverse; zeros above the diagonal
     diagonal = inner.diagonal().copy()
     inner = inner + inner.T
     np.fill_diagonal(inner, diagonal)
@@ -128,16 +173,12 @@ def negative_log_posterior(
 
 
 def _by_coordinates(
-    kernel: Kernel,
-    columns: Columns,
-    features: np.ndarray,
-    points: np.ndarray,
-    by_squared: np.ndarray,
-) -> np.ndarray:
-    """Derivatives with regard to log lengths, log a and log b, of those by squared distances."""
+    kernel: Kernel, columns: Columns, features: _Array, points: _Array, by_squared: _Array
+) -> _Array:
+    """Computes derivatives by log lengths, log a and log b from those by squared distances."""
     rows = by_squared.sum(axis=1)
 
-    def product(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def product(u: _Array, v: _Array) -> _Array:
         return np.asarray(2.0 * (rows @ (u * v) - np.sum(u * (by_squared @ v), axis=0)))
 
     lengths = np.zeros(columns.groups)
@@ -148,15 +189,15 @@ def _by_coordinates(
     a, b = np.exp(kernel.a), np.exp(kernel.b)
     power = x**a
     rest = np.log1p(-power)
-    by_b = -np.exp(b * rest) * rest * b  # of the warped places with regard to log b
+    by_b = -np.exp(b * rest) * rest * b  # of the warped places by log b
     by_a = b * np.exp((b - 1.0) * rest) * power * np.log(x) * a
     each = 2.0 / np.exp(kernel.lengths)[columns.group[columns.warped]]
     used = points[:, columns.warped]
     return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
 
 
-def _matern(squared: np.ndarray) -> np.ndarray:
-    """Correlation at squared distances [...], in units of the length-scale."""
+def _matern(squared: _Array) -> _Array:
+    """Computes the correlation at squared distances [...], in units of the length-scale."""
     r = np.sqrt(5.0 * squared)
     correlation = r / 3.0  # in place from here: new arrays cost as much as the sums
     correlation += 1.0
@@ -168,22 +209,8 @@ def _matern(squared: np.ndarray) -> np.ndarray:
     return correlation
 
 
-def scaled(kernel: Kernel, columns: Columns, features: np.ndarray) -> np.ndarray:
-    """Features [n, D], those of numbers warped, in length-scales."""
-    warped = features
-    if len(kernel.a):
-        warped = features.copy()
-        x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
-        rest = np.log1p(-(x ** np.exp(kernel.a)))
-        warped[:, columns.warped] = -np.expm1(np.exp(kernel.b) * rest)
-    return warped / np.exp(kernel.lengths)[columns.group]
-
-
 def fit(data: Data, columns: Columns) -> Model:
-    """The process at the posterior mode of its hyperparameters, conditioned on all data.
-
-    L-BFGS-B from the prior's mode and from the best of a few fixed draws of it.
-    """
+    """Fits hyperparameters at their posterior mode: L-BFGS-B from two starts."""
     warped = len(data.targets) >= _LEAST_WARPED * columns.groups
     priors = prior(columns, warped, bool(data.variances.any()))
     draws = np.random.default_rng(0).normal(size=(8, len(priors.mean)))
@@ -197,74 +224,25 @@ def fit(data: Data, columns: Columns) -> Model:
         for start in (priors.mean, likeliest)
     ]
     best = min(ends, key=lambda end: end.fun).x
-    return condition(unpacked(best, columns), columns, data)
+    return condition(Kernel.from_vector(best, columns), columns, data)
 
 
 def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
-    """The process with these hyperparameters, conditioned on data."""
-    inner = _covariance(kernel, columns, data.features, data.features)
-    factor = _factor(inner, data.noise(kernel.noise))
-    if factor is None:
-        raise FloatingPointError("the covariance of the settings is not positive definite")
+    """Conditions the process with these hyperparameters on data."""
+    inner = kernel.covariance(columns, data.features, data.features)
+    factor = _definite(_factor(inner, data.noise(kernel.noise)))
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
     return Model(kernel, columns, data, factor, weights)
 
 
-class Prediction(NamedTuple):
-    """The posterior of the noise-free objective at features [m, D], of whole trainings."""
-
-    features: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
-    solved: np.ndarray  # [n, m] inverse factor times the covariance with the data
-
-
-def predict(model: Model, features: np.ndarray) -> Prediction:
-    """The posterior at features [m, D]."""
-    cross = prior_covariance(model, model.data.features, features)
-    solved = linalg.solve_triangular(model.factor, cross, lower=True, check_finite=False)
-    total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
-    variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
-    return Prediction(features, model.weights @ cross, variance, solved)
-
-
-def between(model: Model, left: Prediction, right: Prediction) -> np.ndarray:
-    """Posterior covariance [k, m] of two sets of points."""
-    inner: np.ndarray = prior_covariance(model, left.features, right.features)
-    return inner - left.solved.T @ right.solved
-
-
-def joint(model: Model, points: Prediction) -> np.ndarray:
-    """Lower Cholesky factor [m, m] of the posterior covariance of points."""
-    inner = between(model, points, points)
-    total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
-    factor = _cholesky(inner, inner.diagonal(), total)
-    if factor is None:
-        raise FloatingPointError("the covariance of the settings is not positive definite")
-    return factor
-
-
-def prior_covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """[m, n] prior covariance, with that of the constant mean, of rows [m, D] and [n, D]."""
-    return _covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE
-
-
-def _covariance(
-    kernel: Kernel, columns: Columns, left: np.ndarray, right: np.ndarray
-) -> np.ndarray:
-    sides = [scaled(kernel, columns, columns.complete(side)) for side in (left, right)]
-    return np.exp(kernel.scale) * _matern(distance.cdist(*sides, "sqeuclidean"))
-
-
-def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
-    """Cholesky factor with the constant mean, the noise and as much jitter as it takes."""
+def _factor(covariance: _Array, noise: _Array) -> _Array | None:
     total = covariance + _MEAN_VARIANCE
     diagonal = total.diagonal() + noise
     return _cholesky(total, diagonal, diagonal.mean())
 
 
-def _cholesky(matrix: np.ndarray, diagonal: np.ndarray, scale: float) -> np.ndarray | None:
-    """The lower factor of a matrix with this diagonal and the least jitter that it takes."""
+def _cholesky(matrix: _Array, diagonal: _Array, scale: float) -> _Array | None:
+    """Computes the lower factor of a matrix with this diagonal and the least possible jitter."""
     jittered = matrix.copy()
     for jitter in _JITTERS:
         np.fill_diagonal(jittered, diagonal + jitter * scale)
@@ -273,3 +251,9 @@ def _cholesky(matrix: np.ndarray, diagonal: np.ndarray, scale: float) -> np.ndar
         except linalg.LinAlgError:
             continue
     return None
+
+
+def _definite(factor: _Array | None) -> _Array:
+    if factor is None:
+        raise FloatingPointError("the covariance of the settings is not positive definite")
+    return factor

@@ -1,55 +1,147 @@
-"""Searches over a function or a command: asks, evaluates side by side, tells.
+"""A search under way: its state on disk, and evaluations by a function or a command.
 
-A worker that is free gets the next proposal at once, which counts on what still runs.
+Every free worker gets the next proposal at once, which takes into account what still runs.
 """
 
 import contextlib
+import dataclasses
 import difflib
 import functools
 import inspect
 import json
-import re
 import threading
-from collections.abc import Callable, Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from jaxeval import files
 from jaxeval.bandits import commands
-from jaxeval.bandits.commands import EvaluationFailed, Report
+from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report, Workers
 from jaxeval.errors import ConfigError, argument
+from jaxeval.files import Json
+from jaxeval.parameters import MOST
 from jaxeval.space.space import Space
-from jaxeval.tuning.history import Evaluation, Result, Setting, Stopped, Values
-from jaxeval.tuning.search import Search, State, fresh_seeds
+from jaxeval.tuning import Search, candidates
+from jaxeval.tuning.history import Evaluation, History, Result, Stopped, Values, identity
 
+_FRESH = 1_000_001  # beyond the seeds of all evaluations
 _BESIDE = ("seed", "values")
-Job = tuple[int, int]  # number of the evaluation, seed
+_Job = tuple[int, int]  # number of the evaluation, seed
+
+
+def fresh_seeds(count: int) -> range:
+    """Returns seeds that no evaluation has, for the best setting."""
+    return range(_FRESH, _FRESH + count)
+
+
+@dataclasses.dataclass
+class State:
+    """A search under way; proposals are on disk before they run."""
+
+    history: History
+    trials: int = MOST
+    limit: float | None = None  # seconds of wall time after which nothing is proposed
+    file: files.StateFile | None = None
+    fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
+    before: float = 0.0  # seconds of earlier processes
+    known: int = 0  # evaluations that had ended when this process began
+    _begun: float = dataclasses.field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all processes."""
+        return self.before + time.monotonic() - self._begun
+
+    @property
+    def left(self) -> int:
+        """Evaluations that may still be proposed."""
+        spent = self.limit is not None and self.seconds >= self.limit
+        return 0 if spent else self.trials - len(self.history.evaluations)
+
+    @property
+    def reason(self) -> str:
+        """Why a search has ended."""
+        if len(self.history.evaluations) >= self.trials:
+            return "all trials have ended"
+        return "the space has no more settings" if self.left else "the time is spent"
+
+    def fresh_scores(self, setting: Evaluation) -> dict[int, float | str]:
+        """Returns the scores of a setting by fresh seed, or why it failed."""
+        return self.fresh.setdefault(identity(setting.values), {})
+
+    def save(self, history: History) -> None:
+        """Continues with this history, and replaces the file."""
+        self.history = history
+        if self.file is not None:
+            seeds = {s: {str(k): v for k, v in of.items()} for s, of in self.fresh.items()}
+            beside = {"seconds": round(self.seconds, 3), "fresh": seeds}
+            self.file.write({**beside, **history.to_dict()})  # type: ignore[dict-item]
+
+
+@contextlib.contextmanager
+def opened(
+    path: Path | None,
+    search: Search,
+    higher_is_better: bool,
+    evaluator: Mapping[str, Json],
+    trials: int,
+    limit: float | None = None,
+) -> Iterator[State]:
+    """Opens the search in a file, or a new one; without a path nothing is kept.
+
+    Args:
+      evaluator: the source of the scores as plain data.
+
+    Raises:
+      ConfigError, RunError: the file holds another search or source, or another process uses it.
+    """
+    state = State(History((), higher_is_better), trials, limit)
+    if path is None:
+        yield state
+        return
+    directed = {**search.to_dict(), "higher_is_better": higher_is_better}
+    with files.open_state(path, "search", {"search": directed, "evaluator": evaluator}) as file:
+        tree: Any = file.read()
+        state.file = file
+        if tree is not None:
+            with file.parsing():
+                state.before, seeds = float(tree.pop("seconds")), tree.pop("fresh")
+                state.fresh = {s: {int(k): v for k, v in of.items()} for s, of in seeds.items()}
+                state.history = History.from_dict(tree)
+                candidates.refuse_others(search.space, state.history)
+                state.known = len(state.history.ended)
+        yield state
 
 
 class Function:
-    """Evaluates by a function of the values by name, and of `seed` and `report` if it has them."""
+    """Evaluates by a function of the values, and of `seed` and `report` if it takes them."""
 
     def __init__(self, function: Callable[..., float]):
         names: Collection[str] = ()
-        with contextlib.suppress(TypeError, ValueError):  # one written in C says nothing of them
+        with contextlib.suppress(TypeError, ValueError):  # functions in C have no signature
             names = inspect.signature(function).parameters
         self.name = getattr(function, "__qualname__", type(function).__name__)
         self._function, self.seeded, self.reports = function, "seed" in names, "report" in names
 
     def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
-        """The score."""
+        """Returns the score."""
         more: dict[str, Any] = {"seed": seed} if self.seeded else {}
         if self.reports:
             more["report"] = report or (lambda step, score: False)
         return self._function(dict(values), **more)
 
+    def start(self) -> None:
+        """Does nothing: functions cannot be stopped."""
+
+    stop = start
+
 
 class Command(commands.Command):
-    """Evaluates by a command.
+    """Evaluates by a command with {seed}, and each {hyperparameter} or {values}, all as JSON.
 
-    The value of each hyperparameter goes where {its_name} stands, {seed} is the seed and {values}
-    all values as JSON. A word that names a hyperparameter which is inactive is left out.
-
-    Raises:
-      ConfigError: the template names what is not in the space, or nothing of it.
+    A word that names an inactive hyperparameter is left out. ConfigError if the template names
+    what the space lacks, or lacks a hyperparameter.
     """
 
     reports = True
@@ -59,32 +151,31 @@ class Command(commands.Command):
     ):
         names = [parameter.name for parameter in space.parameters]
         super().__init__(template, [*names, *_BESIDE], field, limit)
-        placeholders = re.findall(r"\{([A-Za-z0-9_-]+)\}", template)
+        places = PLACE.findall(template)
         for name in {*_BESIDE} & {*names}:
             raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
-        for name in placeholders:
+        for name in places:
             if name not in (*names, *_BESIDE):
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"did you mean {{{near[0]}}}?" if near else f"there are {', '.join(names)}"
                 raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {hint}")
-        lacking = [] if "values" in placeholders else [n for n in names if n not in placeholders]
+        lacking = [] if "values" in places else [name for name in names if name not in places]
         if lacking:
             raise ConfigError(
                 f"command: expected {{values}}, or each hyperparameter by its name: "
                 f"{{{lacking[0]}}} is missing in {template!r}"
             )
-        self.seeded, self.name = "seed" in placeholders, template
+        self.seeded, self.name = "seed" in places, template
 
     def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
-        """The score; `report` hears of the lines {"step": 3, "score": 0.7} before it."""
+        """Runs the command and returns its score; see `score`."""
         return self.score(self._texts(values, seed), report)
 
-    def called(self, values: Values, seed: int) -> list[str]:
-        """What is run."""
+    def command(self, values: Values, seed: int) -> list[str]:
+        """Returns the words to run."""
         return self.words(self._texts(values, seed))
 
     def _texts(self, values: Values, seed: int) -> dict[str, str]:
-        """What stands for each place: true and false as in JSON; floats keep all digits."""
         shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
         plain = json.dumps(dict(values), ensure_ascii=False)
         return {**shown, "seed": str(seed), "values": plain}
@@ -93,20 +184,15 @@ class Command(commands.Command):
 def refuse_unfit(
     evaluate: Function | Command, seeds: bool, halving: int | None, steps: int | None
 ) -> None:
-    """Raises ConfigError where something is to be evaluated in a way that it does not take.
-
-    Args:
-      seeds: whether with several of them.
-      halving, steps: of a search.
-    """
+    """Raises ConfigError if a function or command does not take the seeds or reports it needs."""
     if (halving is None) != (steps is None):
         both = f"{argument('halving')}, {argument('steps')}"
         raise ConfigError(f"{both}: expected both or neither")
-    stopped = halving is not None and not evaluate.reports
-    for name, wrong in (("seed", seeds and not evaluate.seeded), ("report", stopped)):
-        if wrong:
-            what = f"{{{name}}}" if isinstance(evaluate, Command) else f"an argument {name}"
-            raise ConfigError(f"{evaluate.name}: expected {what}")
+    if seeds and not evaluate.seeded:
+        what = "{seed}" if isinstance(evaluate, Command) else "an argument seed"
+        raise ConfigError(f"{evaluate.name}: expected {what}")
+    if halving is not None and not evaluate.reports:
+        raise ConfigError(f"{evaluate.name}: expected an argument report")
 
 
 class Runner:
@@ -114,8 +200,8 @@ class Runner:
 
     Args:
       workers: evaluations at once.
-      retries: times that a failed seed is tried again; then the evaluation has failed.
-      steps: at which evaluations report, of a search with halving.
+      retries: how often a failed seed is tried again before the evaluation has failed.
+      steps: at which evaluations report, for halving.
     """
 
     def __init__(
@@ -128,19 +214,15 @@ class Runner:
         steps: int | None = None,
     ):
         self.search, self.state, self.evaluate = search, state, evaluate
-        self._workers, self._retries, self._steps = workers, retries, steps
-        self._lock = threading.Lock()  # of the state, which evaluations that report change too
-        self._scores: dict[int, dict[int, float]] = {}  # of evaluations that run
-        self.stop = getattr(evaluate, "stop", lambda: None)
+        self._how, self._steps = (workers, retries, evaluate.stop), steps
+        self._lock = threading.Lock()  # of the state, which reports change too
+        self._scores: dict[int, dict[int, float]] = {}  # of running evaluations
+        self._best: dict[int, float] = {}
 
     def run(self) -> Iterator[tuple[Evaluation, str]]:
-        """Goes on with the search, evaluations that ran before first; the state is always saved.
-
-        Yields:
-          an evaluation that has ended, or is tried again, and what went wrong.
-        """
+        """Continues the search; yields evaluations that end or are retried, with a note."""
         state = self.state
-        with commands.working(self, self._workers, self._retries) as desk:
+        with Workers[_Job](self._evaluate, *self._how) as desk:
             desk.waiting.extend(_jobs(state.history.pending))
             while True:
                 # as many settings as keep all workers busy
@@ -155,14 +237,12 @@ class Runner:
                     return
                 for job, result in desk.next_results():
                     with self._lock:
-                        said = self._told(job, result, desk)
-                    if said is not None:
-                        yield state.history.evaluations[job[0]], said
+                        note = self._tell(job, result, desk)
+                    if note is not None:
+                        yield state.history.evaluations[job[0]], note
 
-    def _told(
-        self, job: Job, result: float | EvaluationFailed, desk: commands.Workers
-    ) -> str | None:
-        """What went wrong with a job; None while other seeds are awaited, or all is known."""
+    def _tell(self, job: _Job, result: float | EvaluationFailed, desk: Workers) -> str | None:
+        """Returns what went wrong with a job; None while other seeds are awaited."""
         number, seed = job
         state, evaluation = self.state, self.state.history.evaluations[number]
         if evaluation.result is not None:
@@ -173,42 +253,35 @@ class Runner:
             known[seed] = result
             if len(known) < len(evaluation.seeds):
                 return None
-            ended = Result(tuple(known[seed] for seed in evaluation.seeds))
-            state.save(state.history.told(number, ended))
-            return ""
-        if desk.try_again(job):
+            ended, note = Result(tuple(known[seed] for seed in evaluation.seeds)), ""
+        elif desk.try_again(job):
             return f"setting {number}: {result}; tried again"
-        desk.drop(number)
-        state.save(state.history.told(number, Result(failure=str(result))))
-        return str(result)
+        else:
+            desk.drop(number)
+            ended, note = Result(failure=str(result)), str(result)
+        state.save(state.history.tell(number, ended))
+        return note
 
-    def __call__(self, number: int, seed: int) -> float:
-        """The score of a seed of an evaluation, which may report on the way."""
+    def _evaluate(self, number: int, seed: int) -> float:
         values = self.state.history.evaluations[number].values
         report = None if self._steps is None else functools.partial(self._report, number)
         return self.evaluate(values, seed, report)
 
     def _report(self, number: int, step: int, score: float) -> bool:
-        """Whether an evaluation is to stop."""
+        halving, state = self.search.halving, self.state
         with self._lock:
-            at = Stopped(step, self._steps or step)
-            return self.state.report(self.search.halving, number, at, score)
+            if halving is not None and self._steps is not None:
+                at = Stopped(step, self._steps)
+                state.history = halving.report(state.history, number, at, score, self._best)
+            return state.history.evaluations[number].result is not None
 
-    def again(self, setting: Setting, count: int) -> Iterator[tuple[int, float | str]]:
-        """A setting with so many fresh seeds: those whose scores the state lacks.
-
-        Yields:
-          a seed with its score, or with the cause of its last failure.
-        """
-        known = self.state.fresh_of(setting)
+    def again(self, setting: Evaluation, count: int) -> Iterator[tuple[int, float | str]]:
+        """Evaluates a setting with fresh seeds that have no score; yields score or failure."""
+        known = self.state.fresh_scores(setting)
         left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
-
-        def called(seed: int) -> float:
-            return self.evaluate(setting.values, seed)
-
-        if isinstance(self.evaluate, Command):
-            self.evaluate.start()
-        with commands.working(called, self._workers, self._retries, self.stop) as desk:
+        evaluate = functools.partial(self.evaluate, setting.values)
+        self.evaluate.start()
+        with Workers[tuple[int]](evaluate, *self._how) as desk:
             desk.waiting.extend((seed,) for seed in left)
             while desk.busy:
                 for (seed,), result in desk.next_results():
@@ -218,5 +291,5 @@ class Runner:
                         yield seed, known[seed]
 
 
-def _jobs(evaluations: list[Evaluation]) -> list[Job]:
+def _jobs(evaluations: list[Evaluation]) -> list[_Job]:
     return [(evaluation.number, seed) for evaluation in evaluations for seed in evaluation.seeds]

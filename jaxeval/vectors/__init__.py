@@ -1,1 +1,175 @@
-"""Word vectors judged by themselves, on similarity and analogy, and a baseline made of counts."""
+"""Word vectors: looked up by word, and scored on sets of items (word pairs, analogy questions)."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from jaxeval.data import vectors
+from jaxeval.errors import ConfigError
+from jaxeval.stats import multiple
+from jaxeval.stats import vectors as statistics
+from jaxeval.stats.results import Effect, HypothesisTest, Interval
+
+_Score = TypeVar("_Score")
+_CONFIDENCE = 0.95
+_SHORT = 1e-15  # length below which squares in float32 have few digits, or none
+_SUFFIXES = {".txt", ".gz", ".vec", ".bin", ".w2v", ".tsv", ".csv"}
+
+
+def short_names(paths: Sequence[str | Path], what: str) -> dict[str, str]:
+    """Maps short names of files to their paths; names have no folder and suffixes if they differ.
+
+    Raises:
+      ConfigError: no file, or a file named twice, by whatever path.
+    """
+    if not paths:
+        raise ConfigError(f"expected a file of {what}")
+    known: dict[Path, str] = {}
+    for path in map(str, paths):
+        place = Path(path).resolve()
+        if place in known:
+            message = f"{known[place]} and {path} are the same file of {what}"
+            raise ConfigError(f"{message}; expected different ones")
+        known[place] = path
+    names = [_stem(path) for path in known.values()]
+    distinct = len({*names}) == len(names)
+    return dict(zip(names if distinct else known.values(), known.values(), strict=True))
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    while Path(name).suffix in _SUFFIXES and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+@dataclasses.dataclass(frozen=True)
+class Lookup:
+    """Unit vectors by word; a vector of zeros has no direction and counts as none."""
+
+    index: Mapping[str, int]  # word -> row
+    unit: np.ndarray  # [V, D] float32, rows of length 1
+    zeros: int = 0  # number of words that were left out for a vector of zeros
+    lower_case: bool = True  # whether words are looked up in lower case
+
+    def rows(self, words: Iterable[str]) -> np.ndarray:
+        """Returns the row of each word, -1 for a word without a vector."""
+        return np.array([self.index.get(_form(w, self.lower_case), -1) for w in words], np.int64)
+
+
+class _Forms:
+    """A set that contains words of any spelling whose lower case is in it."""
+
+    def __init__(self, words: Iterable[str], lower_case: bool):
+        self._lower = lower_case
+        self._words = frozenset(_form(word, lower_case) for word in words)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and _form(word, self._lower) in self._words
+
+
+def read(
+    path: str | Path, words: Iterable[str] | None = None, *, lower_case: bool = True
+) -> Lookup:
+    """Reads the vectors of some words (None: all) of a file.
+
+    In lower case, the first of several equal words of the file counts.
+
+    Raises:
+      DataError: the file cannot be read, or all its vectors are 0.
+    """
+    read = vectors.read(path, None if words is None else _Forms(words, lower_case))
+    table, lengths = read.table, np.sqrt(np.einsum("vd,vd->v", read.table, read.table))
+    short = np.flatnonzero(lengths < _SHORT)
+    lengths[short] = np.linalg.norm(table[short].astype(np.float64), axis=1)
+    directed, index = (lengths > 0).tolist(), dict[str, int]()
+    for word, row in read.index.items():
+        if directed[row]:
+            index.setdefault(_form(word, lower_case), row)
+    zeros = len(table) - sum(directed)
+    if len(index) < len(table):
+        chosen = np.fromiter(index.values(), np.int64, len(index))
+        table, lengths = table[chosen], lengths[chosen]
+        index = dict(zip(index, range(len(index)), strict=True))
+    table /= lengths[:, None]  # in place: there may be no room for a second table
+    return Lookup(index, table, zeros, lower_case)
+
+
+def _form(word: str, lower_case: bool) -> str:
+    return word.lower() if lower_case else word
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """_Score of file A minus that of file B on what both cover."""
+
+    a: str
+    b: str
+    effect: Effect
+    test: HypothesisTest
+    p_adjusted: float  # over all differences (Holm)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scored(Generic[_Score]):
+    """Scores of all files on one set of items by one method."""
+
+    name: str
+    method: str
+    total: int  # items of the set
+    scores: Mapping[str, _Score]  # by file
+    differences: tuple[Difference, ...]  # of files with a score on the items of both
+
+
+def compare(
+    name: str,
+    method: str,
+    covered: Mapping[str, np.ndarray],
+    estimate: Callable[[str, np.ndarray], float | None],
+    draws: Callable[[Sequence[str], np.ndarray], np.ndarray],
+    score: Callable[[str, Interval | None], _Score],
+    items: str,
+) -> Scored[_Score]:
+    """Scores all files on one set of items, and compares any two.
+
+    Args:
+      covered: file -> [n] bool, the items that it covers.
+      estimate: of a file on some items [n] bool; None if it has none.
+      draws: of several files on some items: resampled estimates [B, V].
+      score: of a file with the interval of its estimate on what it covers.
+      items: what is resampled.
+    """
+    scores, found, how = dict[str, _Score](), list[Difference](), f"bootstrap of {items}"
+    for file, mine in covered.items():
+        drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
+        interval = None if drawn is None else statistics.interval(drawn, _CONFIDENCE, how)
+        scores[file] = score(file, interval)
+    for a, b in itertools.combinations(covered, 2):
+        both = covered[a] & covered[b]
+        of_a, of_b = estimate(a, both), estimate(b, both)
+        if of_a is not None and of_b is not None:
+            drawn, n = draws([a, b], both), int(both.sum())
+            effect, test = statistics.difference((of_a, of_b), (*drawn.T,), n, method=how)
+            found.append(Difference(a, b, effect, test, test.p_value))
+    total = len(next(iter(covered.values())))
+    return Scored(name, method, total, scores, tuple(found))
+
+
+def adjust(results: Sequence[Scored[_Score]]) -> tuple[Scored[_Score], ...]:
+    """Adjusts the p-values of all differences together by Holm's method."""
+    p_values = [d.test.p_value for result in results for d in result.differences]
+    corrected = iter(multiple.adjust_p_values(p_values) if p_values else ())
+    return tuple(
+        dataclasses.replace(
+            result,
+            differences=tuple(
+                dataclasses.replace(d, p_adjusted=float(next(corrected)))
+                for d in result.differences
+            ),
+        )
+        for result in results
+    )

@@ -1,11 +1,10 @@
 """Analogy questions: a is to b as c is to the word whose vector is nearest to b - a + c.
 
-A question is covered if a, b, c and one of its answers have a vector. Shares of the questions
-covered and of all can differ many times over, so both are given.
+A question is covered if a, b, c and one of its answers have a vector. Accuracies are those of the
+questions covered and of all, since the two can differ many times over.
 
-Notation: Q questions, V candidate words, W words in questions, D vector size. Most questions share
-their words: with the cosines of W words to a block of candidates at hand [W, block], a question
-costs three rows of it, not a product of its own.
+Notation: Q questions, V candidate words, W words in questions, D vector size. Questions share
+words, so the cosines [W, block] of all words with a block of candidates are computed once.
 """
 
 import dataclasses
@@ -17,25 +16,24 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval import machine
+from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
-from jaxeval.stats import resampled
+from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Interval
-from jaxeval.vectors import scored
-from jaxeval.vectors.scored import Lookup, Resampling, Scored
+from jaxeval.vectors import Lookup, Scored, compare
 
 Method = Literal["3CosAdd", "3CosMul"]
 METHODS: tuple[Method, ...] = ("3CosAdd", "3CosMul")
-_SMALL = 0.001  # of 3CosMul's denominator (Levy & Goldberg 2014, eq. 4)
-_SYNTACTIC = "gram"  # how names of Google's syntactic sections begin
+_SMALL = 0.001  # in 3CosMul's denominator (Levy & Goldberg 2014, eq. 4)
+_SYNTACTIC = "gram"  # beginning of the names of Google's syntactic sections
 _CANDIDATES = 1024  # at a time
 _QUESTIONS = 128
 _MOST_COSINES = 1 << 22  # at a time
 
 
 class Unit(NamedTuple):
-    """A word and the words that answer it; the first of them is b where the word is a."""
+    """A word and the words that answer it; as a and b the first answer counts."""
 
     section: int
     word: str
@@ -43,36 +41,30 @@ class Unit(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """Analogy questions, each of two units of one section: a is to b as c is to what?
-
-    Attributes:
-      groups: of each section: semantic or syntactic, or the folder.
-      units: sorted by section; fewer than questions.
-      first, second: [Q] unit of a and b, and of c and its answers.
-    """
+    """Analogy questions, each of two units of one section: a is to b as c is to what?"""
 
     name: str
     sections: tuple[str, ...]
-    groups: tuple[str, ...]
-    units: tuple[Unit, ...]
-    first: np.ndarray
-    second: np.ndarray
+    groups: tuple[str, ...]  # of each section: semantic or syntactic, or the folder
+    units: tuple[Unit, ...]  # sorted by section
+    first: np.ndarray  # [Q] unit of a and b
+    second: np.ndarray  # [Q] unit of c and its answers
 
     @property
     def strata(self) -> np.ndarray:
-        """The section of each unit."""
+        """Section of each unit."""
         return np.array([unit.section for unit in self.units], np.int64)
 
 
 class Answered(NamedTuple):
-    """What one file covers and answers: [Q] bool each."""
+    """Questions that one file covers and answers correctly: [Q] bool each."""
 
     covered: np.ndarray
     right: np.ndarray
 
 
 class Accuracy(NamedTuple):
-    """Counts of questions."""
+    """Numbers of questions."""
 
     right: int
     covered: int
@@ -81,10 +73,10 @@ class Accuracy(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """Of one file; the interval is of the share of the questions covered."""
+    """Accuracies of one file."""
 
     overall: Accuracy
-    interval: Interval | None
+    interval: Interval | None  # of the accuracy on the questions covered
     groups: Mapping[str, Accuracy]
     sections: Mapping[str, Accuracy]
 
@@ -95,10 +87,11 @@ class Score:
 
 
 def read(path: str | Path) -> Questions:
-    """The questions of a file like Google's (": section" lines, four words a line) or of BATS.
+    """Reads the questions of a file like Google's, or of a folder like BATS.
 
-    BATS is a folder of folders of files, each a section, a word, a tab and its answers, separated
-    by /, a line. Any two of its lines make two questions.
+    Google's has ": section" lines and four words a line. BATS has a file for each section in
+    folders of groups, and a word, a tab and answers separated by / a line; any two lines of a
+    section make two questions.
 
     Raises:
       DataError: a line that is neither, no question.
@@ -155,7 +148,7 @@ def _bats(path: Path) -> _Read:
 
 
 def answer(questions: Questions, vectors: Lookup, method: Method) -> Answered:
-    """Which questions a file covers and answers; all its words are candidates."""
+    """Answers questions; all words of the file are candidates."""
     words = vectors.rows(unit.word for unit in questions.units)
     most = max(len(unit.answers) for unit in questions.units)
     gold = np.full((len(words), most), -1)  # [units, most]
@@ -172,11 +165,11 @@ def answer(questions: Questions, vectors: Lookup, method: Method) -> Answered:
 
 
 def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
-    """The answer to each question: the candidate [Q] of the highest score, none of a, b and c.
+    """Returns the candidate [Q] with the highest score for each question, except a, b and c.
 
-    3CosAdd: cos(d, b) - cos(d, a) + cos(d, c) (Mikolov, Yih & Zweig 2013). 3CosMul: s(d, b)
-    s(d, c) / (s(d, a) + .001) with s = (1 + cos) / 2 (Levy & Goldberg 2014, eq. 4). Of equal
-    scores the first candidate's counts.
+    3CosAdd is cos(d, b) - cos(d, a) + cos(d, c) (Mikolov, Yih & Zweig 2013). 3CosMul is s(d, b)
+    s(d, c) / (s(d, a) + .001) with s = (1 + cos) / 2 (Levy & Goldberg 2014, eq. 4). The first of
+    equal candidates counts.
 
     Args:
       unit: [V, D] float32, rows of length 1; all are candidates.
@@ -188,7 +181,7 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     answer = np.zeros(len(triples), np.int64)
     width = max(1, min(_CANDIDATES, _MOST_COSINES // len(words)))
     parts = [slice(k, k + _QUESTIONS) for k in range(0, len(triples), _QUESTIONS)]
-    with futures.ThreadPoolExecutor(machine.cores()) as pool:
+    with futures.ThreadPoolExecutor(backend.cores()) as pool:
         for start in range(0, len(unit), width):
             near = unit[words] @ unit[start : start + width].T
             far = near
@@ -213,11 +206,11 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
 def _scores(
     near: np.ndarray, far: np.ndarray, method: Method, asked: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """The scores [q, block] of candidates, -inf of a question's own words.
+    """Scores [q, block] of candidates; -inf for a question's own words.
 
     Args:
-      near, far: [W, block] of what b and c add, and what a takes.
-      asked, columns: [q, 3] rows of a, b and c in these, and their columns, maybe outside.
+      near, far: [W, block] contributions of b and c, and of a.
+      asked, columns: [q, 3] rows of a, b and c, and their columns, maybe outside the block.
     """
     a, b, c = asked.T
     scores = near[b]
@@ -237,19 +230,20 @@ def evaluate(
     questions: Questions,
     method: Method,
     answered: Mapping[str, Answered],
-    resampling: Resampling = Resampling(),  # noqa: B008 (a NamedTuple does not change)
+    *,
+    resamples: int = 9999,
+    seed: int = 0,
 ) -> Scored[Score]:
-    """Accuracies of every file, and differences of any two on questions that all files cover."""
+    """Computes the accuracies of all files, and differences on the questions that both cover."""
     first, second = questions.first, questions.second
 
     def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         right = np.stack([answered[name].right[chosen] for name in names])
         units = np.concatenate([first[chosen], second[chosen]])
         used, where = np.unique(units, return_inverse=True)
-        sides = np.split(where, 2)
-        return resampled.crossed_draws(
-            right, sides[0], sides[1], questions.strata[used], **resampling._asdict()
-        )
+        of_first, of_second = np.split(where, 2)
+        of_units = right, of_first, of_second, questions.strata[used]
+        return statistics.crossed_draws(*of_units, resamples=resamples, seed=seed)
 
     def share(name: str, chosen: np.ndarray) -> float | None:
         return float(answered[name].right[chosen].mean()) if chosen.any() else None
@@ -266,6 +260,5 @@ def evaluate(
         return Score(accuracy(section >= 0), interval, groups, sections)
 
     covered = {name: of.covered for name, of in answered.items()}
-    resamples, seed = resampling
     items = f"pairs of words within sections (pigeonhole), {resamples} resamples, seed {seed}"
-    return scored.compare(questions.name, method, covered, share, draws, score, items)
+    return compare(questions.name, method, covered, share, draws, score, items)

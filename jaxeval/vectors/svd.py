@@ -1,9 +1,8 @@
-"""Word vectors of counts: positive pointwise mutual information, then a truncated SVD.
+"""Word vectors from counts: positive pointwise mutual information, then a truncated SVD.
 
-As hyperwords has it (Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity with
-Lessons Learned from Word Embeddings", TACL 3, sections 2 and 3), with the smoothing and the
-exponent that its authors recommend: rare words leave gaps, windows end with the line. A corpus is
-read in blocks of lines, which several processes count. Notation: V words, D dimensions.
+This follows hyperwords (Levy, Goldberg & Dagan 2015, TACL 3, sections 2 and 3), with the smoothing
+and the exponent that its authors recommend. Rare words leave gaps, and windows end with the line.
+Several processes count blocks of lines. Notation: V words, D dimensions.
 """
 
 import functools
@@ -32,12 +31,12 @@ _EPSILON = np.finfo(np.float64).eps
 _BLOCK = 1 << 21  # bytes
 _LONGEST_WORD = 1 << 16  # bytes
 _AHEAD = 2  # blocks waiting for each process
-In = TypeVar("In")
-Out = TypeVar("Out")
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 class Counted(NamedTuple):
-    """What was counted: distinct pairs of word and context, those with positive association."""
+    """Numbers of tokens, words, distinct pairs, and pairs with positive association."""
 
     tokens: int
     words: int
@@ -55,30 +54,30 @@ def make(
     lower_case: bool = False,
     processes: int = 1,
 ) -> Counted:
-    """Writes the vectors of a corpus as word2vec's text, gzip where the name ends with .gz.
+    """Writes the vectors of a corpus in word2vec's text format, gzip if the name ends with .gz.
 
     Raises:
       DataError: the corpus cannot be read, or holds too little.
       ConfigError: as many dimensions as words, or more.
       RunError: the file cannot be written, or the SVD fails.
     """
-    words, tokens = count_words(corpus, min_count, lower_case=lower_case, processes=processes)
+    words, tokens = _count_words(corpus, min_count, lower_case=lower_case, processes=processes)
     if dimension >= len(words):
         expected = f"fewer than the {len(words)} words that stand in {corpus} {min_count} times"
         raise ConfigError(f"{argument('dimension', dimension)}: expected {expected}")
-    matrix = count_pairs(corpus, words, window, lower_case=lower_case, processes=processes)
-    associated = ppmi(matrix)
+    matrix = _count_pairs(corpus, words, window, lower_case=lower_case, processes=processes)
+    associated = _ppmi(matrix)
     if not associated.nnz:
         raise DataError("no pair has positive association; expected a larger corpus", corpus)
-    table = embed(associated, dimension)
+    table = _embed(associated, dimension)
     _write(Path(output), words, table)
     return Counted(tokens, len(words), matrix.nnz, associated.nnz)
 
 
-def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
-    """About two megabytes of a corpus at a time, plain or gzip.
+def _blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
+    """Yields a corpus, plain or gzip, in blocks of about two megabytes.
 
-    Blocks end with a line; where a line is longer than a block (text8 is one line), with a word.
+    Blocks end with a line, or with a word if a line is longer than a block (text8 is one line).
 
     Raises:
       DataError: no such file, damaged, not UTF-8, a word longer than 65,536 bytes.
@@ -96,18 +95,18 @@ def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
             yield decoded.lower() if lower_case else decoded
 
 
-def count_words(
+def _count_words(
     path: str | Path, min_count: int, *, lower_case: bool = False, processes: int = 1
 ) -> tuple[list[str], int]:
-    """Words, between blanks, that stand in a corpus `min_count` times or more, and its tokens.
+    """Counts words between blanks; returns those with `min_count` or more, and the total of all.
 
-    The most frequent words come first, equal ones in code-point order.
+    Words are sorted by falling count, then by code point.
 
     Raises:
-      DataError: it cannot be read, or has no two such words.
+      DataError: the corpus cannot be read, or has fewer than two such words.
     """
     totals: Counter[str] = Counter()
-    for counts in in_order(_counted, blocks(path, lower_case), processes):
+    for counts in in_order(_counted, _blocks(path, lower_case), processes):
         totals.update(counts)
     frequent = (word for word, n in totals.items() if n >= min_count)
     words = sorted(frequent, key=lambda word: (-totals[word], word))
@@ -121,7 +120,7 @@ def _counted(block: str) -> Counter[str]:
     return Counter(block.split())
 
 
-def count_pairs(
+def _count_pairs(
     path: str | Path,
     words: Sequence[str],
     window: int,
@@ -137,7 +136,7 @@ def count_pairs(
     index = {word: number for number, word in enumerate(words)}
     task = functools.partial(_pairs, index=index, window=window)
     sums: list[tuple[int, sparse.csr_array]] = []  # of 2^k blocks: few additions of large ones
-    for counts in in_order(task, blocks(path, lower_case), processes):
+    for counts in in_order(task, _blocks(path, lower_case), processes):
         sums.append((1, counts))
         while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
             (size, later), (_, earlier) = sums.pop(), sums.pop()
@@ -151,7 +150,6 @@ def count_pairs(
 
 
 def _pairs(block: str, index: Mapping[str, int], window: int) -> "sparse.csr_array":
-    """The counts [V, V] of a block."""
     from scipy import sparse
 
     lines = [line.split() for line in block.split("\n")]
@@ -169,15 +167,17 @@ def _pairs(block: str, index: Mapping[str, int], window: int) -> "sparse.csr_arr
     return sparse.csr_array((counts.astype(np.float64), places), shape=(size, size))
 
 
-def in_order(function: Callable[[In], Out], items: Iterable[In], processes: int) -> Iterator[Out]:
-    """What a function gives for each item, in order, computed ahead in some processes."""
+def in_order(
+    function: Callable[[_In], _Out], items: Iterable[_In], processes: int
+) -> Iterator[_Out]:
+    """Maps a function over items in order, computing ahead in several processes."""
     items = iter(items)
     first = list(itertools.islice(items, 2))
     items = itertools.chain(first, items)
     if processes == 1 or len(first) < 2:
         yield from map(function, items)
         return
-    waiting: deque[futures.Future[Out]] = deque()
+    waiting: deque[futures.Future[_Out]] = deque()
     with _pool(processes) as pool:
         for item in items:
             waiting.append(pool.submit(function, item))
@@ -188,8 +188,7 @@ def in_order(function: Callable[[In], Out], items: Iterable[In], processes: int)
 
 
 def _pool(processes: int) -> futures.ProcessPoolExecutor:
-    """Processes that SIGHUP does not reach: a terminal that is closed sends it to all of them, and
-    it is this one that ends the others."""
+    """A pool that ignores SIGHUP, which a closed terminal sends to all processes."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     try:
         pool = futures.ProcessPoolExecutor(processes, get_context("spawn"))
@@ -199,12 +198,8 @@ def _pool(processes: int) -> futures.ProcessPoolExecutor:
     return pool
 
 
-def ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
-    """max(0, log[n_wc sum_c' n_c'^a / (n_w n_c^a)]) of the pairs that were counted, a = .75.
-
-    Args:
-      counts: [V, V] n_wc.
-    """
+def _ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
+    """Computes max(0, log[n_wc sum_c' n_c'^.75 / (n_w n_c^.75)]) of counts n_wc [V, V]."""
     of_words, of_contexts = counts.sum(axis=1), counts.sum(axis=0) ** _SMOOTHING
     matrix = counts.tocoo()
     ratio = matrix.data / of_words[matrix.row] / of_contexts[matrix.col]
@@ -214,15 +209,11 @@ def ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
     return positive
 
 
-def embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
-    """Vectors [V, D] float32 of length 1: U S^.5 of the truncated SVD of a matrix, by ARPACK.
+def _embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
+    """Computes U S^.5 of the truncated SVD of a nonnegative matrix [V, V], by ARPACK.
 
-    A word without any positive association, or with words alone that these dimensions leave out,
-    gets a vector of zeros: what there is of it is rounding error, which has no direction. Each
-    column's largest number is positive.
-
-    Args:
-      matrix: [V, V], of no negative values.
+    Returns [V, D] float32 with rows of length 1. A row of which only rounding errors are left is
+    0: it has no direction. The largest number of each column is positive.
 
     Raises:
       ConfigError: more dimensions than the rank of the matrix.
@@ -255,7 +246,7 @@ def embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
 
 
 def _write(path: Path, words: Sequence[str], table: np.ndarray) -> None:
-    """A header, then a word and its numbers a line: nine digits give back every float32."""
+    """Writes a header, then a word and its numbers a line; nine digits restore every float32."""
 
     def lines() -> Iterator[bytes]:
         yield f"{len(words)} {table.shape[1]}\n".encode()

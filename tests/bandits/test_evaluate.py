@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -36,19 +35,6 @@ def test_late_results_give_the_same_scores() -> None:
     for model in ("a", "b"):
         numbers = range(1, len(state.scores_of(model)) + 1)
         assert state.scores_of(model) == [_score(model, k) for k in numbers]
-
-
-def test_workers_work_at_once() -> None:
-    """Dies if evaluations of a batch wait for each other."""
-    barrier = threading.Barrier(3, timeout=10)
-
-    def together(model: str, number: int) -> float:
-        if number <= 3 and model == "a":
-            barrier.wait()  # passes only if three are here at once
-        return _score(model, number)
-
-    events = _end(bandits.TopTwoThompson(batch_size=3), ["a", "b"], together, workers=3)
-    assert events[-1].state.evaluations >= 6
 
 
 def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
@@ -142,20 +128,6 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
         pytest.fail("the child lives on")
 
 
-def test_running_commands_end_with_the_selection() -> None:
-    """Dies if an answer waits for evaluations that no longer matter."""
-    rule = bandits.TopTwoThompson(budget=6, batch_size=2, delta=None)
-    command = evaluate.Command(_python("import time; time.sleep(30); print(1)"))
-    begin = time.monotonic()
-    steps = evaluate.run(rule, ["a", "b"], command, workers=2)
-    thread = threading.Timer(1.0, command.stop)
-    thread.start()
-    with pytest.raises(RunError, match=r"every model was dropped .*stopped"):
-        list(steps)
-    thread.join()
-    assert time.monotonic() - begin < 15
-
-
 def test_no_model_left_is_an_error() -> None:
     """Dies if a model that was never evaluated wins because the others broke."""
 
@@ -173,3 +145,21 @@ def test_blocks_are_a_random_order_of_all_items() -> None:
     assert (order != evaluate.blocks(100, 2, 30)).any()
     with pytest.raises(ConfigError, match="three blocks of 34 items"):
         evaluate.blocks(100, 1, 34)
+
+
+def test_scores_survive_their_file(tmp_path: Path) -> None:
+    """Dies if a digit is lost, scores of another source are taken, or a damaged file is."""
+    path = tmp_path / "s.json"
+    with evaluate.recorded(path, {"command": "x"}) as first:
+        first.add("a", 1, 0.1 + 0.2)
+        first.add("a", 5, 0.7)
+    with evaluate.recorded(path, {"command": "x"}) as again:
+        assert again.scores == {"a": {1: 0.1 + 0.2, 5: 0.7}}
+        assert again.has("a", 5) and not again.has("a", 2) and not again.has("b", 1)
+        with pytest.raises(RunError, match="another process works on this selection"):
+            evaluate.recorded(path, {"command": "x"}).__enter__()
+    with pytest.raises(ConfigError, match="command x, not y"):
+        evaluate.recorded(path, {"command": "y"}).__enter__()
+    path.write_text(path.read_text().replace("0.7", "NaN"))
+    with pytest.raises(ConfigError, match=r"not the state of a selection \(expected finite"):
+        evaluate.recorded(path, {"command": "x"}).__enter__()

@@ -1,7 +1,6 @@
 """The rules as state machines: rounds, stopping, batches, late results, budgets, calibration."""
 
 import dataclasses
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -49,30 +48,6 @@ def test_fixed_budget_non_adaptive_splits_evenly() -> None:
         NonAdaptive(delta=None, budget=4).begin(NAMES)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
-def test_claimed_confidence_holds(rule: Any) -> None:
-    """Dies if a selection that claims 95 % is right less often (unequal variances, 200 trials)."""
-    means, sds = np.array([0.60, 0.61, 0.63]), np.array([0.02, 0.03, 0.01])
-    scores = means + sds * np.random.default_rng(0).normal(size=(200, 500, 3))
-    evaluators = [lambda name, k, own=own: own[k - 1, "abc".index(name)] for own in scores]
-    answers = bandits.trials(rule, list("abc"), evaluators, range(200))
-    assert {answer.reason for answer in answers} == {"confident"}
-    right = [answer.best == "c" for answer in answers]
-    assert np.mean(right) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 200)
-
-
-def test_a_budget_caps_and_says_so() -> None:
-    """Dies if equal arms ignore the cap, or the reason is hidden."""
-    rule = bandits.BatchThompson(budget=50, batch_size=8)
-    state = _play(rule, _normal({"a": 0.7, "b": 0.7}, 0.1, 2), "ab")
-    answer = rule.answer(state)
-    assert answer is not None
-    assert (answer.reason, state.evaluations) == ("the budget is spent", 50)
-    assert answer.probability is not None and answer.probability < 0.95
-    with pytest.raises(ConfigError, match="2 models need at least 6, got 5"):
-        bandits.TopTwoThompson(budget=5).begin(["a", "b"])
-
-
 @pytest.mark.parametrize("make", [bandits.TopTwoThompson, SequentialHalving])
 def test_lower_is_better_mirrors(make: Any) -> None:
     """Dies if the highest loss wins."""
@@ -80,19 +55,6 @@ def test_lower_is_better_mirrors(make: Any) -> None:
     state = _play(rule, _normal({"a": 3.0, "b": 2.0, "c": 1.0}, 0.1, 3), "abc")
     answer = rule.answer(state)
     assert answer is not None and answer.best == "c"
-
-
-def test_results_may_arrive_in_any_order() -> None:
-    """Dies if the order of tells changes the state or what is asked next."""
-    rule = bandits.TopTwoThompson()
-    known = [*zip("aaabbb", (1, 2, 3) * 2, (0.5, 0.6, 0.4, 0.7, 0.9, 0.1), strict=True)]
-    ends = []
-    for order in itertools.islice(itertools.permutations(known), 0, 720, 97):
-        state = rule.begin(["a", "b"])
-        for model, number, score in order:
-            state = state.tell(model, score, number)
-        ends.append((state, rule.ask(state), rule.answer(state)))
-    assert all(end == ends[0] for end in ends)
 
 
 def test_pending_evaluations_fill_the_batch() -> None:
@@ -106,20 +68,6 @@ def test_pending_evaluations_fill_the_batch() -> None:
         state, _ = state.start(model)
     assert rule.ask(state) == ()
     assert len(rule.ask(state.tell(batch[1], 0.5))) == 1
-
-
-def test_non_adaptive_waits_for_the_round() -> None:
-    """Dies if the next round starts, or is judged, before all results of this one are in."""
-    rule = NonAdaptive(delta=0.4)
-    state = rule.begin(["a", "b"])
-    for model in rule.ask(state):
-        state, _ = state.start(model)
-    assert rule.ask(state) == ()
-    for score in (0.1, 0.2, 0.3):
-        state = state.tell("a", score)
-    state = state.tell("b", 5.0).tell("b", 5.1)
-    assert rule.answer(state) is None
-    assert rule.answer(state.tell("b", 5.2)) is not None
 
 
 def test_what_is_pending_counts_as_evaluated() -> None:
@@ -151,12 +99,14 @@ def test_draws_follow_the_probabilities() -> None:
     expected = p / 2 + [
         sum(p[j] / 2 * p[i] / (1 - p[j]) for j in range(3) if j != i) for i in range(3)
     ]
-    uniforms = np.stack([dataclasses.replace(rule, seed=k).uniforms(12) for k in range(3000)])
-    rows = [np.broadcast_to(part, (3000, 3)) for part in (*rule.moments(state), p)]
-    drawn = rule.choose(Moments(*rows[:3]), rows[3], np.zeros((3000, 3)), uniforms)[:, 0]
+    count = 40_000
+    uniforms = np.random.default_rng(0).random((count, 1, 3))
+    uniforms[0] = rule.uniforms(12)
+    rows = [np.broadcast_to(part, (count, 3)) for part in (*rule.moments(state), p)]
+    drawn = rule.choose(Moments(*rows[:3]), rows[3], np.zeros((count, 3)), uniforms)[:, 0]
     assert "abc"[drawn[0]] == rule.ask(state)[0]
     shares = [np.mean(drawn == k) for k in range(3)]
-    np.testing.assert_allclose(shares, expected, atol=4 * np.sqrt(0.25 / 3000))
+    np.testing.assert_allclose(shares, expected, atol=4 * np.sqrt(0.25 / count))
 
 
 def test_dropped_models_cannot_win_and_the_rest_goes_on() -> None:
@@ -199,16 +149,3 @@ def test_equal_scores_keep_a_selection_open() -> None:
     answer = rule.answer(state)
     assert answer is not None and answer.best == "b" and answer.reason == "confident"
     assert answer.probability == pytest.approx(1)
-
-
-NUMBERS = {"delta": 0.25, "prior": -0.5, "budget": 20, "batch_size": 2, "seed": 3}
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-@pytest.mark.parametrize("wrong", ["x", [1], float("nan"), -7], ids=repr)
-def test_what_is_no_number_is_refused_by_name(name: str, wrong: Any) -> None:
-    """Dies if a rule that cannot work is made, or the error is Python's own."""
-    with pytest.raises(ConfigError, match=f"^{name}: "):
-        bandits.TopTwoThompson(**{name: wrong})
-    with pytest.raises(ConfigError, match="never ends"):
-        bandits.TopTwoThompson(delta=None)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.models import language
 from jaxeval.models.language import LanguageShape
 from jaxeval.space import space
-from jaxeval.studies import proposers
+from jaxeval.studies import sweeps
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 VOCABULARIES = {"ptb": 10_001, "wikitext2": 33_279, "enwik8": 206}  # the public code's
@@ -81,18 +81,18 @@ def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> No
     """Dies if a corner of a space is refused, or a hyperparameter changes nothing."""
     source, changes = _for(name)
     of, base = space.read(CONFIGS / f"{name}.toml"), studies.read(source, changes)
-    proposers.refuse_leaks(base, of, name)
+    sweeps.refuse_leaks(base, of, name)
     deep = base.model.layers > 1
     assert len(of.parameters) == 6 + deep  # as in the paper
     assert base.data.unit == name.split("_")[1] and base.model.kind == name.split("_")[2]
     vocabulary, cell = VOCABULARIES[source.split("/")[1].split("_")[0]], base.model.cell()
     for quantile in (0.0, 0.4, 1.0):
         values = space.at(of, dict.fromkeys((p.name for p in of.parameters), quantile))
-        config = proposers.configured(source, changes, of, values)
+        config = sweeps.configured(source, changes, of, values)
         shape = config.model.shape(vocabulary)
         count = shape.parameters(cell)
         assert 0.95 * config.model.budget < count <= config.model.budget
-        rates, before = markers.active(config), markers.active(base)
+        rates, before = fields.active(config), fields.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}
         sites = {"input", "state", "output"} | ({"inter_layer"} if deep else set())
         dropouts = {f"dropout_{site}" for site in sites}

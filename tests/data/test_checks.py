@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval.data import pairs, sentiment, text
-from jaxeval.data.pair_files import PairSource
+from jaxeval.data.pairs import PairSource
 from jaxeval.data.sentiment_files import SentimentSource
 from jaxeval.errors import DataError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.data import conll, schemes, tagging_files
+from jaxeval.data import conll, schemes, tagging
 from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
@@ -40,11 +40,6 @@ def test_white_space_ends_a_sentence(blank: str, tmp_path: Path) -> None:
     """Dies if only an empty line ends a sentence (WNUT-17), or two make an empty sentence."""
     read = conll.read_columns(_write(tmp_path, f"a\tO\n{blank}b\tO\n{blank}"))
     assert [sentence.words for sentence in read] == [("a",), ("b",)]
-
-
-def test_hash_is_a_word(tmp_path: Path) -> None:
-    """Dies if lines that begin with # are comments: tweets hold such words."""
-    assert conll.read_columns(_write(tmp_path, "#\tO\n#news\tO\n"))[0].words == ("#", "#news")
 
 
 def test_blanks_inside_tabs_and_no_break_spaces_belong_to_the_word(tmp_path: Path) -> None:
@@ -141,6 +136,8 @@ def test_outermost_mentions(tmp_path: Path) -> None:
         "Discourse=a:1->2:3|Entity=(4-event-giv:act-x-9)|XML=<w>",
     ]
     assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O", "B-event")
+    header = "# global.Entity = GRP-infstat-etype\n"
+    assert _entities(tmp_path, ["Entity=(1-new-person)"], header) == ("B-person",)
 
 
 def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
@@ -150,12 +147,6 @@ def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
     line = "\t_" * 7 + "\t"
     content = f"1\ta{line}Entity=(1-person-x\n\n1\tb{line}_\n"
     assert conll.read_conllu(_write_conllu(tmp_path, content), "entity")[1].tags == ("O",)
-
-
-def test_parts_of_an_interrupted_mention(tmp_path: Path) -> None:
-    """Dies if the part's number is taken for a type, or parts do not close."""
-    fields = ["Entity=(5[1/2]-place-x)", "_", "Entity=(5[2/2]-place-x", "Entity=5[2/2])"]
-    assert _entities(tmp_path, fields) == ("B-place", "O", "B-place", "I-place")
 
 
 @pytest.mark.parametrize(
@@ -209,8 +200,8 @@ def test_classes_become_events_of_one_word(tmp_path: Path) -> None:
     assert sentence.tags == ("O", "B-REPORTING", "B-OCCURRENCE", "B-OCCURRENCE")
     for part in ("dev", "test"):
         (tmp_path / f"{part}.txt").write_text(CLASSES)
-    source = tagging_files.SentenceSource(path=str(tmp_path), format="tempeval3")
-    parts, entities = tagging_files.read(source, "iobes")
+    source = tagging.SentenceSource(path=str(tmp_path), format="tempeval3")
+    parts, entities = tagging.read(tagging.TaggingData(source=source, scheme="iobes"))
     assert entities and parts["dev"][0].tags[1:] == ("S-REPORTING", "S-OCCURRENCE", "S-OCCURRENCE")
 
 

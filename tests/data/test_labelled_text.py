@@ -36,14 +36,6 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
     assert read == LabelledText(text, tuple(Target(*target) for target in places), (3, 1, 1, 4))
 
 
-def test_labels_may_lack_where_nothing_is_learned(tmp_path: Path) -> None:
-    """Dies if texts to be classified must be labelled, or texts to learn from need not be."""
-    line = {"text": "the bar", "target": "bar"}
-    assert _read_json(tmp_path, line, labelled=False).texts[0].targets == (Target(4, 7, ""),)
-    with pytest.raises(DataError, match=r":1: .*label: found null"):
-        _read_json(tmp_path, line)
-
-
 def test_lines_of_newsmtsc(tmp_path: Path) -> None:
     """Dies if a target is lost or its polarity is another; names as of the published files."""
     first, second = (
@@ -77,22 +69,14 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
     ("line", "message"),
     [
         ('{"text": "a", ', ":2: expected a JSON object such as"),
-        ("[1]", ":2: expected a JSON object"),
         ('"text label"', ":2: expected a JSON object"),
-        ("3", ":2: expected a JSON object"),
         ("[" * 99999, ":2: expected a JSON object"),
         ({**GOOD, "text": 3}, ":2: .*text: found 3"),
         ({**GOOD, "label": None}, ":2: .*label: found null"),
-        ({**GOOD, "label": 2.0}, ":2: .*label: found 2.0"),
-        ({"label": "x"}, ":2: .*text: found null"),
         ({**GOOD, "text": "\ud800"}, ":2: .*text: found "),
         ({**GOOD, "span": [1]}, r":2: .*span: found \[1\]"),
-        ({**GOOD, "span": [-3, 7]}, r":2: .*span: found"),
         ({**GOOD, "span": [4, 70]}, r":2: .*expected 'bar' in characters 4 to 70 of 7"),
-        ({**GOOD, "text": " "}, ":2: .*text: found"),
-        ({**GOOD, "label": ""}, ":2: .*label: found"),
         ({**GOOD, "target": "food"}, ":2: .*expected 'food' in its text: 'the bar'"),
-        ({**GOOD, "target": ""}, ":2: .*expected '' in its text"),
         ({**GOOD, "span": [3, 7]}, ":2: .*expected 'bar' in characters 3 to 7 of 7: 'the bar'"),
         ({"text": "a b", "label": "x", "span": [1, 2]}, ":2: .*expected a target in characters 1"),
         ({"text": "a b", "label": "x"}, ":2: expected a target or a span, as in"),
@@ -143,13 +127,11 @@ def test_lines(tmp_path: Path) -> None:
             "1 a\n2 b\n",
             ":2: expected 0 or 1, a blank and a text, found '2 b'; data.source.format=auto goes",
         ),
-        (labelled_text.read_sst, "1 a\n0  \n", ":2: expected 0 or 1"),
         (
             labelled_text.read_trec,
             "LOC:x a\nno label\n",
             ":2: expected LABEL:detail, .*format=auto",
         ),
-        (labelled_text.read_trec, "LOC:x a\nLOC:x\n", ":2: expected LABEL:detail"),
         (labelled_text.read_trec, "LOC:x a\n\nLOC:x b\n", ":2: expected LABEL:detail"),
     ],
 )

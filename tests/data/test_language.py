@@ -23,9 +23,9 @@ def _text(folder: Path) -> str:
 )
 def test_windows_cover_every_token_once(tokens: int, window: int, streams: int) -> None:
     """Dies if a token is skipped or predicted twice, or a stream's windows leave a gap."""
-    actual = language.windows(tokens, window, streams)
+    actual = language._windows(tokens, window, streams)
     start, length = (column.reshape(-1, streams) for column in actual)
-    seen = [s + k for s, n in zip(actual.start, actual.length, strict=True) for k in range(n)]
+    seen = [s + k for s, n in zip(*actual, strict=True) for k in range(n)]
     assert sorted(seen) == list(range(tokens))
     for stream in range(streams):
         used = length[:, stream] > 0
@@ -64,17 +64,6 @@ def test_bytes_of_one_file_are_cut_in_parts(tmp_path: Path) -> None:
     assert tokens[182:192].tolist() == [0] * 10 and tokens[193:].tolist() == [1] * 10
 
 
-def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
-    """Dies if the cut falls within a line, or a word seen only behind it is known."""
-    path = tmp_path / "text"
-    path.write_text("a b\n" * 35 + "late\n" + "b late c\n\n" + "c\na")  # 36, 2 and 2 lines
-    text = language.build(language.LanguageData(path=str(path), window=5), 4, 2)
-    assert text.vocabulary == 5  # end, unknown, a, b, late
-    assert text.tokens == {"train": 107, "dev": 5, "test": 4}
-    tokens = text.corpus.shared["tokens"]
-    assert tokens[104:].tolist() == [3, 0, 4, 0, 0, 3, 4, 1, 0, 0, 0, 1, 0, 2, 0]
-
-
 @pytest.mark.parametrize(
     ("unit", "train", "test", "message"),
     [
@@ -103,7 +92,7 @@ def _source(path: str | Path, feature: str | None = None) -> language.LanguageDa
 
 
 def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
-    return {part: list(of) for part, of in language.lines(_source(path, feature)).items()}
+    return {part: list(of) for part, of in language._lines(_source(path, feature)).items()}
 
 
 def test_lines_of_a_prepared_set(prepared: str) -> None:

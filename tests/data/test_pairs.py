@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.data import pair_files, pairs
-from jaxeval.data.generated_texts import LabelledPair
-from jaxeval.data.pair_files import PairSource
+from jaxeval.data import pairs
+from jaxeval.data.labelled_text import LabelledPair
+from jaxeval.data.pairs import PairSource
 from jaxeval.errors import DataError
 
 
@@ -33,18 +33,16 @@ def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
     lines = [_snli(*row) for row in rows]
     (tmp_path / "json").mkdir()
     (tmp_path / "tsv").mkdir()
-    read = pair_files.read(_folder(tmp_path / "json", ".jsonl", lines))
+    read = pairs.read(_folder(tmp_path / "json", ".jsonl", lines))
     first = LabelledPair(
         ("A", "man", ",", "asleep", "."), ("He", "'s", "up", "."), "contradiction", 1
     )
-    assert read.parts["train"] == [first, LabelledPair(("a",), ("b",), "neutral", 3)]
-    assert (
-        read.findings.remarks[0] == "snli_1.0_train.jsonl: 1 pairs without a gold label left out"
-    )
+    assert read[0]["train"] == [first, LabelledPair(("a",), ("b",), "neutral", 3)]
+    assert read[2][0] == "snli_1.0_train.jsonl: 1 pairs without a gold label left out"
     head = "gold_label\tparse\tsentence1\tsentence2"
     columns = [head, *(f"{label}\t(x)\t{first}\t{second}" for first, second, label in rows)]
-    others = pair_files.read(_folder(tmp_path / "tsv", ".txt", columns)).parts
-    assert [p[:3] for p in others["test"]] == [p[:3] for p in read.parts["test"]]
+    others = pairs.read(_folder(tmp_path / "tsv", ".txt", columns))[0]
+    assert [p[:3] for p in others["test"]] == [p[:3] for p in read[0]["test"]]
 
 
 def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
@@ -54,20 +52,20 @@ def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
     rows = "".join(f"{s}\t[NP]\tthis , {k}\tthat\t{s},{s}\n" for k, s in enumerate(scores))
     file.write_text(rows)
     source = PairSource(path=str(tmp_path), format="ppdb", test_pairs=2, dev_fraction=0.3)
-    parts = pair_files.read(source).parts
+    parts = pairs.read(source)[0]
     assert {part: len(of) for part, of in parts.items()} == {"train": 4, "dev": 1, "test": 2}
     by_place = {pair.premise[2]: pair for of in parts.values() for pair in of}
     assert [by_place[str(k)].label for k in range(7)] == ["1", "1", "1", "2", "4", "5", "5"]
     assert by_place["0"].premise == ("this", ",", "0") and by_place["0"].hypothesis == ("that",)
     file.write_text(rows + "six\t[NP]\ta\tb\n")
     with pytest.raises(DataError, match=r"ppdb.tsv:8: expected a mean score from 0 to 5"):
-        pair_files.read(source)
+        pairs.read(source)
     file.write_text(rows)
     (tmp_path / "other.tsv").write_text("a\tb\tneutral\n")
     with pytest.raises(DataError, match=r"lines of PPDB: .*TASK:data\.source\.format=auto"):
-        pair_files.read(PairSource(path=str(tmp_path / "other.tsv"), format="ppdb"))
+        pairs.read(PairSource(path=str(tmp_path / "other.tsv"), format="ppdb"))
     with pytest.raises(DataError, match="7 pairs are too few to draw 4,000 for test"):
-        pair_files.read(PairSource(path=str(file), format="ppdb"))
+        pairs.read(PairSource(path=str(file), format="ppdb"))
 
 
 def test_ppdbs_lines_without_use_of_their_scores(tmp_path: Path) -> None:
@@ -75,21 +73,21 @@ def test_ppdbs_lines_without_use_of_their_scores(tmp_path: Path) -> None:
     with columns beside them as a score and phrases."""
     file = tmp_path / "pairs.txt"
     file.write_text("4.0\t[NP]\tthis video\tthe movie\t3.0,5.0\n0\t[NN]\teditor\thead\n")
-    rows = pair_files.read_unlabelled(file)
+    rows = pairs.read_unlabelled(file)
     assert [(row.first, row.second) for row in rows] == [
         ("this video", "the movie"),
         ("editor", "head"),
     ]
     for line in ("4.0\tis four\t[NP]\tx\ty", "4.0\t[NP]\tx", "nine\t[NP]\tx\ty"):
         file.write_text(f"{line}\n")
-        (row,) = pair_files.read_unlabelled(file)
+        (row,) = pairs.read_unlabelled(file)
         assert (row.first, row.second) == tuple(line.split("\t")[:2])
     file.write_text("4.0\t[NP]\tthis video\tthe movie\nhis sister\ther brother\n")
     with pytest.raises(DataError, match=r"pairs.txt:2: expected a column 3"):
-        pair_files.read_unlabelled(file)
+        pairs.read_unlabelled(file)
     file.write_text("5.4\t[NP]\tthis video\tthe movie\n")  # not a pair of "5.4" and "[NP]"
     with pytest.raises(DataError, match=r"pairs.txt:1: expected a mean score from 0 to 5"):
-        pair_files.read_unlabelled(file)
+        pairs.read_unlabelled(file)
 
 
 def test_pairs_are_dealt_as_python_2_shuffles() -> None:
@@ -107,7 +105,7 @@ def test_pairs_are_dealt_as_python_2_shuffles() -> None:
         j = int(value * (i + 1))
         order[i], order[j] = order[j], order[i]
     numbered = [LabelledPair((str(k),), ("x",), "1") for k in range(5)]
-    parts = pair_files.deal(PairSource(test_pairs=2, dev_fraction=0.4), numbered)
+    parts = pairs._deal(PairSource(test_pairs=2, dev_fraction=0.4), numbered)
     names = {part: [pair.premise[0] for pair in of] for part, of in parts.items()}
     assert names == {"test": order[:2], "dev": order[2:3], "train": order[3:]}
 
@@ -127,4 +125,4 @@ def test_all_of_ppdb() -> None:
     assert sizes == {"train": 20211, "dev": 2245, "test": 4000}
     labels = [k for bucket in paired.corpus.buckets for k in bucket["labels"]]
     assert [labels.count(k) for k in range(5)] == [1700, 8439, 6982, 6085, 3250]
-    assert max(paired.widths) == 6  # of at most 10 that are read
+    assert max(paired.facts["padded_widths"]) == 6  # of at most 10 that are read

@@ -76,11 +76,9 @@ def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
             OLD.replace('from="27"', 'from="28"'),
             r":3: sentence '7': expected 'food' at characters 28 to 31, found 'ood'",
         ),
+        (OLD.replace('to="31"', 'to="3100"'), "'food' at characters 27 to 3100, found 'food"),
         (OLD.replace('from="27"', 'from="-4"'), ":3: sentence '7': from='-4' to='31' of 'food'"),
-        (OLD.replace('to="31"', 'to="99"').replace("bar food", "bar foo"), "found 'foo'"),
-        (OLD.replace('id="7"', "").replace('"27"', ""), "not well-formed"),
         (OLD.replace('id="8"', "").replace("Nothing here.", " "), ":13: expected a text that"),
-        (OLD.replace("</sentences>", ""), "not well-formed XML"),
         (OLD.replace("aspectTerm ", "term "), "no target found; expected <aspectTerm>"),
         (BOMB, r"^[^(]*train.xml:2: a document type .* is refused"),
         (
@@ -88,7 +86,6 @@ def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
             ":2: a document type",
         ),
         (OLD.replace("utf-8", "klingon"), "not well-formed XML in UTF-8 .unknown encoding"),
-        (OLD.replace("utf-8", "gbk"), "in UTF-8 .multi-byte"),
         ("plain text", "not well-formed XML.*line 1"),
     ],
 )

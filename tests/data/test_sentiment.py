@@ -45,13 +45,6 @@ def test_targets_in_words() -> None:
     assert [*sentence.words[:4]] == ["Cafe\u0301", "'s", "b", "ar"]
 
 
-def test_words_between_blanks_are_cut_at_targets_alone() -> None:
-    """Dies if text that is in words already is cut by rules, or a target keeps its neighbours."""
-    sentence = _one(_text("don't #food-court .", ("food", "x")), tokenised=True)
-    assert sentence.words == ("don't", "#", "food", "-court", ".")
-    assert sentence.targets == (Target(2, 3, "x"),)
-
-
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
@@ -77,16 +70,17 @@ def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     assert {
         part: hand_sentiment.items(classified, split, part) for part in splits.PARTS
     } == expected
-    assert classified.labels == ["neg", "pos"] and classified.targeted
+    assert classified.labels == ["neg", "pos"] and classified.saved["targeted"]
     counts = {part: sum(map(len, classified.given_split[part])) for part in splits.PARTS}
     assert counts == {"train": 3 if rows == "targets" else 2, "dev": 1, "test": 1}
     assert sorted(np.concatenate(classified.positions).tolist()) == [*range(sum(counts.values()))]
-    for bucket, shape, places in zip(
-        classified.corpus.buckets, classified.shapes, classified.positions, strict=True
+    facts = classified.facts["padded_widths"], classified.facts["padded_targets"]
+    for bucket, places, width, targets in zip(
+        classified.corpus.buckets, classified.positions, *facts, strict=True
     ):
-        assert bucket["forms"].shape == (len(places), shape.width)
-        assert bucket["start"].shape == bucket["labels"].shape == (len(places), shape.targets)
-    assert max(shape.targets for shape in classified.shapes) == (1 if rows == "targets" else 2)
+        assert bucket["forms"].shape == (len(places), width)
+        assert bucket["start"].shape == bucket["labels"].shape == (len(places), targets)
+    assert max(facts[1]) == (1 if rows == "targets" else 2)
 
 
 def test_padding_that_is_read(tmp_path: Path) -> None:
@@ -131,19 +125,6 @@ def test_what_is_refused(
     """Dies if there is nothing to learn, or a label that no model can give passes."""
     with pytest.raises(DataError, match=message):
         hand_sentiment.build(tmp_path / "c", {**hand_sentiment.HAND, **parts}, **changes)
-
-
-def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
-    """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
-    composed, apart = "caf\u00e9", "cafe\u0301"
-    train = [*hand_sentiment.HAND["train"], ("the good bar", "bar", "neg")]
-    train += [(f"a {form} here", form, "pos") for form in (composed, apart)]
-    found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
-    said = "\n".join(found.findings.warnings)
-    assert "train: 1 with several labels, such as 'bar' (neg, pos)" in said
-    assert "texts are in NFC (train 1) and NFD (train 1): equal letters are" in said
-    plain = hand_sentiment.build(tmp_path / "p").findings.warnings
-    assert not [line for line in plain if "several labels" in line or "NFC" in line]
 
 
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")
@@ -236,3 +217,16 @@ def test_known_of_random_splits() -> None:
         real = range(2, len(classified.table.vectors))
         assert split.tables["known"][2:].tolist() == [counts[row] > 1 for row in real]
         assert split.tables["once"][2:].tolist() == [counts[row] == 1 for row in real]
+
+
+def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
+    """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    train = [*hand_sentiment.HAND["train"], ("the good bar", "bar", "neg")]
+    train += [(f"a {form} here", form, "pos") for form in (composed, apart)]
+    found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
+    said = "\n".join(found.findings.warnings)
+    assert "train: 1 with several labels, such as 'bar' (neg, pos)" in said
+    assert "texts are in NFC (train 1) and NFD (train 1): equal letters are" in said
+    plain = hand_sentiment.build(tmp_path / "p").findings.warnings
+    assert not [line for line in plain if "several labels" in line or "NFC" in line]

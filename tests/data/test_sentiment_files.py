@@ -1,13 +1,12 @@
 """Classified texts: files by name, drawn parts, texts to be classified."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import sentiment, sentiment_files, words
+from jaxeval.data import sentiment, sentiment_files
 from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.data.sentiment_files import SentimentSource, TextParts
 from jaxeval.data.splits import Fractions
@@ -91,38 +90,6 @@ def _unlabelled(data: Any, vocabulary: Any, file: Path) -> list[LabelledText]:
     return sentiment_files.read_unlabelled(data.source, file, labels, targeted, tokenised)
 
 
-TEXTS = [
-    LabelledText("The GOOD pub , so good", (Target(4, 8, ""), Target(9, 12, ""))),
-    LabelledText("bar", (Target(0, 3, ""),)),
-]
-
-
-@pytest.mark.parametrize("rows", ["targets", "sentences"])
-def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
-    """Dies if a word has another row than in training, or a place or sentence is another's."""
-    (tmp_path / "v").write_text(VECTORS)
-    settings = hand_sentiment.settings(tmp_path / "c", vectors=str(tmp_path / "v"), rows=rows)
-    classified = sentiment.build(settings, 2)
-    saved = json.loads(json.dumps(classified.vocabulary(0)))
-    vocabulary = reading.from_dict(sentiment.SavedVocabulary, saved)
-    rows_of, encoded = sentiment.encode(settings, vocabulary, TEXTS, 2)
-    assert len(rows_of) == (3 if rows == "targets" else 2)
-    known = {**vocabulary.words, **vocabulary.vectors}
-    for numbers, columns in zip(encoded.numbers, encoded.columns, strict=True):
-        assert "labels" not in columns
-        for at, number in enumerate(numbers):
-            spelt, targets = rows_of[number]
-            expected = [known.get(word.lower(), words.UNKNOWN) for word in spelt]
-            row = encoded.shared["row"][columns["forms"][at, : columns["length"][at]]]
-            assert row.tolist() == expected
-            places = [(t.start, t.end) for t in targets]
-            real = columns["targets"][at]
-            starts, ends = columns["start"][at, :real], columns["end"][at, :real]
-            assert [*zip(starts.tolist(), ends.tolist(), strict=True)] == places
-    assert encoded.shared["row"][0] == words.PADDING
-    assert vocabulary.rows <= len(classified.table.vectors)
-
-
 def test_files_to_be_classified(tmp_path: Path) -> None:
     """Dies if labels must be there, or a classifier of targets is given texts without."""
     classified = hand_sentiment.build(tmp_path / "c")
@@ -160,9 +127,7 @@ def _of_texts(folder: Path, name: str, content: str) -> list[str]:
     ("name", "content", "found"),
     [
         ("new.txt", "so good\tgood\nodd\nso\tbad\nyes\tgood\n", "the last column"),
-        ("new.txt", "1\tso good\tgood\n2\tso\tbad\n", "the last column"),
         ("new.tsv", "1\tso good\tgood\n2\tso\tbad\n3\tmy\n", "the last column"),
-        ("new.TSV", "id\ttext\tlabel\n1\tso\tbad\n2\tmy\tbad\n", "the last column"),
         ("new.tsv", "good\tso good\nbad\tso\n", "column 1"),
     ],
 )

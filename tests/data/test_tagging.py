@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.data import splits, tagging, tagging_files, words
+from jaxeval.data import corpora, splits, tagging, words
 from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 from tests.data import hand_tagging
@@ -16,40 +16,44 @@ CONLL = "Ann NNP B-PER\nLee NNP I-PER\nruns VBZ O\n"
 CONLLU = "1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\tEntity=(1-event-x)\n"
 
 
-def _folder(folder: Path, content: str, end: str = ".txt") -> tagging_files.SentenceSource:
+def _folder(folder: Path, content: str, end: str = ".txt") -> tagging.SentenceSource:
     for part in ("train", "dev", "test"):
         (folder / f"my_{part}{end}").write_text(content, encoding="utf-8")
-    return tagging_files.SentenceSource(path=str(folder))
+    return tagging.SentenceSource(path=str(folder))
 
 
-def _tags(source: tagging_files.SentenceSource) -> tuple[str, ...]:
-    return tagging_files.read(source, "iobes")[0]["train"][0].tags
+def _tags(source: tagging.SentenceSource) -> tuple[str, ...]:
+    return tagging.read(tagging.TaggingData(source=source))[0]["train"][0].tags
 
 
 def test_entity_tags_are_converted(tmp_path: Path) -> None:
     """Dies if the scheme asked for is ignored."""
     source = _folder(tmp_path, CONLL)
     assert _tags(source) == ("B-PER", "E-PER", "O")
-    assert tagging_files.read(source, "bio")[0]["dev"][0].tags == ("B-PER", "I-PER", "O")
-    assert tagging_files.read(source, "iobes")[1] != "none"
+    assert tagging.read(tagging.TaggingData(source=source, scheme="bio"))[0]["dev"][0].tags == (
+        "B-PER",
+        "I-PER",
+        "O",
+    )
+    assert tagging.read(tagging.TaggingData(source=source, scheme="iobes"))[1] != "none"
 
 
 def test_iob1_must_be_named(tmp_path: Path) -> None:
     """Dies if IOB1 is repaired silently, or the message does not name file, line and remedy."""
     source = _folder(tmp_path, "runs O\nAnn I-PER\n")
     with pytest.raises(DataError, match=r"my_train\.txt:2: .*data\.source\.scheme: iob1"):
-        tagging_files.read(source, "bio")
-    assert _tags(tagging_files.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
+        tagging.read(tagging.TaggingData(source=source, scheme="bio"))
+    assert _tags(tagging.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
 
 
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
     """Dies if *.conllu is read as columns, or `tag` is ignored."""
     path = _folder(tmp_path, CONLLU, ".conllu").path
-    assert _tags(tagging_files.SentenceSource(path=path)) == ("VERB",)
-    assert _tags(tagging_files.SentenceSource(path=path, tag="entity")) == ("S-event",)
+    assert _tags(tagging.SentenceSource(path=path)) == ("VERB",)
+    assert _tags(tagging.SentenceSource(path=path, tag="entity")) == ("S-event",)
     (tmp_path / "plain").mkdir()
     plain = _folder(tmp_path / "plain", CONLLU).path
-    assert _tags(tagging_files.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
+    assert _tags(tagging.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
 
 
 @pytest.mark.parametrize(
@@ -59,17 +63,14 @@ def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
             "foo o",
             r"my_train\.txt:4: tag 'o' is not of scheme bio; .*data\.source\.scheme: .* none",
         ),
-        ("foo 0", "tag '0' is not of scheme bio"),
-        ("foo X", "tag 'X' is not of scheme bio"),
         ("foo U-PER", "tag 'U-PER' is not of scheme bio"),
         ("foo B", "tag 'B' is not of scheme bio"),
-        ("foo b-PER", "tag 'b-PER' is not of scheme bio"),
     ],
 )
 def test_an_odd_tag_among_entities_is_refused(last: str, message: str, tmp_path: Path) -> None:
     """Dies if one tag turns the F1 of entities into accuracy, or its line is not named."""
     with pytest.raises(DataError, match=message):
-        tagging_files.read(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"), "iobes")
+        _tags(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"))
 
 
 TAGS = {"UH", "DT", "O"}
@@ -79,10 +80,8 @@ TAGS = {"UH", "DT", "O"}
     ("content", "place"),
     [
         ("Zoë sees Ann in Rome .\n", ":1: every sentence is a line of 6 columns"),
-        ("Yes UH\n\nNo never\n", ":1: every sentence is a line of 2 columns"),
         ("\nZoë sees Ann\n\nAnn met Bo\n", ":2: every sentence is a line of 3 columns"),
         ("Zoë sees Ann .\nShe left\n", ":2: expected 4 columns as in the lines before, found 2"),
-        ("Go\nZoë sees Ann .\n", ":2: expected 1 columns as in the lines before, found 4"),
     ],
 )
 def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> None:
@@ -90,22 +89,8 @@ def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> No
     file = tmp_path / "plain"
     file.write_text(content)
     with pytest.raises(DataError) as error:
-        tagging_files.read_untagged(tagging_files.SentenceSource(), file, TAGS)
+        tagging.read_untagged(tagging.SentenceSource(), file, TAGS)
     assert f"plain{place}" in str(error.value) and "one word a line" in str(error.value)
-
-
-def test_pretrained_words(tmp_path: Path) -> None:
-    """Dies if a vector lands on another word's row, or a word with a vector is unknown."""
-    settings = hand_tagging.with_vectors(tmp_path / "c", vectors_unknown="<unk>", min_count=9)
-    tagged = tagging.build(settings, 2)
-    vector = dict(
-        zip(hand_tagging.forms(settings), tagged.table.vectors[tagged.table.row], strict=True)
-    )
-    expected = {"": [0, 0], "owl": [1, 2], "red": [3, 4], "Red": [3, 4]}
-    assert {form: vector[form].tolist() for form in expected} == expected
-    assert tagged.table.vectors[words.UNKNOWN].tolist() == [5, 6]
-    assert hand_tagging.named(settings, tagged, "known") == {"owl", "red", "Red"}
-    assert tagged.table.pretrained.sum() == 4  # padding and unknown among them
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
@@ -123,7 +108,7 @@ def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
 
 
 def _sentences(
-    settings: tagging.TaggingData, tagged: tagging.Tagged, rows: Sequence[np.ndarray]
+    settings: tagging.TaggingData, tagged: corpora.WordCorpus, rows: Sequence[np.ndarray]
 ) -> list[Sentence]:
     """The sentences of a part of a split, read back from the arrays."""
     forms, actual = hand_tagging.forms(settings), []
@@ -143,35 +128,34 @@ def test_arrays_hold_the_sentences() -> None:
     settings = tagging.TaggingData(train_sentences=200)
     tagged, parts = tagging.build(settings, 8), tagging.read(settings)[0]
     split = tagged.split(0)
-    assert len(tagged.widths) > 1
+    assert len(tagged.corpus.buckets) > 1
     for part, rows in zip(splits.PARTS, (split.train, split.dev, split.test), strict=True):
         assert sorted(_sentences(settings, tagged, rows)) == sorted(parts[part])
-    assert [bucket["forms"].shape[1] for bucket in tagged.corpus.buckets] == list(tagged.widths)
+    widths = [bucket["forms"].shape[1] for bucket in tagged.corpus.buckets]
+    assert widths == tagged.facts["padded_widths"]
 
 
 def test_shared_arrays_describe_the_forms(tmp_path: Path) -> None:
     """Dies if characters or casing are of another form, or padding has a casing."""
     settings = hand_tagging.settings(tmp_path / "c", max_characters=3, vocabulary="all")
     tagged, forms = tagging.build(settings, 2), hand_tagging.forms(settings)
-    numbers = words.numbered(sorted({*"".join(forms)}))
+    numbers = {c: n for n, c in enumerate(sorted({*"".join(forms)}), 2)}
     shared = tagged.corpus.shared
-    assert tagged.alphabet == len(numbers) + 2 == shared["characters"].max() + 1
+    assert len(tagged.saved["characters"]) + 2 == shared["characters"].max() + 1
     for number, form in enumerate(forms):
         spelt = [numbers[character] for character in form[:3]]
         assert shared["characters"][number].tolist() == spelt + [0] * (3 - len(spelt))
-        assert shared["casing"][number] == (words.casing(form) if form else 0)
+        assert shared["casing"][number] == (words._casing(form) if form else 0)
 
 
-def test_labels_and_legality(tmp_path: Path) -> None:
-    """Dies if O is not entities' first label, or legality is not of the scheme used inside."""
+def test_labels(tmp_path: Path) -> None:
+    """Dies if O is not entities' first label, or labels are not of the scheme used inside."""
     sentences = "Ann B-PER\nLee I-PER\n\nran O\n"
     parts = {"train": sentences, "dev": sentences, "test": "ran O\n"}
     tagged = tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
-    assert tagged.entities and tagged.labels == ["O", "B-PER", "E-PER"]
-    assert tagged.legality.start.tolist() == [True, True, False]
-    assert tagged.legality.end.tolist() == [True, False, True]
+    assert tagged.saved["scheme"] == "bio" and tagged.labels == ["O", "B-PER", "E-PER"]
     bio = tagging.build(hand_tagging.settings(tmp_path / "c", parts, scheme="bio"), 2)
-    assert bio.labels == ["O", "B-PER", "I-PER"] and bio.legality.end.all()
+    assert bio.labels == ["O", "B-PER", "I-PER"]
 
 
 def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:
@@ -183,36 +167,16 @@ def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:
 
 
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
-    """Dies if a changed word, tag or part leaves it, or vectors or the vocabulary change it."""
-    first = tagging.build(hand_tagging.settings(tmp_path / "c"), 2).fingerprint
-    assert first == tagging.build(hand_tagging.settings(tmp_path / "copy"), 4).fingerprint
-    red, rest = hand_tagging.HAND["train"].split("\n\n")  # rest: last of train, then first of dev
-    moved = {
-        **hand_tagging.HAND,
-        "train": f"{red}\n",
-        "dev": f"{rest}\n{hand_tagging.HAND['dev']}",
-    }
-    changed = [
-        hand_tagging.settings(
-            tmp_path / "word",
-            {**hand_tagging.HAND, "dev": hand_tagging.HAND["dev"].replace("dog", "cat")},
-        ),
-        hand_tagging.settings(
-            tmp_path / "tag",
-            {**hand_tagging.HAND, "dev": hand_tagging.HAND["dev"].replace("dog O", "dog S-COL")},
-        ),
-        hand_tagging.settings(tmp_path / "moved", moved),
-        hand_tagging.settings(tmp_path / "bio", scheme="bio"),
-    ]
-    prints = [first, *(tagging.build(settings, 2).fingerprint for settings in changed)]
+    """Dies if a changed word, tag or scheme leaves it, or the vocabulary changes it."""
+    dev = hand_tagging.HAND["dev"]
+    changed = [dev, dev.replace("dog", "cat"), dev.replace("dog O", "dog S-COL")]
+    folders = [{**hand_tagging.HAND, "dev": content} for content in changed]
+    settings = [hand_tagging.settings(tmp_path / str(k), parts) for k, parts in enumerate(folders)]
+    settings.append(hand_tagging.settings(tmp_path / "bio", scheme="bio"))
+    prints = [tagging.build(each, 2).fingerprint for each in settings]
     assert len({*prints}) == len(prints)
-    for changes in (
-        {"vectors": str(hand_tagging.vector_file(tmp_path, hand_tagging.VECTORS))},
-        {"vocabulary": "all"},
-    ):
-        assert (
-            tagging.build(hand_tagging.settings(tmp_path / "c", **changes), 2).fingerprint == first
-        )
+    pooled = hand_tagging.settings(tmp_path / "0", folders[0], vocabulary="all")
+    assert tagging.build(pooled, 4).fingerprint == prints[0]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_only_newlines_end_a_line(tmp_path: Path) -> None:
 
 def test_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the limit counts compressed bytes, or is not applied."""
-    monkeypatch.setattr(text, "MOST_BYTES", 1000)
+    monkeypatch.setattr(text, "_MOST_BYTES", 1000)
     path = tmp_path / "f"
     path.write_bytes(gzip.compress(b"0123456\n" * 125))
     assert len(list(text.iterate_lines(path))) == 125
@@ -90,34 +90,17 @@ def _refused(reader: Reader, path: Path, data: bytes) -> tuple[int | None, str]:
 
 
 @CASES
-def test_wrong_number_of_columns_names_the_line(reader: Reader, tmp_path: Path) -> None:
-    """Dies if short lines are padded or dropped, or lines are counted from 0."""
-    line, message = _refused(reader, tmp_path / "f", (reader.good + reader.narrow).encode())
-    assert line == 3
-    assert message.startswith(":3: expected") and "found" in message
-
-
-@CASES
-def test_latin1_names_the_line_and_the_remedy(reader: Reader, tmp_path: Path) -> None:
-    """Dies if bytes that are not UTF-8 are replaced or ignored."""
-    line, message = _refused(reader, tmp_path / "f", reader.good.encode("latin-1"))
-    assert line == 1
-    assert "not UTF-8" in message and "iconv -f LATIN1 -t UTF-8" in message
-
-
-@CASES
-def test_binary_names_the_line(reader: Reader, tmp_path: Path) -> None:
-    """Dies if a NUL byte, which is legal UTF-8, is taken for text."""
-    line, message = _refused(reader, tmp_path / "f", reader.good.encode() + b"\x00\x01\x02")
-    assert line == 3
-    assert "binary" in message
-
-
-@CASES
-def test_a_pointer_of_git_lfs(reader: Reader, tmp_path: Path) -> None:
-    """Dies if the few lines that stand for a file which was not fetched are read as the file."""
+def test_damage_is_named_with_its_line(reader: Reader, tmp_path: Path) -> None:
+    """Dies if short lines are padded, other bytes replaced, or NUL or a pointer is text."""
+    good, path = reader.good.encode(), tmp_path / "f"
+    line, message = _refused(reader, path, good + reader.narrow.encode())
+    assert line == 3 and message.startswith(":3: expected") and "found" in message
+    line, message = _refused(reader, path, reader.good.encode("latin-1"))
+    assert line == 1 and "not UTF-8" in message and "iconv -f LATIN1 -t UTF-8" in message
+    line, message = _refused(reader, path, good + b"\x00\x01\x02")
+    assert line == 3 and "binary" in message
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
-    assert "run git lfs pull there" in _refused(reader, tmp_path / "f", pointer)[1]
+    assert "run git lfs pull there" in _refused(reader, path, pointer)[1]
 
 
 @CASES

@@ -25,8 +25,8 @@ def test_rows_of_the_vocabulary_depend_on_train_alone(tmp_path: Path) -> None:
     rows = first.table.vocabulary
     assert rows == second.table.vocabulary == 2 + 5  # red, dog, fox, ran, far9
     np.testing.assert_array_equal(first.table.vectors[:rows], second.table.vectors[:rows])
-    assert (first.alphabet, first.predicted) == (second.alphabet, second.predicted)
-    assert first.labels[: first.predicted] == second.labels[: second.predicted]
+    for name in ("labels", "characters", "scheme"):
+        assert first.saved[name] == second.saved[name]
     for settings, tagged in zip(("a", "b"), built, strict=True):
         forms = hand_tagging.forms(
             hand_tagging.settings(

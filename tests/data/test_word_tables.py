@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval.data import generated_texts, pairs, word_table
-from jaxeval.data.generated_texts import LabelledPair
+from jaxeval.data import corpora, generated, pairs
+from jaxeval.data.labelled_text import LabelledPair
 
 WORDS = ["food", "was", "the", "great", "bad", "they", "have", "soup", "again", "lovely"]
 
@@ -22,12 +22,12 @@ def vectors(path: Path, words: list[str], seed: int, size: int = 3) -> str:
 
 @pytest.fixture(autouse=True)
 def _words_that_train_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = generated_texts.pairs(137)
+    parts = generated.pairs(137)
     parts["test"].append(LabelledPair(("yuzu", "was", "qat"), ("ziti",), "neutral"))
-    monkeypatch.setattr(generated_texts, "pairs", lambda seed: parts)
+    monkeypatch.setattr(generated, "pairs", lambda seed: parts)
 
 
-def _paired(**settings: Any) -> pairs.Paired:
+def _paired(**settings: Any) -> corpora.WordCorpus:
     return pairs.build(pairs.PairData(**settings, max_widths=1), 8)
 
 
@@ -51,7 +51,7 @@ def test_a_member_reads_its_own_table(how: Any, vocabulary: Any, tmp_path: Path)
         vectors(tmp_path / "c", [*WORDS[:4], "coffee", "ziti", "yuzu"], 3),
     ]
     solo = [_paired(vectors=f, without_vector=how, vocabulary=vocabulary) for f in files]
-    joined = word_table.joined(solo)
+    joined = corpora.join(solo)
     assert all(data.corpus is joined[0].corpus for data in joined)
     assert how == "own" or len({len(data.table.vectors) for data in solo}) > 1
     for before, after in zip(solo, joined, strict=True):

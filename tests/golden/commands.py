@@ -90,7 +90,7 @@ COMMANDS: dict[str, list[Call]] = {
         Call(
             "evaluate",
             f"{_TEXT} --seeds 2 --streams 2,1 --temperature 0.8 --mean arithmetic --samples 2 "
-            "--dynamic --dynamic-rate 0.01",
+            "--dynamic 0.01",
         ),
     ],
     "language, ablation": [

@@ -82,7 +82,7 @@ def test_windows_of_words(reach: int, trained: bool) -> None:
     forms, length = draw.integers(1, 6, (3, 7)), np.array([7, 1, 4])
     forms = np.where(np.arange(7)[None] < length[:, None], forms, 0)
     vectors = draw.normal(size=(6, 3)).astype(np.float32)
-    capitals = np.array([words.NO_CAPITALS, 0, 1, 2, 3, 4])
+    capitals = np.array([words._NO_CAPITALS, 0, 1, 2, 3, 4])
     shared = {"row": np.arange(6), "vectors": vectors, "pretrained": np.ones(6, bool)}
     shared["capitals"] = capitals
     split = {"known": np.ones(6, bool), "once": np.zeros(6, bool)}
@@ -137,5 +137,5 @@ def test_capitals_are_vecevals_five_patterns() -> None:
     """Dies if a pattern is another's: [a-z]+, [A-Z][a-z]+, [A-Z]+, one capital inside, others."""
     kinds = {"apple": 0, "Apple": 1, "NASA": 2, "A": 2, "iPhone": 3, "3D": 3, "McDonald": 4}
     kinds |= {"1999": 4, "zoë": 4, "U.S.": 4, ",": 4, "x-ray": 4}
-    assert {word: words.capitals(word) for word in kinds} == kinds
-    assert words.shapes(["", "Bo"])["capitals"].tolist() == [words.NO_CAPITALS, 1]
+    assert {word: words._capitals(word) for word in kinds} == kinds
+    assert words.shapes(["", "Bo"])["capitals"].tolist() == [words._NO_CAPITALS, 1]

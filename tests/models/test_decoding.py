@@ -98,6 +98,27 @@ def test_greedy_follows_the_best_symbols() -> None:
         np.testing.assert_array_equal(_found(table, 4, 1), _found(table, 4))
 
 
+@pytest.mark.parametrize(
+    ("symbols", "steps", "width", "axis"),
+    [(4, 5, 2, 0), (4, 5, 3, 0), (4, 3, 64, 0), (3, 3, 27, 1)],
+)
+def test_a_beam_equals_a_search_over_lists(
+    symbols: int, steps: int, width: int, axis: int
+) -> None:
+    """Dies if beams take each other's past, all begin as copies of one, an ended one is lost, or a
+    row's output depends on its neighbours: here on those that end later; wide ones hold all."""
+    differ = 0
+    for seed in range(3):
+        table = _table(symbols, steps, seed)
+        found = _found(table, steps, width, axis)
+        np.testing.assert_array_equal(found, _search(table, steps, width))
+        differ += int(np.any(found != _found(table, steps)))
+        others = table.copy()
+        others[1:, :, END] = -9.0
+        np.testing.assert_array_equal(_found(others, steps, width, axis)[0], found[0])
+    assert differ
+
+
 @pytest.mark.parametrize(("longest", "taken"), [(2, 2), (9, 6)])
 @pytest.mark.parametrize("width", [1, 2])
 def test_stops_when_all_have_ended(width: int, longest: int, taken: int) -> None:
@@ -123,24 +144,3 @@ def test_stops_when_all_have_ended(width: int, longest: int, taken: int) -> None
     assert sorted(positions) == list(range(taken))
     expected = [[BEGIN] * min(r + 2, longest) + [END] * max(longest - r - 2, 0) for r in range(4)]
     assert np.asarray(actual).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("symbols", "steps", "width", "axis"),
-    [(4, 5, 2, 0), (4, 5, 3, 0), (4, 3, 64, 0), (3, 3, 27, 1)],
-)
-def test_a_beam_equals_a_search_over_lists(
-    symbols: int, steps: int, width: int, axis: int
-) -> None:
-    """Dies if beams take each other's past, all begin as copies of one, an ended one is lost, or a
-    row's output depends on its neighbours: here on those that end later; wide ones hold all."""
-    differ = 0
-    for seed in range(3):
-        table = _table(symbols, steps, seed)
-        found = _found(table, steps, width, axis)
-        np.testing.assert_array_equal(found, _search(table, steps, width))
-        differ += int(np.any(found != _found(table, steps)))
-        others = table.copy()
-        others[1:, :, END] = -9.0
-        np.testing.assert_array_equal(_found(others, steps, width, axis)[0], found[0])
-    assert differ

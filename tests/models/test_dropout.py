@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.models import dropout, ragged
+from jaxeval.models import dropout, language, ragged
 from jaxeval.models.dropout import HashedDropout
 from tests import quick
 from tests.models.test_ragged import independent
@@ -47,6 +47,14 @@ def test_sites_gates_and_passes_draw_masks_of_their_own(hashed: bool) -> None:
         assert np.mean(left == right) == pytest.approx(0.5, abs=0.018)
 
 
+def test_a_new_site_leaves_all_masks_as_they_are() -> None:
+    """Dies if numbers of masks depend on how many sites there are, or two masks share one."""
+    numbers = {(s, k): dropout.mask_number(s, k) for s in range(18) for k in range(128)}
+    assert all(number == s + 6 * k for (s, k), number in numbers.items() if s < 6)
+    assert len(set(numbers.values())) == len(numbers)
+    assert language.SITES[:6] == ("input", "inter_layer", "state", "update", "output", "projected")
+
+
 def test_at_evaluation_only_the_non_inverted_kind_scales() -> None:
     """Dies if test-time scaling is lost or doubled (Lample's inputs x .5)."""
     x, rates = jnp.ones((3, 2, 4)), {"input": jnp.float32(0.4)}
@@ -65,15 +73,15 @@ def _mask(words: Any, *shape: int) -> np.ndarray:
     return np.asarray(_dropped(words, HALF, np.ones(shape, np.float32)) > 0, np.float64)
 
 
-@pytest.mark.parametrize("rate", [0.02, 0.5, 0.9])
-def test_hashed_dropout_keeps_the_rate_and_the_mean(rate: float) -> None:
-    """Dies if the scale is wrong, one half keeps another share, or rate 0 changes anything."""
+def test_hashed_dropout_keeps_the_rate_and_the_mean() -> None:
+    """Dies if the scale is wrong, one half keeps another share, or rate 0 or no words change x."""
     x = np.full((301, 10, 50), 3.0, np.float32)
-    flat = np.asarray(_dropped(WORDS, jnp.float32(rate), x), np.float64)
-    np.testing.assert_allclose(np.unique(flat), [0, 3 / (1 - rate)], rtol=1e-6)
-    spread = 4 * (rate * (1 - rate)) ** 0.5
-    for half in (flat[:150], flat[151:], flat):
-        assert np.mean(half > 0) == pytest.approx(1 - rate, abs=spread / half.size**0.5)
+    for rate in (0.02, 0.9):
+        flat = np.asarray(_dropped(WORDS, jnp.float32(rate), x), np.float64)
+        np.testing.assert_allclose(np.unique(flat), [0, 3 / (1 - rate)], rtol=1e-6)
+        for half in (flat[:150], flat[151:], flat):
+            spread = 4 * (rate * (1 - rate) / half.size) ** 0.5
+            assert np.mean(half > 0) == pytest.approx(1 - rate, abs=spread)
     np.testing.assert_array_equal(_dropped(WORDS, jnp.float32(0), x), x)
     assert HashedDropout(None, 0.4).apply(x) is x
 

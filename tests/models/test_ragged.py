@@ -1,8 +1,5 @@
 """Draws that depend on the numbers of live units alone: exactly, and random enough."""
 
-import functools
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,10 +16,6 @@ ROWS, COLUMNS = 240, 400
 
 def _live(axis: RaggedAxis) -> np.ndarray:
     return np.flatnonzero(np.asarray(axis.live))
-
-
-def _flat(draw: np.ndarray) -> np.ndarray:
-    return np.asarray(draw, np.float64).reshape(-1)
 
 
 def independent(series: np.ndarray) -> None:
@@ -53,7 +46,6 @@ def test_units_are_numbered_among_the_live_ones() -> None:
     assert np.asarray(whole.number).tolist() == list(range(6)) and np.all(whole.live == 1)
 
 
-# rows and columns, padded, and as they are by themselves
 def test_distributions() -> None:
     """Dies if bounds, the standard deviation or the shape of a distribution is wrong."""
 
@@ -66,7 +58,7 @@ def test_distributions() -> None:
             ragged.uniform(KEY, None, ragged.axis(20_000), 0.0, 1.0),
         )
 
-    flat, bell, lone = map(_flat, drawn())
+    flat, bell, lone = (np.asarray(draw, np.float64).ravel() for draw in drawn())
     assert stats.kstest(flat, stats.uniform(-2, 5).cdf).pvalue > 0.01
     assert flat.mean() == pytest.approx(0.5, abs=4 * 5 / (12 * flat.size) ** 0.5)
     assert flat.min() > -2 and flat.max() < 3
@@ -75,12 +67,6 @@ def test_distributions() -> None:
     assert bell.std() == pytest.approx(0.7, rel=4 / (2 * bell.size) ** 0.5)
     assert stats.kurtosis(bell) == pytest.approx(0, abs=4 * (24 / bell.size) ** 0.5)
     assert stats.kstest(lone, stats.uniform.cdf).pvalue > 0.01
-
-
-@functools.partial(quick.jit, static_argnums=(1, 2))
-def _uniform(key: Any, rows: int | None, columns: int) -> jax.Array:
-    axis = None if rows is None else ragged.axis(rows)
-    return ragged.uniform(key, axis, ragged.axis(columns), 0.0, 1.0)
 
 
 def _norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:

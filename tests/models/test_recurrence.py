@@ -1,6 +1,5 @@
 """Recurrent layers against plain numpy loops, finite differences, torch and golden numbers."""
 
-import itertools
 from typing import Any
 
 import jax
@@ -77,11 +76,12 @@ def _case(name: str, reverse: bool, groups: int) -> tuple:
     return layer, drawn, inputs, lengths, valid, masks
 
 
-CASES = [  # each variant with each kind of mask, in turns forwards and backwards
-    (name, (i + j) % 2 == 1, groups)
-    for (i, name), (j, groups) in itertools.product(
-        enumerate(VARIANTS), enumerate((None, 1, "gates"))
-    )
+CASES = [  # each variant, kind of mask and direction
+    ("plain", False, None),
+    ("plain", True, "gates"),
+    ("keras", True, 1),
+    ("lample", False, "gates"),
+    ("lample", True, None),
 ]
 
 
@@ -163,7 +163,6 @@ def test_equals_torch() -> None:
 KINDS = [
     Cell("lstm", "untied"),
     Cell("lstm", "tied"),
-    Cell("lstm", "capped"),
     Cell("lstm", "capped", clip=0.2),
     Cell("rhn", "untied"),
     Cell("rhn", "tied", depth=3),
@@ -227,7 +226,7 @@ def _cell_case(cell: Cell, seed: int = 0) -> tuple[Any, dict, np.ndarray, Any, M
     layer = cells.Layer(cell, WIDTH)
     draw = np.random.default_rng(seed)
     x = draw.normal(size=(STEPS, BATCH, SIZE))
-    state = jax.tree.map(lambda z: draw.normal(size=z.shape), cells.start(cell, BATCH, WIDTH))
+    state = jax.tree.map(lambda z: draw.normal(size=z.shape), cell.start(BATCH, WIDTH))
     update = None if cell.kind == "nas" else draw.integers(0, 2, (BATCH, WIDTH)) * 1.5
     masks = Masks(draw.integers(0, 2, (BATCH, WIDTH)) * 2.0, update)
     shapes = jax.eval_shape(layer.init, jax.random.key(seed), x, state, Masks())["params"]

@@ -9,19 +9,19 @@ import pytest
 
 from jaxeval.contracts import Member
 from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, slots
+from jaxeval.population import host, loop, slots
 
 
-def _snapshot(number: int) -> checkpoints.Snapshot:
+def _snapshot(number: int) -> host.Snapshot:
     state = {"a": np.arange(9, dtype=np.float32) * number, "b": np.full((9, 2), number)}
-    return checkpoints.Snapshot(number, state, [slots.Slot(Member(1), epoch=number)] * 9)
+    return host.Snapshot(number, state, [slots.Slot(Member(1), epoch=number)] * 9)
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Checkpoints 4 and 10: two are kept."""
     folder = tmp_path_factory.mktemp("saved")
-    each = checkpoints.Checkpoints(folder)
+    each = loop.Checkpoints(folder)
     for number in (2, 4, 10):
         each.save(_snapshot(number))
     each.close()
@@ -35,9 +35,9 @@ def folder(saved: Path, tmp_path: Path) -> Path:
     return shutil.copytree(saved, tmp_path / "c")
 
 
-def _restored(folder: Path, like: object) -> checkpoints.Snapshot | None:
+def _restored(folder: Path, like: object) -> host.Snapshot | None:
     """What is restored, after which 10 is written again."""
-    each = checkpoints.Checkpoints(folder)
+    each = loop.Checkpoints(folder)
     try:
         snapshot = each.restore(like)
         if snapshot is not None and snapshot.number == 4:
@@ -93,12 +93,12 @@ def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -
     """Dies if what could not be written is not said, at the latest when all is closed, or the
     writer's threads print their tracebacks."""
     state = {"params": np.random.default_rng(0).random((2, 200_000)).astype(np.float32)}
-    saved = checkpoints.Checkpoints(tmp_path / "c")
+    saved = loop.Checkpoints(tmp_path / "c")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
         with pytest.raises(RunError, match=r"no checkpoint .* \(File too large\); what is record"):
-            saved.save(checkpoints.Snapshot(1, state, [slots.Slot(), slots.Slot()]))
+            saved.save(host.Snapshot(1, state, [slots.Slot(), slots.Slot()]))
             saved.close()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

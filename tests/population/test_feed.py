@@ -6,16 +6,12 @@ from pathlib import Path
 import jax
 
 from jaxeval.contracts import Member
-from jaxeval.population.host import Feed, Report
+from jaxeval.population.host import CLOSED, Feed, Report
 from jaxeval.population.slots import MemberEnd, Slot, Status
 from tests.population import toy
 
 PROBLEM = toy.problem(patience=0, epochs=5, checkpoint_every=2)
 FIRST, SECOND, THIRD = (toy.member(seed) for seed in (1, 2, 3))
-
-
-class _Crash(Exception):
-    """As kill -9: nothing is saved."""
 
 
 class _Watched:
@@ -36,23 +32,13 @@ class _Watched:
         return stops, joining
 
 
-def _train(
-    folder: Path, watched: _Watched, members: list[Member], crash: int = 100, lanes: int = 2
-) -> dict[int, MemberEnd]:
+def _train(folder: Path, members: list[Member], feed: Feed = CLOSED) -> dict[int, MemberEnd]:
     ends: dict[int, MemberEnd] = {}
 
     def record(report: Report) -> None:
-        if report.scores and watched.met[-1][0] == crash:
-            raise _Crash
         ends.update({e.member.seed: e._replace(seconds=0.0) for e in report.ended})
 
-    feed = Feed(dict(watched.joined), watched.after_epoch)
-    device = jax.devices()[:1]
-    try:
-        for _ in toy.reports(PROBLEM, members, folder, record, lanes, device, feed=feed):
-            pass
-    except _Crash:
-        pass
+    [*toy.reports(PROBLEM, members, folder, record, 2, jax.devices()[:1], feed=feed)]
     return ends
 
 
@@ -60,16 +46,11 @@ def test_who_joins_a_lane_that_became_free_scores_as_alone(tmp_path: Path) -> No
     """Dies if a member that was stopped keeps its lane or loses its test score, or who joins
     waits for the others or depends on them."""
     watched = _Watched()
-    ends = _train(tmp_path / "fed", watched, [FIRST, SECOND])
+    ends = _train(tmp_path / "fed", [FIRST, SECOND], Feed({}, watched.after_epoch))
     assert watched.met == [
         (1, (1, 2)), (2, (1, 2)), *((epoch, (2, 3)) for epoch in (3, 4, 5)), (6, (3,)), (7, (3,)),
     ]  # fmt: skip
     assert ends[1].status == "early_stopped" and ends[1].epochs == 2
     assert ends[1].test is not None and ends[1].dev is not None
-
-    def keep(report: Report) -> None:
-        alone.update({e.member.seed: e._replace(seconds=0.0) for e in report.ended})
-
-    alone: dict[int, MemberEnd] = {}
-    [*toy.reports(PROBLEM, [SECOND, THIRD], tmp_path / "alone", keep, 2, jax.devices()[:1])]
+    alone = _train(tmp_path / "alone", [SECOND, THIRD])
     assert {seed: ends[seed] for seed in (2, 3)} == alone

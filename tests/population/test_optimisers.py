@@ -7,7 +7,7 @@ import numpy as np
 import optax
 import pytest
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.errors import ConfigError
 from jaxeval.population import optimisers
 
@@ -19,7 +19,7 @@ START = np.array([1.0, -1.0, 0.5])
 
 def _steps(settings: optimisers.Optimiser) -> np.ndarray:
     """Params after the two gradients."""
-    hparams = {n: jnp.float32(v) for n, v in markers.active(settings).items()}
+    hparams = {n: jnp.float32(v) for n, v in fields.active(settings).items()}
     optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)
@@ -97,15 +97,6 @@ def test_clipping_and_l2() -> None:
     for g in GRADS:
         w -= g + 0.1 * w
     np.testing.assert_allclose(_steps(decayed), w, atol=1e-6)
-
-
-def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
-    """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
-    values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}
-    optimiser = optimisers.tf_adam(**values)
-    params = {"w": jnp.zeros(1)}
-    update, _ = optimiser.update({"w": jnp.full(1, 1e-4)}, optimiser.init(params))
-    assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)
 
 
 PARAMS = {"logits": {"kernel": jnp.array([2.0]), "bias": jnp.array([3.0])}, "words": jnp.ones(2)}

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Member, Metric
-from jaxeval.population import lanes, member, schedule, slots
+from jaxeval.population import lanes, member, slots
+from jaxeval.population.epoch import epoch_order
 from jaxeval.population.settings import Plateau, Stopping, Training
 from tests.population import toy
 
@@ -19,13 +20,13 @@ from tests.population import toy
 def test_every_row_once_an_epoch_and_in_another_order() -> None:
     """Dies if rows are lost, repeated, or not shuffled anew."""
     rows = [jnp.arange(10, 23), jnp.arange(5)]
-    orders = [schedule.epoch_order(jax.random.key(e), rows, 4) for e in (0, 1)]
+    orders = [epoch_order(jax.random.key(e), rows, 4) for e in (0, 1)]
     for order in orders:
         for bucket, original in zip(order, rows, strict=True):
             assert len(bucket) % 4 == 0
             assert sorted(int(r) for r in bucket if r >= 0) == original.tolist()
     assert not np.array_equal(orders[0][0], orders[1][0])
-    steps = schedule.steps([13, 0, 5], 4)
+    steps = member.steps([13, 0, 5], 4)
     pairs = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
     assert sorted(pairs) == [(0, s) for s in range(4)] + [(1, s) for s in range(2)]
     assert pairs != sorted(pairs)
@@ -59,7 +60,7 @@ def test_slots_count_strict_improvements() -> None:
     slot, _ = _advanced(START, F1, (0.1, 0.5), (0.1, 0.5), (0.1, 0.4))
     assert (slot.best, slot.best_epoch, slot.epoch, slot.seconds) == (0.5, 1, 3, 3.0)
     assert slot.bests == (0.5, 0.5, 0.5)
-    assert slots.from_json(dataclasses.asdict(slot)) == slot
+    assert slots.Slot.from_json(dataclasses.asdict(slot)) == slot
     for loss, expected in ((0.1, 2), (math.nan, 1)):
         assert _advanced(START, LOSS, (0.1, 3.0), (loss, 2.0))[0].best_epoch == expected
 
@@ -116,7 +117,7 @@ def test_balance_shares_active_lanes() -> None:
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
     plateau = Plateau(patience=26)
-    falling = (("learning_rate", 1.0), *sorted(markers.active(plateau).items()))
+    falling = (("learning_rate", 1.0), *sorted(fields.active(plateau).items()))
 
     def fell(epoch: int, until: int, hparams: tuple = falling, **settings: Any) -> list[int]:
         slot = slots.Slot(Member(1, 0, hparams), epoch, best=1.0, best_epoch=min(epoch, 28))
@@ -134,9 +135,9 @@ def test_the_rate_falls_to_the_floor() -> None:
     """Dies if the rate falls through the floor, or is lifted to it."""
 
     def rates(first: float) -> list[float]:
-        plateau = markers.active(Plateau(factor=0.5, floor=0.2))
+        plateau = fields.active(Plateau(factor=0.5, floor=0.2))
         who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
-        return [slots.learning_rate(slots.Slot(who, decays=decays)) for decays in range(4)]
+        return [slots.Slot(who, decays=decays).learning_rate for decays in range(4)]
 
     assert rates(1.0) == [1.0, 0.5, 0.25, 0.2]
     assert rates(0.1) == [0.1] * 4

@@ -11,9 +11,9 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
-from jaxeval.data import buckets, generated
+from jaxeval.data import corpora, generated
 from jaxeval.population import epoch as epochs
-from jaxeval.population import member, optimisers, schedule
+from jaxeval.population import member, optimisers
 
 ROWS, BATCH, RATE = 40, 4, 0.3
 TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
@@ -49,7 +49,7 @@ def _toy(
     task = Task(_initial, lambda size: (), _loss, *scoring, table=table)
     adagrad = optimisers.Optimiser(name="adagrad", clip="value", clip_at=2.0)
     program = member.Program(task, adagrad, batch_size, batch_size)
-    steps = schedule.steps([10, 7], batch_size)
+    steps = member.steps([10, 7], batch_size)
     hparams = {"learning_rate": np.float32(RATE), "epsilon": np.float32(1e-8)}
     hparams["clip_at"] = np.float32(2)
     rows = [np.arange(len(x), dtype=np.int32) for x in words]
@@ -69,7 +69,7 @@ def test_an_epoch_is_that_of_all_rows() -> None:
         key = member.key_of(inputs.seed, member.ORDER, 0)
         state = member.init(program, shared, inputs)
         trained, _ = epochs.train_epoch(program, shared, state, inputs)
-        return trained, schedule.epoch_order(key, inputs.train, BATCH)
+        return trained, epochs.epoch_order(key, inputs.train, BATCH)
 
     state, order = epoch(shared, inputs)
     expected, squares = _in_numpy(words, order, steps)
@@ -81,7 +81,7 @@ def test_an_epoch_is_that_of_all_rows() -> None:
     np.testing.assert_array_equal(state.params["table"][untouched], state.best["table"][untouched])
 
 
-def _in_numpy(words: Any, order: Any, steps: schedule.Steps) -> tuple[np.ndarray, np.ndarray]:
+def _in_numpy(words: Any, order: Any, steps: member.Steps) -> tuple[np.ndarray, np.ndarray]:
     """The table and its sums of squares after an epoch of Adagrad over all rows."""
     table = np.linspace(-1, 1, 2 * ROWS, dtype=np.float32).reshape(ROWS, 2).astype(float)
     scale, squares, of_scale = 1.0, np.zeros_like(table), 0.0
@@ -101,15 +101,15 @@ def _in_numpy(words: Any, order: Any, steps: schedule.Steps) -> tuple[np.ndarray
 def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the rows of a batch lack the padding's, the unknown words' or a word's, or if the
     loss or a gradient is another one with a table of these rows alone."""
-    sentences = generated.generate(6, 1, "train")
+    sentences = generated.sentences(1, 6)["train"]
     parts = {"train": sentences, "dev": sentences[:1], "test": sentences[1:2]}
-    monkeypatch.setattr(generated, "parts", lambda seed: parts)
-    monkeypatch.setattr(buckets, "choose_widths", lambda of, *rest: [max(of)])
+    monkeypatch.setattr(generated, "sentences", lambda seed: parts)
+    monkeypatch.setattr(corpora, "choose_shapes", lambda of, *rest: [corpora.Shape(max(of))])
     problem = studies.prepare(studies.read(None, CHANGES)).problem
     task, split = problem.task, problem.split_of(Member(3))
     table = task.table
     assert table is not None
-    shared = member.Shared(problem.corpus, schedule.steps([6], 4))
+    shared = member.Shared(problem.corpus, member.steps([6], 4))
     inputs = member.Inputs(np.uint32(3), {}, split.train, split.tables)
     longest = jnp.asarray(np.argsort(problem.corpus.buckets[0]["length"])[-1:])  # not padded
 
@@ -118,7 +118,7 @@ def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -
         batch = member.gather(shared, inputs.tables, 0, longest)
         params = task.init(jax.random.key(0), batch, {})
         loss = jax.value_and_grad(lambda p, b: task.loss(p, (), b, jax.random.key(1), {})[0])
-        rows, _, few, own = epochs.of_rows(table, batch, params)
+        rows, _, few, own = epochs.restrict_table(table, batch, params)
         return loss(params, batch), loss(own, few), rows
 
     (loss, grads), (loss_of_few, grads_of_few), rows = both(shared, inputs)

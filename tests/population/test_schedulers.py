@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import host, optimisers, schedule
+from jaxeval.population import host, member, optimisers
 from jaxeval.population.member import Problem
 from jaxeval.population.settings import Plateau, Training
 
@@ -62,7 +62,7 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
     """Dies if a schedule is shared by members, a neutral value is none, a count starts anew with
     an epoch, the floor is left out, or a value is compiled in."""
     plateau, none = (
-        markers.active(Plateau(patience=1, factor=0.5, floor=0.1)),
+        fields.active(Plateau(patience=1, factor=0.5, floor=0.1)),
         {"plateau_factor": 1.0},
     )
     kinds = [
@@ -71,12 +71,12 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
         for changes in (none, {}, {"plateau_factor": 0.8, "plateau_floor": 0.0})
     ]
     problem = _problem()
-    base = markers.active(problem.training.optimiser)
+    base = fields.active(problem.training.optimiser)
     members = [
         Member(k, 0, tuple(sorted({**base, **kind}.items()))) for k, kind in enumerate(kinds)
     ]
     population = host.Population(problem, members, len(members), jax.devices()[:1])
-    order = schedule.steps([1, 1], 1).bucket.tolist()
+    order = member.steps([1, 1], 1).bucket.tolist()
     before = {who: {"0": 0.0, "1": 0.0} for who in members}
     population.compile()  # one program, ahead of time: it cannot be compiled again
     while population.arrange():

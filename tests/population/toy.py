@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import loop, optimisers
 from jaxeval.population.host import Report
@@ -104,7 +104,7 @@ def problem(**changes: Any) -> Problem:
 
 def member(seed: int, number: int = 0, **changes: float) -> Member:
     """A member of the toy problem."""
-    traced = {**markers.active(problem().training.optimiser), "rate": 0.2, **changes}
+    traced = {**fields.active(problem().training.optimiser), "rate": 0.2, **changes}
     return Member(seed, number, tuple(sorted(traced.items())))
 
 

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+from jaxeval.report import noise as report
 from jaxeval.report.document import Document, Table
 from jaxeval.report.noise import Noise, Study
-from jaxeval.stats import crossed
+from jaxeval.stats import crossed, nested
 from jaxeval.stats.nested import TrainingDesign, TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
-OWN = TrainingDesign("independent", 74, 74, 74, 74.0, 0.00994)
-NESTED = TrainingDesign("nested", 20, 80, 80, 120.0, 0.00999)
-CROSSED = TrainingDesign("crossed", 43, 58, 2494, 2494.0, 0.00999)
+OWN = TrainingDesign("independent", 74, 74, 74, 0.00994)
+NESTED = TrainingDesign("nested", 20, 80, 80, 0.00999)
+CROSSED = TrainingDesign("crossed", 43, 58, 2494, 0.00999)
 
 
 def _said(scores: object, plan: TrainingPlan | None = None) -> Document:
@@ -40,8 +41,8 @@ def test_a_study_in_words() -> None:
     low, high = crossed.components(SCORES).components["split"].sd_interval[:2]
     assert table.rows[0][2] == f"[{100 * low:.2f}, {100 * high:.2f}]"
     assert found.answer == [
-        "Of the variance of f1 78 % is the split's, 9 % is the seed's and 13 % is of both "
-        "together (and the error's); no part is shown to be the largest."
+        "Of the variance of f1 78 % is due to the split, 9 % is due to the seed and 13 % is due "
+        "to both together (and error); no part is shown to be the largest."
     ]
 
 
@@ -52,8 +53,8 @@ def test_whose_the_variance_is_mirrors() -> None:
     for scores, whose in ((table, "split"), (table.T, "seed")):
         (said,) = _said(scores).answer
         share = 100 * (crossed.components(scores).components[whose].share or 0)
-        assert f"{share:.0f} % is the {whose}'s" in said and share > 95
-        assert said.endswith(f"; what is the {whose}'s is the largest part.")
+        assert f"{share:.0f} % is due to the {whose}" in said and share > 95
+        assert said.endswith(f"; the part due to the {whose} is the largest.")
     note = _said([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]]).blocks[-1]
     assert str(note).startswith("split and seed: the variance is estimated as below 0, shown as 0")
     equal = _said(np.full((2, 2), 0.5))
@@ -65,20 +66,35 @@ def test_whose_the_variance_is_mirrors() -> None:
     ("plan", "said"),
     [
         (
-            TrainingPlan(0.01, 0.0, (OWN, CROSSED), 275),
+            TrainingPlan(0.01, (OWN, CROSSED), 275),
             "within 1 point (half of a 95 % interval), train 74 runs, each with its own split and "
-            "seed; crossed it would be 43 splits x 58 seeds, 2494 runs. Should the sd of a run be "
+            "seed; crossed it would be 43 splits x 58 seeds, 2494 runs. If the sd of a run is "
             "at the upper end of its interval, 275 runs, each with its own split and seed, are "
             "needed.",
         ),
         (
-            TrainingPlan(0.01, 0.0, (NESTED, OWN), None),
+            TrainingPlan(0.01, (NESTED, OWN), None),
             "train 20 splits with 4 new seeds each, 80 runs; crossed it would be more than 10,000 "
-            "runs. Should the sd of a run be at the upper end of its interval, over 10,000 runs,",
+            "runs. If the sd of a run is at the upper end of its interval, over 10,000 runs,",
         ),
-        (TrainingPlan(1e-6, 0.0, (), None), "no design of up to 10,000 runs is enough."),
+        (TrainingPlan(1e-6, (), None), "no design of up to 10,000 runs is enough."),
     ],
 )
 def test_what_to_train(plan: TrainingPlan, said: str) -> None:
     """Dies if another design than the cheapest is named."""
     assert said in _said(SCORES, plan).answer[1]
+
+
+def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
+    """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
+    draw = np.random.default_rng(0)
+    wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
+    for rows, said in (
+        (wide + thin, "Seeds differ by more in test f1 than runs of one seed do."),
+        (0.01 * wide + 100 * thin, "Runs of one seed differ by more in test f1 than seeds do."),
+        (
+            np.array([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]),
+            "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
+        ),
+    ):
+        assert report._compare_repeats(nested.noise(rows.tolist()), "f1") == said

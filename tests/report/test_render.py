@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from jaxeval import report
-from jaxeval.report import figures, plots, render
+from jaxeval.report import plots, render
 from jaxeval.report.document import Bold, Document, Figure, Heading, Table
 
 PACKAGE = Path(report.__file__).parent
@@ -23,13 +23,9 @@ NAMES = (
 
 def test_shared_files_know_no_room() -> None:
     """Dies if what all verbs share imports a room, or a room another than that which it shows."""
-    shared = {"document", "figures", "folding", "plain", "plots", "render", "result", "scores"}
-    above = {"judgement": {"comparison"}, "runs": {"sweeps"}, "sensitivity": {"sweeps"}}
-    rooms = (
-        {path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py")}
-        - shared
-        - {"standings", "text"}
-    )
+    shared = {"document", "plots", "render", "scores", "standings", "text"}
+    above = {"vectors": {"comparison"}, "runs": {"sweeps"}, "sensitivity": {"sweeps"}}
+    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py")} - shared
     for file in PACKAGE.rglob("*.py"):
         room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
         imported = set()
@@ -102,14 +98,14 @@ def _figure(width: float = 4.0) -> Figure:
 def test_a_figure_has_the_colours_of_its_page(tmp_path: Path) -> None:
     """Dies if letters or axes stay black, or the ground white, on a dark page; if a colour is
     named that a light or a dark page lacks; or if a file, which no page colours, has none."""
-    svg = figures.to_svg(_figure(), "salt")
+    svg = plots.to_svg(_figure(), "salt")
     assert not re.search("#000000|#ffffff|#dddddd", svg) and "currentColor" in svg
     assert "#d55e00" in svg  # other data keep their colours
     template = (PACKAGE / "page.html.jinja").read_text()
     named = set(re.findall(r"var\((--\w+)\)", svg + template))
     for scheme in re.findall(r":root \{(.*?)\}", template, re.DOTALL):
         assert named == set(re.findall(r"(--\w+):", scheme))
-    saved, *_ = figures.save_all([_figure()], tmp_path / "new")
+    saved, *_ = plots.save_all([_figure()], tmp_path / "new")
     assert "fill: #ffffff" in saved.read_text() and "var(" not in saved.read_text()
 
 

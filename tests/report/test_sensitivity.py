@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from jaxeval.report.sensitivity import Sensitivity
-from jaxeval.sensitivity import Analysis, analyze, difference, groups
+from jaxeval.sensitivity import Analysis, analysis, analyze, difference
 from jaxeval.sensitivity.trials import Sweep
 
 
@@ -57,7 +57,7 @@ def test_differences_of_groups_name_the_group_with_more() -> None:
         _sweep(k, f"{kind}{n}", resamples=0) for kind in "cab" for n, k in enumerate(near[kind])
     ]
     labels = {of.name: {"kind": of.name[0], "dataset": of.name[1]} for of in sweeps}
-    averaged = groups.average({of.name: of.values for of in sweeps}, labels, ["kind"])
+    averaged = analysis.average({of.name: of.values for of in sweeps}, labels, ["kind"])
     trials = [Sweep(of.name, np.zeros(1), []) for of in sweeps]
     found = Sensitivity(sweeps, {}, "dataset", *averaged, trials)
     (said,) = found.document().answer

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 import pytest
 
 from jaxeval.report import standings
-from jaxeval.report.standings import Shown
+from jaxeval.report.standings import Signs
 
 PAIRS = [*itertools.combinations("ABC", 2)]
 
 
-def _designs(cells: tuple[str, ...]) -> Iterator[Shown]:
+def _designs(cells: tuple[str, ...]) -> Iterator[Signs]:
     """Every outcome of three models on these cells."""
     for signs in itertools.product((-1, 0, 1), repeat=len(PAIRS) * len(cells)):
         each = iter(signs)
         yield {pair: {cell: next(each) for cell in cells} for pair in PAIRS}
 
 
-def _won(shown: Shown, a: str, b: str) -> int:
+def _won(shown: Signs, a: str, b: str) -> int:
     """On how many cells A was shown to be better than B, by its own count."""
     return sum(sign == 1 for sign in shown.get((a, b), {}).values()) + sum(
         sign == -1 for sign in shown.get((b, a), {}).values()

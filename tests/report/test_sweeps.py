@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.report import sweeps as figures
-from jaxeval.sensitivity import hyperparameters, metrics, trials
+from jaxeval.sensitivity import hyperparameters, trials
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.space import space
 from tests.space import fabricated
@@ -22,52 +22,25 @@ SPACE = {
 }
 
 
-def _recorded(folder: Path, **how: int) -> tuple[Sweep, list[tuple[float | None, dict]]]:
-    """A sweep, and the dev scores and settings of its runs."""
-    rows = runs.load(fabricated.fill(folder, ("transformer",), **how))
-    sweep = trials.of_members(rows)
-    assert sweep is not None
-    return sweep, [(row.dev, json.loads(row.hparams)) for row in rows]
-
-
 def _sweep(scores: list[float], **values: list) -> Sweep:
     axes = hyperparameters.axes(values, len(scores), space.from_dict(SPACE))
     return Sweep("s", np.array(scores), axes)
 
 
-def test_near_the_best() -> None:
-    """Dies if a border is lost to single precision, or losses are ranked the wrong way round."""
-    scores = np.array([0.9, np.float32(0.89), 0.8899, 0.5])
-    assert metrics.near_best(scores, 0.01).tolist() == [True, True, False, False]
-    losses = np.array([100.0, 103.0, 103.5, 90.0 + 12.5])
-    assert metrics.near_best(losses, 3.0, False).tolist() == [True, True, False, True]
-    assert metrics.near_best(np.zeros(0), 0.01).tolist() == []
-
-
-def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
-    """Dies if values of a run that is not among the best, or not active, are counted, or a run
-    without a score vanishes unsaid."""
-    sweep, drawn = _recorded(tmp_path, count=60)
-    scored = [(dev, values) for dev, values in drawn if dev is not None]
-    top = max(dev for dev, _ in scored)
-    near = [values for dev, values in scored if top - dev <= 0.1]
-    assert len(near) > 3
-    figure = figures.near_best([sweep], 0.1)
-    shown_by = {(name, part): (n, values) for _, name, part, n, values in figure.rows}
-    counts = {k: sum(values["heads"] == k for values in near) for k in (2, 4, 8)}
-    shown = ", ".join(f"{k}: {n}" for k, n in counts.items())
-    assert shown_by["heads", "near best"] == (len(near), shown)
-    rates = np.quantile([values["learning_rate"] for values in near], [0, 0.25, 0.5, 0.75, 1])
-    assert shown_by["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
-    warm = [values["warmup_samples"] for values in near if values["scheduler"] == "warmup"]
-    assert shown_by["warmup_samples", "near best"][0] == len(warm)
-    assert shown_by["warmup_samples", "all"][0] == sum("warmup_samples" in v for _, v in scored)
-    assert sweep.lost == len(drawn) - len(scored) > 0
-    said = (
+def test_losses_are_in_the_captions(tmp_path: Path) -> None:
+    """Dies if a run without a score vanishes unsaid, or one where a value does not act counts."""
+    rows = runs.load(fabricated.fill(tmp_path, ("transformer",), count=60))
+    sweep = trials.recorded_sweep(rows)
+    assert sweep is not None
+    scored = [json.loads(row.hparams) for row in rows if row.dev is not None]
+    assert sweep.lost == len(rows) - len(scored) > 0
+    lost = (
         f"{sweep.lost} of 60 runs of transformer, sweep ended without a score and are not shown."
     )
-    for of in (figures.ranks([sweep]), figures.marginals([sweep]), figure):
-        assert said in of.caption
+    marginals = figures.marginals([sweep])
+    assert lost in figures.ranks([sweep]).caption and lost in marginals.caption
+    counts = {name: n for _, name, n in marginals.rows}
+    assert counts["warmup_samples"] == sum("warmup_samples" in values for values in scored)
 
 
 def test_ranks_of_losses_begin_with_the_least(tmp_path: Path) -> None:

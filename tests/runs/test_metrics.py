@@ -8,8 +8,6 @@ import pytest
 from jaxeval import sources
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics
-from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores
 from tests.runs.reading import read
 
@@ -78,27 +76,11 @@ def test_who_says_what_is_better(
     assert (found.higher_is_better, found.direction) == (higher, direction)
     if direction == "recorded":
         with pytest.raises(DataError, match="-is-better: the table says that"):
-            sources._directed(found, not higher)
+            sources._redirect(found, not higher)
     else:
-        turned = sources._directed(found, not higher)
+        turned = sources._redirect(found, not higher)
         assert (turned.higher_is_better, turned.direction) == (not higher, "recorded")
-        assert sources._directed(found, None).data_sets == found.data_sets
-
-
-def test_a_recorded_direction_is_one_word(tmp_path: Path) -> None:
-    """Dies if a column says neither, or both, in silence; or if a table is overruled."""
-    with pytest.raises(DataError, match="expected true or false, the same in all rows, found may"):
-        _found(tmp_path, "f1", "higher_is_better=maybe")
-    with pytest.raises(DataError, match="--no-lower-is-better: the table says that lower f1 is"):
-        _found(tmp_path, "f1", "higher_is_better=false", higher_is_better=True)
-
-
-def test_scores_are_named_as_their_column(tmp_path: Path) -> None:
-    """Dies if a column nll is called score, of which nothing is known."""
-    path = tmp_path / "lines.jsonl"
-    path.write_text("\n".join(f'{{"nll": 1.{k}}}' for k in range(9)))
-    found = finding.read([str(path)], Layout({"score": "nll"}))
-    assert (found.metric, found.higher_is_better, found.stored_unit) == ("nll", False, "nats")
+        assert sources._redirect(found, None).data_sets == found.data_sets
 
 
 _FRACTIONS, _PERCENT = [0.79, 0.80, 0.81, 0.795, 0.805], [70.0, 72.0, 75.0, 71.0, 74.0]
@@ -132,16 +114,6 @@ def test_fractions_beside_percent(
             sources.read(records)
     else:
         assert sources.read(records).metric == ("" if metric == "score" else metric)
-
-
-def test_scales_on_one_of_several_data_sets() -> None:
-    """Dies if one data set in another scale hides, or a whole data set's scale is refused."""
-    hidden = _records("accuracy", _FRACTIONS, _PERCENT, dataset="x")
-    whole = _records("accuracy", _FRACTIONS, [0.7, 0.71, 0.72, 0.73, 0.74], dataset="x")
-    both = _records("accuracy", [70.0, 71.0, 72.0], [73.0, 74.0, 75.0], dataset="y")
-    with pytest.raises(DataError, match="one scale"):
-        sources.read([*hidden, *both])
-    assert len(sources.read([*whole, *both]).data_sets) == 2
 
 
 def test_differences_in_points_of_fractions() -> None:

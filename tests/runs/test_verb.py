@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-from jaxeval.runs import __main__ as verb
+from tests import verbs
 from tests.runs import test_store
 
 
@@ -30,24 +30,24 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a column is lost on the way to CSV or Parquet."""
     from pyarrow import parquet
 
-    assert verb.main(["export", str(filled)]) == 0
+    assert verbs.runs(["export", str(filled)]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(r["name"], r["seed"], r["test"]) for r in rows] == [
         ('a "name", with comma', "1", "0.25"),
         ('a "name", with comma', "2", ""),
     ]
     target = filled / "curves.parquet"
-    assert verb.main(["export", str(filled), "--curves", "--to", str(target)]) == 0
+    assert verbs.runs(["export", str(filled), "--curves", "--to", str(target)]) == 0
     assert parquet.read_table(target).to_pylist()[0]["value"] == 0.5
     with pytest.raises(RunError, match="parquet"):
-        verb.main(["export", str(filled), "--to", "out.xls"])
+        verbs.runs(["export", str(filled), "--to", "out.xls"])
 
 
 def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if diverged members are dropped in silence."""
-    assert verb.main(["list", str(filled), "--json", "-"]) == 0
+    assert verbs.runs(["list", str(filled), "--json", "-"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)["experiments"]
     assert listed["statuses"] == {"finished": 1, "diverged": 1}
     assert (listed["dev"]["n"], listed["test"]["n"], listed["test"]["median"]) == (1, 1, 0.25)
-    assert verb.main(["list", str(filled)]) == 0
+    assert verbs.runs(["list", str(filled)]) == 0
     assert "1 diverged" in capsys.readouterr().out

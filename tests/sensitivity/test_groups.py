@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import ConfigError
-from jaxeval.sensitivity import analysis, groups, metrics
+from jaxeval.sensitivity import analysis, metrics
 from jaxeval.sensitivity.hyperparameters import axes
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"
@@ -61,7 +61,7 @@ def test_published_tables() -> None:
         found[path.stem] = metrics.published(scores, batch)
         language, architecture, _, _, task = path.stem.split("-")
         labels[path.stem] = {"dataset": language, "architecture": architecture, "task": task}
-    averaged, contrasts = groups.average(found, labels, ["task", "architecture"])
+    averaged, contrasts = analysis.average(found, labels, ["task", "architecture"])
     assert len(averaged) == 4 and len(contrasts) == 2
     for group in averaged:
         key, means = (group.labels["task"], group.labels["architecture"]), group.means
@@ -85,7 +85,7 @@ def test_published_tables() -> None:
 def _averaged(rows: dict[str, float], path: str = "mean"):
     """Of sweeps named by architecture and dataset."""
     values = {name: {path: value} for name, value in rows.items()}
-    return groups.average(
+    return analysis.average(
         values, {name: {"a": name[0], "d": name[1]} for name in rows}, ["a"], "d"
     )
 
@@ -112,8 +112,8 @@ def test_averages_against_scipy() -> None:
 
 def test_intervals_end_where_the_metric_does() -> None:
     """Dies if the difference of two percentages is -174 points, or one value has an sd."""
-    assert groups.mean([3.0]) == groups.Mean(1, 3.0)
-    assert groups.mean([30.3 - 20.2, 20.2 - 10.1]).interval is None  # equal but for rounding
+    assert analysis.mean([3.0]) == analysis.Mean(1, 3.0)
+    assert analysis.mean([30.3 - 20.2, 20.2 - 10.1]).interval is None  # equal but for rounding
     _, (contrast,) = _averaged({"x1": 100.0, "y1": 0.0, "x2": 0.0, "y2": 0.5}, "best_equivalent")
     gap = contrast.means["best_equivalent"].interval
     assert gap is not None and gap[:2] == (-100.0, 100.0)
@@ -126,6 +126,6 @@ def test_errors() -> None:
     labels = {"a": {"kind": "x", "dataset": "1"}, "b": {"kind": "x", "dataset": "1"}}
     values: dict = {"a": {}, "b": {}}
     with pytest.raises(ConfigError, match="a and b are of one group and of one dataset, 1"):
-        groups.average(values, labels, ["kind"])
+        analysis.average(values, labels, ["kind"])
     with pytest.raises(ConfigError, match="year: a has no such label; it has dataset, kind"):
-        groups.average(values, labels, ["year"])
+        analysis.average(values, labels, ["year"])

@@ -23,7 +23,7 @@ def quick(scores: np.ndarray, values: dict, **how: object) -> dict[str, float]:
 
 
 def test_scores_against_loops() -> None:
-    """Dies if k is off by one, the best counts as its own equal, or the ROPE loses its border."""
+    """Dies if k is off by one, the best counts as its own equal, or the margin its border."""
     found = quick(SCORES, {}, ks=(1, 25, 60, 61))
     falling = sorted(SCORES, reverse=True)
     for k, score in ((1, falling[0]), (25, falling[24]), (60, falling[59])):
@@ -151,7 +151,7 @@ def test_conditions_and_orders() -> None:
     assert found.values["by_hyperparameter.factor.maxima"] == 1
     assert found.values["by_hyperparameter.scheduler.maxima"] == 1
     ranked = axes(values, 6, space.from_dict(tree))
-    (gaps,) = metrics.gower(ranked, np.array([2]))  # over what has an effect in both runs
+    (gaps,) = metrics._gower(ranked, np.array([2]))  # over what has an effect in both runs
     assert gaps.tolist() == [0.5, 0.25, 0.0, 0.5, 0.25, 0.5]
     free = analyze(scores, values, resamples=0)
     assert free.with_effect["factor"] == 4  # an empty number has no place
@@ -206,8 +206,6 @@ def test_degenerate_sweeps() -> None:
     failed = zero.metrics["share_zero"].interval
     assert failed is not None
     assert failed[:2] == pytest.approx((100 / (1 + 1.96**2 / 10), 100), abs=0.01)  # Wilson's
-    gap = difference(flat, zero)["share_zero"].interval
-    assert gap is not None and gap.high < 0
     tiny = analyze([0.5, 0.6, 0.7], {}, resamples=300)  # some draws hold one run alone
     assert tiny.values["expected_equivalent"] == 0
     for scores, x, message in (

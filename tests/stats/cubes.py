@@ -9,24 +9,22 @@ import numpy as np
 
 from jaxeval.runs import scores
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import run_plans, study
+from jaxeval.stats import power, study
 from jaxeval.stats.items import cells
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import RunScores
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 
 
 def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> SimpleNamespace:
     """Pairs of whole runs, as `study.study` compares them."""
-    chosen = [dataclasses.replace(pair, by_ranks=run_plans.by_ranks(of)) for pair in of]
+    chosen = [dataclasses.replace(pair, by_ranks=power.by_ranks(of)) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
     pairs, families = study._compared(
         chosen, rules, Scores("scores", (), (data,)), None, lambda share: None
     )
-    return SimpleNamespace(
-        pairs=pairs, families=families, primary=run_plans.primary(chosen, rules)
-    )
+    return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))
 
 
 def runs(
@@ -50,11 +48,11 @@ def runs(
 
 def task(name: str, metric: str, of: Mapping[str, Any], **how: Any) -> DataSetScores:
     """Scores of items, [I], [I, R] or [I, R, K] of each model."""
-    return scores.of_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
+    return scores.from_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
 
 
-def studied(tasks: Sequence[DataSetScores], progress: Any = None, **rules: Any) -> ItemStudy:
+def studied(tasks: Sequence[DataSetScores], **rules: Any) -> ItemStudy:
     """Models compared item by item."""
     how = Rules(**{"resamples": 99, **rules})
     whole = Scores("scores", tuple(tasks[0].models), tuple(tasks))
-    return items.study(whole, how, progress or (lambda share: None))
+    return items.study(whole, how)

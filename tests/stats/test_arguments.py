@@ -1,23 +1,19 @@
 """What functions of scores are called with by mistake: refused in one line, never used."""
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
 
-import jaxeval
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import (
     describe,
-    effects,
     hypotheses,
-    permutation,
     power,
 )
-from jaxeval.stats.items import estimates, proportions
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.items import estimates
+from jaxeval.stats.results import Rules
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
 MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
@@ -35,20 +31,19 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "difference: expected a finite",
     ),
     "true": (
-        lambda: permutation.permutation_test(A, B, resamples=True),
+        lambda: hypotheses.permutation_test(A, B, resamples=True),
         "resamples: expected a whole number of at least 1, found True",
     ),
     "margin": (
         lambda: hypotheses.tost(A, B, np.nan),
         "margin: expected a number above 0, found nan",
     ),
-    "too many": (lambda: proportions.proportion(4, 3), "right: expected at most n, found 4 of 3"),
     "factor": (
-        lambda: estimates.mean(A, over="items,seeds"),
+        lambda: estimates.estimate(A, over="items,seeds"),
         "over: expected items, runs or items,runs, found 'items,seeds'",
     ),
     "no cluster": (
-        lambda: estimates.mean(A, clusters=["p", None, "q"]),
+        lambda: estimates.estimate(A, clusters=["p", None, "q"]),
         "clusters: expected a label of every item, found None",
     ),
 }
@@ -71,29 +66,9 @@ def test_rules_of_comparisons_are_configured(name: str) -> None:
         Rules(**wrong)
 
 
-SAME: dict[str, tuple[Callable[[Any], Any], float]] = {
-    "difference": (lambda of: effects.difference(A, B, confidence=of), 0.75),
-    "permutation": (lambda of: permutation.permutation_test(A, B, resamples=of), 9),
-    "margin": (lambda of: hypotheses.tost(A, B, of), 0.25),
-    "seeds": (lambda of: power.TestDesign(0.1).power(0.1, of), 5),
-    "items": (lambda of: estimates.mean(A, confidence=of), 0.75),
-    "rules": (lambda of: Rules(of, margin=of, resamples=1000 * of), 0.25),
-    "comparison": (lambda of: jaxeval.compare(A, B, alpha=of).to_dict(), 0.0625),
-}
-
-
-@pytest.mark.parametrize("call", SAME)
-def test_any_type_of_number_is_that_number(call: str) -> None:
-    """Dies if what was checked is used as it came: numpy takes no decimals, JSON neither."""
-    function, number = SAME[call]
-    expected = function(number)
-    given = [Decimal(number), np.array(number), np.float32(number)]
-    assert all(repr(function(of)) == repr(expected) for of in given)
-
-
 def test_masked_scores_of_items_are_missing() -> None:
     """Dies if what a mask hides is used: the mean of two scores would be 333.1."""
-    masked = estimates.mean(MASKED)
-    assert masked == estimates.mean([0.1, 0.2, np.nan])
+    masked = estimates.estimate(MASKED)
+    assert masked == estimates.estimate([0.1, 0.2, np.nan])
     assert masked.value == pytest.approx(0.15)
-    assert estimates.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
+    assert estimates.estimate(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)

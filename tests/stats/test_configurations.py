@@ -5,7 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import configurations, hypotheses, ranking
+from jaxeval.stats import configurations, datasets, hypotheses
 
 
 def _table() -> dict[str, list]:
@@ -75,7 +75,7 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
                 assert option.brown_forsythe is not None
                 assert option.brown_forsythe.p_value == pytest.approx(levene.pvalue)
                 assert option.sign_test == hypotheses.sign_test(cells[:, k], cells[:, best])
-        assert group.friedman == ranking.friedman(cells)
+        assert group.friedman == datasets.friedman(cells)
 
 
 def test_incomplete_configurations_are_left_out_and_ties_shared() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.stats import crossed
-from jaxeval.stats.crossed import Combination, MeanSquare, Term
+from jaxeval.stats.crossed import Combination, MeanSquare
 
 # diameters (mm) of 24 plates x 6 samples of penicillin: Davies & Goldsmith (1972), section 6.6
 PENICILLIN = """
@@ -53,19 +53,17 @@ def test_limits_where_they_are_exact() -> None:
     """
     a, none = MeanSquare(np.array(3.0), 5), MeanSquare(np.array(0.0), 7)
     chi = [5 * 3.0 / stats.chi2.ppf(p, 5) for p in (0.975, 0.025)]
-    alone = crossed.limits(Combination((Term(1.0, a),)), 0.95)
+    alone = Combination(((1.0, a),)).limits(0.95)
     np.testing.assert_allclose(alone, chi)
-    np.testing.assert_allclose(
-        crossed.limits(Combination((Term(1.0, a),), Term(1.0, none)), 0.95), chi
-    )
+    np.testing.assert_allclose(Combination(((1.0, a),), (1.0, none)).limits(0.95), chi)
     for end, p in ((0, 0.975), (1, 0.025)):
         ratio = stats.f.ppf(p, 5, 7)
         for factor, above in ((1.0, False), (1.001, True)):
-            other = Term(1.0, MeanSquare(np.array(3 / (factor * ratio)), 7))
-            limit = crossed.limits(Combination((Term(1.0, a),), other), 0.95)[end]
+            other = (1.0, MeanSquare(np.array(3 / (factor * ratio)), 7))
+            limit = Combination(((1.0, a),), other).limits(0.95)[end]
             assert limit == pytest.approx(0, abs=0.05) and bool(limit > 1e-5) is above
-    known = Term(0.5, MeanSquare(np.array(2.0), 10**9))
-    both = crossed.limits(Combination((Term(1.0, a), known)), 0.95)
+    known = (0.5, MeanSquare(np.array(2.0), 10**9))
+    both = Combination(((1.0, a), known)).limits(0.95)
     np.testing.assert_allclose(both, np.add(chi, 1.0), rtol=1e-3)
 
 
@@ -78,15 +76,14 @@ def test_intervals_cover(shape: tuple[int, int, int], variances: tuple[float, ..
 
     The standard error is .0035; what is approximate may miss by 2 points.
     """
-    squares = crossed.of_table(_tables(4000, shape, variances))
+    squares = crossed.MeanSquares.from_tables(_tables(4000, shape, variances))
     names = ("split", "seed", "interaction", "error")
     truth = dict(zip(names, variances, strict=True))
     if shape[2] == 1:
         truth["interaction"] += truth.pop("error")
-    parts = {**crossed.combinations(squares), "any run": crossed.total(squares)}
     truth["any run"] = sum(variances)
-    for name, part in parts.items():
-        low, high = crossed.limits(part, 0.95)
+    for name, part in squares.components.items():
+        low, high = part.limits(0.95)
         covered = np.mean((low <= truth[name]) & (truth[name] <= high))
         assert 0.93 < covered < 0.985, (name, covered)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxeval.stats import multiple
-from jaxeval.stats.rules import Method
+from jaxeval.stats.results import Method
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -26,15 +26,6 @@ def test_golden() -> None:
     np.testing.assert_allclose(
         multiple.adjust_p_values((0.01, 0.04, 0.03, 0.5)), [0.04, 0.09, 0.09, 0.5]
     )
-
-
-@given(p_values)
-def test_benjamini_hochberg_equals_scipy(values: list[float]) -> None:
-    """Dies if ties or order matter."""
-    from scipy.stats import false_discovery_control
-
-    adjusted = multiple.adjust_p_values(values, "benjamini_hochberg")
-    np.testing.assert_allclose(adjusted, false_discovery_control(values), atol=1e-12)
 
 
 @given(p_values, st.floats(0.01, 0.5))
@@ -113,3 +104,12 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
     for group in groups:
         others = ({frozenset((m, name)) for m in group} for name in models if name not in group)
         assert all(pairs & apart for pairs in others)
+
+
+@given(p_values)
+def test_benjamini_hochberg_equals_scipy(values: list[float]) -> None:
+    """Dies if ties or order matter."""
+    from scipy.stats import false_discovery_control
+
+    adjusted = multiple.adjust_p_values(values, "benjamini_hochberg")
+    np.testing.assert_allclose(adjusted, false_discovery_control(values), atol=1e-12)

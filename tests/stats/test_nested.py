@@ -9,43 +9,14 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import nested
+from jaxeval.stats import crossed
 from jaxeval.stats.nested import noise
-
-
-def test_components_by_hand() -> None:
-    """Dies if mean squares are wrong: MS between 8, within 2, two seeds a split -> 3 and 2."""
-    components = nested.variance_components([[0.0, 2.0], [2.0, 4.0], [4.0, 6.0]])
-    assert components.sd_seed**2 == pytest.approx(2.0)
-    assert components.sd_split**2 == pytest.approx(3.0)
-    assert components.share_split == pytest.approx(0.6)
-
-
-def test_components_are_unbiased_for_unequal_numbers_of_seeds() -> None:
-    """Dies if the unbalanced formula is wrong: 2,000 experiments, variances 4 and 1."""
-    generator = np.random.default_rng(12)
-    estimates = []
-    for _ in range(2000):
-        splits = generator.normal(0, 2, 8)
-        groups = [s + generator.normal(0, 1, 2 + k % 4) for k, s in enumerate(splits)]
-        part = nested.variance_components(groups)
-        estimates.append((part.sd_split**2, part.sd_seed**2))
-    np.testing.assert_allclose(np.mean(estimates, axis=0), [4.0, 1.0], rtol=0.06)
 
 
 def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
     cells = list(itertools.product(range(1, 5), range(1, 4)))
     splits, seeds = ([cell[axis] for cell in cells] for axis in (0, 1))
     return splits, seeds, [score(*cell) for cell in cells]
-
-
-def test_a_table_in_any_order() -> None:
-    """Dies if a score lands in another cell: rows and columns may come in any order."""
-    splits, seeds, scores = _runs(lambda split, seed: 10.0 * split + seed)
-    order = np.random.default_rng(0).permutation(len(scores))
-    table = nested.balanced(*([column[k] for k in order] for column in (splits, seeds, scores)))
-    expected = [[[10.0 * split + seed] for seed in table.seeds] for split in table.splits]
-    assert table.scores.tolist() == expected and table.dropped == ()
 
 
 def test_what_is_incomplete_goes_whole_and_is_said() -> None:
@@ -56,22 +27,21 @@ def test_what_is_incomplete_goes_whole_and_is_said() -> None:
     """
     failed = {(2, 1), (2, 2), (4, 3)}
     runs = _runs(lambda split, seed: None if (split, seed) in failed else 1.0 * split)
-    table = nested.balanced(*runs)
-    assert (table.splits, table.seeds) == ((1, 3, 4), (1, 2))
-    assert table.scores.tolist() == [[[1.0], [1.0]], [[3.0], [3.0]], [[4.0], [4.0]]]
-    assert [line.split(":")[0] for line in table.dropped] == [
+    table, dropped = crossed.balanced(*runs)
+    assert table.tolist() == [[[1.0], [1.0]], [[3.0], [3.0]], [[4.0], [4.0]]]
+    assert [line.split(":")[0] for line in dropped] == [
         "split 2 is left out",
         "seed 3 is left out",
     ]
-    assert "2 of its 3" in table.dropped[0]
+    assert "2 of its 3" in dropped[0]
 
 
 def test_runs_that_are_not_crossed_are_refused() -> None:
     """Dies if runs with a split and a seed each of their own become a table."""
     with pytest.raises(DataError, match=r"every seed on every split.*5 runs .*of 5 splits"):
-        nested.balanced(range(5), range(5), [0.1] * 5)
+        crossed.balanced(range(5), range(5), [0.1] * 5)
     with pytest.raises(DataError, match="every seed on every split"):
-        nested.balanced([], [], [])
+        crossed.balanced([], [], [])
 
 
 def test_components_of_a_small_table() -> None:

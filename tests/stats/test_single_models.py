@@ -9,8 +9,8 @@ import pytest
 
 from jaxeval.runs import counts as counted
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import multiple, permutation, single_models
-from jaxeval.stats.rules import Rules
+from jaxeval.stats import multiple, single_models
+from jaxeval.stats.results import Rules
 
 _NAMES = {
     "f1": ("right_spans", "predicted_spans", "gold_spans", "words"),
@@ -64,7 +64,7 @@ def _items(metric: str, skills: Mapping[str, float], n: int = 60) -> Scores:
     models = {}
     for name, skill in skills.items():
         counts = _counts(metric, n, 1 + ord(name), skill)[:, None]
-        scores = counted.values(counts, _NAMES[metric], metric)
+        scores = counted.item_values(counts, _NAMES[metric], metric)
         assert scores is not None
         seed = {"seed": np.array(["7"], object)}
         status = np.zeros(scores.shape, np.uint8)
@@ -100,7 +100,7 @@ def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
     right = (draw.random(2000) < 0.5).astype(float)
     other = np.where(draw.random(2000) < 0.05, 1 - right, right)
     a, b = (np.stack([v, np.ones(2000)], axis=1) for v in (right, other))
-    bootstrap = permutation.paired_bootstrap(a, b, score=counted.ratio)
+    bootstrap = single_models._paired_bootstrap(a, b, score=counted.ratio)
     gaps = right - other
     error = gaps.std() / np.sqrt(2000)
     assert bootstrap.estimate == pytest.approx(gaps.mean())

@@ -5,9 +5,9 @@ import itertools
 
 import pytest
 
-from jaxeval.studies import buckets, costs
-from jaxeval.studies.buckets import ShapeBucket
-from jaxeval.studies.padding import ProgramShape
+from jaxeval.studies import costs, padding
+from jaxeval.studies.cohorts import ProgramShape
+from jaxeval.studies.padding import ShapeBucket
 from tests.studies.test_costs import MACHINE, Square
 
 
@@ -34,8 +34,8 @@ ALONE = dataclasses.replace(MACHINE, devices=1)
 
 def test_each_goes_where_it_fits_and_costs_least() -> None:
     """Dies if a trial is padded to more than it needs, or to less."""
-    placed = buckets.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
-    assert [(e.jobs, e.shape) for e, _ in placed] == [
+    placed = padding.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
+    assert [(e.jobs, e.shape) for e in placed] == [
         ((0, 2), _shape(4)),
         ((1, 4), _shape(10)),
         ((3,), _shape(30)),
@@ -58,6 +58,6 @@ def test_devices_do_not_idle(devices: int) -> None:
 
     held = [[k for k, b in enumerate(LADDER) if b.shape.holds(job.shape)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))
-    placed = buckets.place(LADDER, jobs, [160], machine)
-    assert sum(estimate.seconds for estimate, _ in placed) == pytest.approx(least)
+    placed = padding.place(LADDER, jobs, [160], machine)
+    assert sum(estimate.seconds for estimate in placed) == pytest.approx(least)
     assert len(placed) == {1: 3, 2: 2, 8: 1}[devices]

@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau
-from jaxeval.studies import cohorts, costs, padding, prepared, proposers
+from jaxeval.studies import cohorts, costs, padding, prepared
 from tests.studies import toy_kind
 from tests.studies.toy_kind import config, planned
 
@@ -15,7 +15,7 @@ from tests.studies.toy_kind import config, planned
 def _of(*configs: Any) -> list[cohorts.Cohort]:
     """Cohorts of configs, each with seed 1."""
     return planned(
-        [trial for config in configs for trial in proposers.seeds_by_splits(config, [1])]
+        [trial for config in configs for trial in prepared.seeds_by_splits(config, [1])]
     )
 
 
@@ -25,10 +25,7 @@ def _adam(**changes: Any) -> optimisers.Optimiser:
 
 TOGETHER = {
     "a traced value": (config(), config({"rate": 0.4})),
-    "learning rates": (
-        config(),
-        config(optimiser=_adam(hyperparameters={"learning_rate": 0.1})),
-    ),
+    "learning rates": (config(), config(optimiser=_adam(hyperparameters={"learning_rate": 0.1}))),
     "warm-ups": (config(optimiser=_adam(warmup=32.0)), config(optimiser=_adam(warmup=64.0))),
     "plateaus": (config(plateau=Plateau(patience=2)), config(plateau=Plateau(patience=3))),
     "rates of the same site": (config({"noise": 0.1}), config({"noise": 0.2})),
@@ -50,10 +47,10 @@ APART = {
 }
 
 
-def _shapes(*configs: Any) -> list[padding.ProgramShape]:
+def _shapes(*configs: Any) -> list[cohorts.ProgramShape]:
     """What programs of a sweep's runs must hold."""
     loader = prepared.Loader()
-    return [padding.shape_of(loader.prepare(config)) for config in configs]
+    return [cohorts.shape_of(loader.prepare(config)) for config in configs]
 
 
 @pytest.mark.parametrize("case", TOGETHER)
@@ -87,9 +84,9 @@ def test_neutral_values_share_a_program_in_a_sweep_alone(case: str) -> None:
 def _swept(*configs: Any) -> list[dict[str, float]]:
     """Arguments of the members of a sweep's only cohort."""
     loader = prepared.Loader()
-    trials = [trial for config in configs for trial in proposers.seeds_by_splits(config, [1])]
+    trials = [trial for config in configs for trial in prepared.seeds_by_splits(config, [1])]
     entries = cohorts.entries(trials, loader)
-    shape = padding.shape_of(entries[0].prepared)
+    shape = cohorts.shape_of(entries[0].prepared)
     whole = costs.Estimate((*range(len(trials)),), shape, 64, 1.0, 1.0, 0.0, 0.0)
     (cohort,) = padding.by_estimates(entries, [whole], loader)
     return [dict(member.hparams) for member in cohort.members]
@@ -115,7 +112,7 @@ def test_neutral_names_are_filled_in() -> None:
 def test_repeats_are_apart() -> None:
     """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
     if they do not share what is compiled."""
-    planned_cohorts = planned(proposers.crossed(config(), [1, 2], count=3))
+    planned_cohorts = planned(prepared.repeated(config(), [1, 2], count=3))
     shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
     assert len({cohort.program for cohort in planned_cohorts}) == 1
@@ -123,7 +120,7 @@ def test_repeats_are_apart() -> None:
 
 def test_members_alike_of_two_studies_are_both_trained() -> None:
     """Dies if the scores of one are recorded as the other's, or not at all."""
-    trials = [*toy_kind.trials((1,)), *proposers.crossed(config(), [1], count=2)[:1]]
+    trials = [*toy_kind.trials((1,)), *prepared.repeated(config(), [1], count=2)[:1]]
     planned_cohorts = planned(trials)
     assert sorted(e.record.name for c in planned_cohorts for e in c.entries) == [
         "toy",
@@ -145,7 +142,7 @@ def test_what_changes_no_score_changes_no_id() -> None:
 def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:
     """Dies if the centre's own values make a neighbour another member, or models are saved."""
     rates = [{"rate": 0.2}, {"rate": 0.4}]
-    trials = proposers.neighbourhood(config(save_models=True), rates)
+    trials = prepared.neighbourhood(config(save_models=True), rates)
     assert [trial.hparams for trial in trials] == ["{}", '{"rate":0.4}']
     (cohort,) = planned(trials)
     assert [dict(member.hparams)["rate"] for member in cohort.members] == [0.2, 0.4]

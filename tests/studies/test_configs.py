@@ -1,6 +1,5 @@
 """Configs of all tasks: chosen by their task, read, planned, trained by one verb."""
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,8 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.studies import cohorts, costs, memory, padding, prepared, proposers
-
-sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
-train = importlib.import_module("jaxeval.train")
+from jaxeval.studies import cohorts, costs, memory, padding, prepared
+from tests.verbs import train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SHIPPED = [p for p in sorted(CONFIGS.glob("*/*.toml")) if not p.stem.startswith("space_")]
@@ -28,7 +25,7 @@ MODEL = ["model.hidden=16", "model.dropout.input=0.1", "model.dropout.state=0.0"
 
 
 def _cohort(config: Any) -> cohorts.Cohort:
-    trials = proposers.seeds_by_splits(config, [1])
+    trials = prepared.seeds_by_splits(config, [1])
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     return cohort
 
@@ -43,7 +40,7 @@ def test_every_shipped_config_is_valid(path: Path) -> None:
 def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the counted parameters are not those of the initialised model."""
     words = [*SMALL, "model.budget=5000", "model.ratio=0.5", "--data", _text(tmp_path)]
-    assert train.main([*words, "--dry-run", "--json", "-"]) == 0
+    assert train([*words, "--dry-run", "--json", "-"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["parameters"] == plan["counted_parameters"] <= 5000
     assert plan["embedding"] == round(plan["hidden"] / 2)
@@ -72,7 +69,7 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     changes = ["task=seq2seq", f"training.lane_mode={lane_mode}", f"data.path={tmp_path}"]
     configs = [studies.read(None, [*changes, f"model.hidden={size}"]) for size in (24, 40)]
     loader = prepared.Loader()
-    trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]
+    trials = [prepared.seeds_by_splits(config, [1])[0] for config in configs]
     entries = cohorts.entries(trials, loader)
     small, large = (job.shape for job in padding.jobs(entries))
     both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0)

@@ -1,7 +1,7 @@
 """What `studies.run` tells, in which order, and what it leaves when nobody listens any more."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,12 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple:
     """What is recorded of a run that nobody stopped."""
     folder = tmp_path_factory.mktemp("truth")
     with runs.open_store(folder) as store:
-        list(studies.run(TRIALS, store, folder))
+        list(_run(store, folder))
     return _rows(folder)
+
+
+def _run(store: runs.Store, folder: Path) -> Generator[running.Event, None, None]:
+    return studies.run(toy_kind.planned(TRIALS), store, folder)
 
 
 def _rows(folder: Path) -> tuple:
@@ -49,18 +53,18 @@ def test_the_order_of_events(
     store: runs.Store, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if an event comes early, late or not at all, or `run` writes on a terminal."""
-    happened = list(studies.run(TRIALS, store, tmp_path))
-    compiled = ["Compiling", "Compiled", "Ready"]
-    assert _names(happened) == ["Checked", "Started", *compiled, "Epoch", "Ended", "Finished"]
+    happened = list(_run(store, tmp_path))
+    names = ["Checked", "Started", "Compiling", "Epoch", "Ended", "Finished"]
+    assert _names(happened) == names
     checked, started = happened[:2]
     assert isinstance(checked, running.Checked) and isinstance(started, running.Started)
     assert (checked.remarks, checked.warnings) == (["a remark"], ["odd"])
     assert started.number == 0 and not started.ended and checked.cohorts == [started.cohort]
-    compiling = [e.program for e in happened if isinstance(e, running.Compiling)]
-    assert sorted(compiling) == sorted(
-        e.program for e in happened if isinstance(e, running.Compiled)
-    )
-    assert len(compiling) == len(set(compiling)) == 4
+    compiling = [e for e in happened if isinstance(e, running.Compiling)]
+    for ended in (False, True):
+        each = [e.program for e in compiling if (e.seconds is not None) == ended]
+        assert len(each) == len(set(each)) == 4
+    assert [e.ready for e in compiling] == [False] * 7 + [True]
     assert sum(isinstance(event, running.Epoch) for event in happened) == 4
     ended = {e.trial: e.result for e in happened if isinstance(e, running.Ended)}
     assert [*ended] == TRIALS
@@ -72,19 +76,18 @@ def test_the_order_of_events(
     assert captured.out == captured.err == ""
 
 
-@pytest.mark.parametrize("epochs", [1, 3])
 def test_closing_saves_and_the_same_call_continues(
-    epochs: int, store: runs.Store, tmp_path: Path, truth: tuple
+    store: runs.Store, tmp_path: Path, truth: tuple
 ) -> None:
     """Dies if an epoch is lost or trained twice, or a score is another for having been stopped."""
-    happening, left = studies.run(TRIALS, store, tmp_path), epochs
+    happening, left = _run(store, tmp_path), 3
     for event in happening:
         left -= isinstance(event, running.Epoch)
         if not left:
             happening.close()
-    assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == epochs
-    happened = list(studies.run(TRIALS, store, tmp_path))
-    assert sum(isinstance(event, running.Epoch) for event in happened) == 4 - epochs
+    assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == 3
+    happened = list(_run(store, tmp_path))
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 1
     assert _rows(tmp_path) == truth
 
 
@@ -98,10 +101,10 @@ def test_what_another_process_has_just_ended_is_not_trained_again(
     def waited(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
         monkeypatch.setattr(running, "locked", locked)
         with runs.open_store(folder) as theirs:  # of another process, which had the lock till now
-            list(studies.run(TRIALS, theirs, folder))
+            list(_run(theirs, folder))
         return locked(folder, name)
 
     monkeypatch.setattr(running, "locked", waited)
-    happened = list(studies.run(TRIALS, store, tmp_path))
+    happened = list(_run(store, tmp_path))
     assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
     assert _rows(tmp_path) == truth

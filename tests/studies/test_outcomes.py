@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.data import buckets
+from jaxeval.data import corpora as arrays
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
 from jaxeval.studies import prepared, saved
-from jaxeval.train import main as train  # jaxeval.train itself is the API's function
 from tests.golden import corpora
 from tests.population import toy
 from tests.studies import toy_kind
+from tests.verbs import train
 
 PARTS = ("dev", "test")
 _TRAINED = "training.epochs=2 training.lanes=1 training.batch_size=16"
@@ -97,7 +97,11 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
     if padding counts as an item."""
     monkeypatch.setattr(epochs, "train_epoch", _moved)  # compiled in no time
     monkeypatch.setattr(
-        buckets, "choose_widths", lambda lengths, *rest: sorted({min(lengths) + 2, max(lengths)})
+        arrays,
+        "choose_shapes",
+        lambda lengths, targets, *rest: [
+            arrays.Shape(width, max(targets)) for width in sorted({min(lengths) + 2, max(lengths)})
+        ],
     )
     words, size = WORDS[task]
     changes = [f"task={task}", *_TRAINED.split(), *words.split()]

@@ -1,7 +1,6 @@
 """The sweep verb end to end: drawn, recorded, killed, continued, extended, answered."""
 
 import contextlib
-import importlib
 import io
 import itertools
 import json
@@ -21,8 +20,7 @@ from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
 from tests import processes
-
-sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
+from tests.verbs import sweep
 
 SPACE = """
 [batch_size]
@@ -94,7 +92,7 @@ def _sweep(folder: Path, out: str, count: int, *more: str) -> str:
     """What a sweep of this process says on stderr."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-        assert sweep.main(_words(folder, out, count, *more)) == 0
+        assert sweep(_words(folder, out, count, *more)) == 0
     return said.getvalue()
 
 
@@ -131,7 +129,7 @@ def whole(folder: Path) -> dict[tuple, tuple]:
 def test_killed_and_continued(folder: Path, whole: dict) -> None:
     """Dies if kill -9 changes a draw or a score, or trains a finished run again."""
     words = _words(folder, "killed", 4, "--programs", "1")
-    killed = processes.run("jaxeval.sweep", *words, before=_die_when_two_epochs_are_recorded)
+    killed = processes.run("sweep", *words, before=_die_when_two_epochs_are_recorded)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     plan = _plan(folder, "killed")
     _sweep(folder, "killed", 4, "--programs", "1")
@@ -187,7 +185,7 @@ def test_what_cannot_be_is_refused_before_training(folder: Path, space: str, mes
 def test_dry_run_plans_and_touches_nothing(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a plan trains, or lacks what padding costs or what is odd about the data: dev words
     that stand in train too."""
-    assert sweep.main(_words(folder, "dry", 6, "--dry-run", "--json", "-")) == 0
+    assert sweep(_words(folder, "dry", 6, "--dry-run", "--json", "-")) == 0
     shown = capsys.readouterr()
     plan = json.loads(shown.out)
     assert len(plan["runs"]) == 6

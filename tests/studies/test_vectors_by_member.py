@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.data import generated, generated_texts
-from jaxeval.studies import cohorts, prepared, proposers
+from jaxeval.data import generated
+from jaxeval.studies import cohorts, prepared
 from tests.data.test_word_tables import vectors
 
 QUICK = [
@@ -25,29 +25,25 @@ TASKS = {
         *("training.batch_size=16", "training.optimiser.l2=0.1"),
         'training.optimiser.l2_parameters=["words"]',
     ],
-    "pair": [
-        *("task=pairs", "model.hidden=6", "model.layer=6", "training.batch_size=64"),
-        "training.optimiser.name=rmsprop",
-    ],
 }
+
+
+_SENTENCES = generated.sentences(1, 60, 60, 60)
 
 
 def _words(task: str) -> list[str]:
     """Some words of a task's corpus, the most frequent first."""
     if task == "window":
-        tokens = [w.lower() for s in generated.generate(60, 1, "train") for w in s.words]
-    elif task == "sentence":
-        texts = generated_texts.texts(1, 40)["train"]
-        tokens = [word for each in texts for word in each.text.split()]
+        tokens = [w.lower() for s in _SENTENCES["train"] for w in s.words]
     else:
-        tokens = [w for pair in generated_texts.pairs(137)["train"] for w in pair.words]
+        texts = generated.texts(1, 40)["train"]
+        tokens = [word for each in texts for word in each.text.split()]
     return sorted({*tokens}, key=lambda word: (-tokens.count(word), word))
 
 
 @pytest.fixture(autouse=True)
 def _small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentences = {part: generated.generate(60, 1, part) for part in ("train", "dev", "test")}
-    monkeypatch.setattr(generated, "parts", lambda seed: sentences)
+    monkeypatch.setattr(generated, "sentences", lambda seed: dict(_SENTENCES))
 
 
 def _configs(task: str, folder: Path, *changes: str) -> list[Any]:
@@ -62,7 +58,7 @@ def _configs(task: str, folder: Path, *changes: str) -> list[Any]:
 
 
 def _trials(configs: list[Any]) -> list[studies.Trial]:
-    return [trial for config in configs for trial in proposers.seeds_by_splits(config, [1, 2])]
+    return [trial for config in configs for trial in prepared.seeds_by_splits(config, [1, 2])]
 
 
 def _scores(folder: Path) -> dict[tuple[str, int], list[float | None]]:
@@ -79,8 +75,8 @@ FROZEN = ["model.words.trained=false", "training.optimiser.l2_parameters=[]"]
 
 @pytest.mark.parametrize(
     ("task", "changes"),
-    [("window", TRAINED), ("sentence", FROZEN), ("sentence", TRAINED), ("pair", TRAINED)],
-    ids=["window", "frozen", "sentence", "pair"],
+    [("window", TRAINED), ("sentence", FROZEN), ("sentence", TRAINED)],
+    ids=["window", "frozen", "sentence"],
 )
 def test_a_member_scores_as_with_its_file_alone(
     task: str, changes: list[str], tmp_path: Path

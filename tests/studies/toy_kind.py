@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.data import checks
 from jaxeval.population.settings import Training
-from jaxeval.studies import cohorts, prepared, proposers
+from jaxeval.studies import cohorts, prepared
 from jaxeval.studies.prepared import Trial
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
@@ -22,7 +22,7 @@ _TRAINING = toy.problem(patience=0, checkpoint_every=1, epochs=4).training
 class Data:
     """What is said of the corpus; `kept_out` only makes another one of it."""
 
-    path: Annotated[str, markers.IMMATERIAL] = "toy"
+    path: Annotated[str, fields.IMMATERIAL] = "toy"
     kept_out: int = 0
 
 
@@ -30,9 +30,9 @@ class Data:
 class Model:
     """The rate is always traced; the others are of no use but to tell configs apart."""
 
-    rate: Annotated[float, markers.Traced(limits=markers.FRACTION)] = 0.2
-    noise: Annotated[float, markers.dropout("noise")] = 0.0
-    smoothing: Annotated[float, markers.dropout("smoothing", alone=False)] = 0.0
+    rate: Annotated[float, fields.Traced(limits=fields.FRACTION)] = 0.2
+    noise: Annotated[float, fields.dropout("noise")] = 0.0
+    smoothing: Annotated[float, fields.dropout("smoothing", alone=False)] = 0.0
     width: int = 8
 
 
@@ -40,7 +40,7 @@ class Model:
 class Config:
     """One experiment."""
 
-    name: Annotated[str, markers.IMMATERIAL] = "toy"
+    name: Annotated[str, fields.IMMATERIAL] = "toy"
     task: Literal["toy"] = "toy"
     data: Data = Data()
     model: Model = Model()
@@ -79,7 +79,7 @@ def config(model: Mapping[str, Any] | None = None, **training: Any) -> Config:
 
 def trials(seeds: Sequence[int] = (1, 2, 3), **training: Any) -> list[Trial]:
     """Trials of a config on the given split."""
-    return proposers.seeds_by_splits(config(**training), seeds)
+    return prepared.seeds_by_splits(config(**training), seeds)
 
 
 def planned(trials: Sequence[Trial]) -> list[cohorts.Cohort]:

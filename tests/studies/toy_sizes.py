@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import jax
 import jax.numpy as jnp
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Batch, Metric, Task
 from jaxeval.population.settings import Training
 from jaxeval.tasks import registry
@@ -55,16 +55,16 @@ class Width:
 class Model:
     """The width is a size; a member of a wider program has it among its hyperparameters."""
 
-    width: Annotated[int, markers.RAGGED] = 8
+    width: Annotated[int, fields.RAGGED] = 8
 
 
 @reading.settings
 class Config:
     """One experiment."""
 
-    name: Annotated[str, markers.IMMATERIAL] = "sizes"
+    name: Annotated[str, fields.IMMATERIAL] = "sizes"
     task: Literal["sizes"] = "sizes"
-    data: Annotated[str, markers.IMMATERIAL] = "toy"
+    data: Annotated[str, fields.IMMATERIAL] = "toy"
     model: Model = Model()
     training: Training = _TRAINING
 

@@ -10,23 +10,19 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.config import reading
-from jaxeval.population import member, schedule
+from jaxeval.population import member
 from jaxeval.studies import prepared as preparing
 
 ROWS = 6
 # a model's task, its changes, and the sites of its dropout: keys below `model.dropout`
 MODELS = """
 tagging   layers=[4,4]                                   input output layer_input state characters
-tagging   layers=[4] dropout.kind=naive characters.encoder=lstm          input output characters
 tagging   encoder=window window.hidden=4                                 input output characters
 language  hidden=6 embedding=4 layers=2          input inter_layer state update output projected
 language  kind=rhn hidden=6 embedding=4 depth=2              input state update output projected
 language  kind=nas hidden=6 embedding=4 layers=2        input inter_layer state output projected
-sentiment architecture=bag hidden=4                                                 input output
 sentiment architecture=cnn hidden=4                                                 input output
 sentiment architecture=tdlstm hidden=4                                              input output
-sentiment architecture=tclstm hidden=4                                              input output
-sentiment architecture=lstm hidden=4                                                input output
 sentiment architecture=atae hidden=4             input hidden attention_input attention output
 sentiment architecture=ian hidden=4                                          input hidden output
 pairs     hidden=4 layer=4                                                          input output
@@ -54,7 +50,7 @@ def _parts(model: str) -> tuple[str, list[str], dict[str, str]]:
 
 
 def _numbers(cls: type, prefix: str = "") -> Iterator[str]:
-    for key, field in reading.fields_of(cls).items():
+    for key, field in reading.get_fields(cls).items():
         inner = reading.nested(field.annotation)
         if inner is not None:
             yield from _numbers(inner, f"{prefix}{key}.")
@@ -77,7 +73,7 @@ def test_every_rate_changes_the_loss(model: str, tmp_path: Path) -> None:
     hparams = {n: jnp.float32(v) for n, v in preparing.member_of(prepared).hparams}
     task, source = prepared.task, prepared.source
     corpus, tables = jax.tree.map(jnp.asarray, (source.corpus, source.split(0).tables))
-    shared = member.Shared(corpus, schedule.steps([0], ROWS))
+    shared = member.Shared(corpus, member.steps([0], ROWS))
     batch = member.gather(shared, tables, 0, jnp.arange(ROWS))
     params = jax.jit(task.init)(jax.random.key(0), batch, hparams)
 

@@ -46,7 +46,7 @@ def _evaluate(task: Any, text: data.Text, streams: int, params: Any) -> dict[str
     split = text.split(0)
     who = Member(1)
     lane = engine.lane_of(program, who, split, 0)
-    steps = member.schedule.steps([len(split.train[0])], 4)
+    steps = member.steps([len(split.train[0])], 4)
     inputs = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
     counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
         params, *inputs
@@ -68,7 +68,7 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
     )
     program = member.Program(task, optimisers.Optimiser(name="adam"), 1, 1)
     rows = jnp.zeros(1_200_000, jnp.int32)
-    shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.schedule.steps([1], 1))
+    shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.steps([1], 1))
     load = member.Inputs(jnp.uint32(1), {}, [rows[:1]], ())
     actual = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
     assert float(actual["tokens"]) == 42_000_000

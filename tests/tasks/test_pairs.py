@@ -8,8 +8,7 @@ import numpy as np
 
 from jaxeval import studies
 from jaxeval.contracts import Batch
-from jaxeval.models import pairs as models
-from jaxeval.models.pairs import PairModel
+from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
 from jaxeval.studies import prepared as preparing
 from tests import conformance, quick
 from tests.models import sentences
@@ -61,8 +60,8 @@ def test_logits_are_those_computed_word_by_word() -> None:
     shared = {"row": np.arange(7), "vectors": vectors, "pretrained": np.ones(7, bool)}
     split = {"known": np.arange(7) != 4}
     batch = jax.tree.map(jnp.asarray, Batch(rows, np.ones(4), shared, split))
-    choices, sizes = PairModel(hidden=5, layer=4), models.Sizes(3, 7)
-    model = models.PairClassifier(choices, sizes)
+    choices = PairModel(hidden=5, layer=4)
+    model = PairClassifier(choices, PairSizes(3, 7))
     shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
     values = quick.jit(lambda p: model.apply({"params": p}, batch, {}, None))(params)

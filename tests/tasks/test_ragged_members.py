@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Corpus, Member, Split
-from jaxeval.population import engine, member, optimisers, schedule
+from jaxeval.population import engine, member, optimisers
 from jaxeval.population import epoch as epochs
 from tests import quick
 from tests.tasks import tiny_pairs
@@ -89,7 +89,7 @@ def _program(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> 
 
 
 def _member(seed: int, more: dict[str, float]) -> Member:
-    hparams = {**markers.active(OPTIMISER), **RATES, **more}
+    hparams = {**fields.active(OPTIMISER), **RATES, **more}
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
@@ -99,7 +99,7 @@ def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Share
     split = Split((rows,), (rows[:1],), (rows[:1],), {})
     longest = engine.most_steps(members, split)
     stacked = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
-    shared = member.Shared(CORPUS, schedule.steps([ROWS], program.batch_size))
+    shared = member.Shared(CORPUS, member.steps([ROWS], program.batch_size))
     return jax.tree.map(jnp.asarray, shared), stacked.inputs
 
 

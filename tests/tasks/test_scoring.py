@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
-from jaxeval.config import reading
-from jaxeval.tasks import classification, registry, seq2seq, spans
+from jaxeval.tasks import classification, seq2seq, spans
 from tests import quick
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
@@ -81,7 +80,7 @@ def test_edit_distance_equals_a_plain_table() -> None:
     sizes[1][10:40], sizes[0][:2] = 5, 7
     written, gold = draw.integers(0, 3, (rows, 7)), draw.integers(0, 3, (rows, 6))
     arrays = map(jnp.asarray, (written, sizes[0], gold, sizes[1]))
-    actual = quick.jit(seq2seq.edit_distance)(*arrays)
+    actual = quick.jit(seq2seq._edit_distance)(*arrays)
     rows_of = zip(written, sizes[0], gold, sizes[1], strict=True)
     expected = [_distance(list(a[:n]), list(b[:m])) for a, n, b, m in rows_of]
     np.testing.assert_array_equal(actual, expected)
@@ -106,21 +105,10 @@ def test_scores_of_classes_are_the_formulas(seed: int) -> None:
     draw = np.random.default_rng(seed)
     gold, predicted = draw.integers(0, 3, (2, 30)) % (3 if seed else 2)  # of seed 0 no class 2
     weights = draw.integers(0, 2, 30)
-    counts = classification.count(*map(jnp.asarray, (gold, predicted, weights)), 4)
-    score = classification.score({name: float(count) for name, count in counts.items()}, 4)
+    counts = classification._count(*map(jnp.asarray, (gold, predicted, weights)), 4)
+    score = classification._score({name: float(count) for name, count in counts.items()}, 4)
     pair = gold[weights == 1].tolist(), predicted[weights == 1].tolist()
     assert score["accuracy"] == pytest.approx(np.mean(np.equal(*pair)))
     assert score["macro_f1"] == pytest.approx(_macro_f1(*pair, 4))
-    none = classification.score(dict.fromkeys(counts, 0.0), 4)
+    none = classification._score(dict.fromkeys(counts, 0.0), 4)
     assert none == {"accuracy": 0.0, "macro_f1": 0.0}
-
-
-@pytest.mark.parametrize("task", ["tagging", "sentiment", "pairs"])
-def test_random_splits_have_the_words_of_all_parts(task: str) -> None:
-    """Dies if words of a random split's train have no row, or another key changes."""
-    kind = registry.KINDS[task]
-    plain, pooled = (
-        reading.to_dict(of(kind.Config())) for of in (lambda c: c, kind.random_splits)
-    )
-    assert pooled["data"].pop("vocabulary") == "all" != plain["data"].pop("vocabulary")
-    assert pooled == plain

@@ -12,10 +12,9 @@ import pytest
 from jaxeval import runs, studies
 from jaxeval.contracts import Batch
 from jaxeval.errors import ConfigError
-from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
-from jaxeval.train import main as train
 from tests import conformance
+from tests.verbs import predict, train
 
 SMALL = [
     *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.max_widths=1"),

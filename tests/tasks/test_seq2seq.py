@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval import models
 from jaxeval.contracts import Batch
-from jaxeval.data import symbols
-from jaxeval.models import softmax
+from jaxeval.data import seq2seq
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
 from tests import conformance, quick
@@ -43,7 +43,7 @@ def test_the_laws_of_a_task() -> None:
     )
 
 
-_count = quick.jit(tasks.count)
+_count = quick.jit(tasks._count)
 
 
 def _counts(outputs: Any, batch: Batch) -> dict[str, float]:
@@ -90,7 +90,7 @@ def test_label_smoothing_is_the_published_formula() -> None:
     chances = _log_softmax(scores)
     right = np.take_along_axis(chances, gold[..., None], -1)[..., 0]
     for smoothing, traced in ((0.0, None), (0.0, np.float32(0)), (0.15, np.float32(0.15))):
-        actual = quick.jit(softmax.nll)(scores, gold, traced)
+        actual = quick.jit(models.nll)(scores, gold, traced)
         expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
         np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
@@ -131,7 +131,7 @@ def test_what_is_written_is_what_is_learned(architecture: str) -> None:
     Also if more beams than there are sequences do not find the best of all sequences: states then
     are those of other beams.
     """
-    rows, names = 2, len(symbols.SPECIALS) + LETTERS
+    rows, names = 2, len(seq2seq.SPECIALS) + LETTERS
     batch = _short(rows)
     params = tiny_pairs.parameters(tiny_pairs.task(architecture, LETTERS), batch, 1, 1.0)
     every = np.array(list(itertools.product(range(names), repeat=3)))

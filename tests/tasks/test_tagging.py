@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Batch, Task
-from jaxeval.data import generated
-from jaxeval.data import tagging as tagging_data
+from jaxeval.data import corpora, generated, schemes
 from jaxeval.models import tagging as models
 from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import tagging
@@ -37,15 +36,15 @@ PLAIN = ["model.encoder=window", "model.characters.encoder=none"]  # of which li
 
 @pytest.fixture(autouse=True)
 def _tiny_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentences = {part: generated.generate(12, 1, part) for part in ("train", "dev", "test")}
-    monkeypatch.setattr(generated, "parts", lambda seed: sentences)
+    sentences = generated.sentences(1, 12, 12, 12)
+    monkeypatch.setattr(generated, "sentences", lambda seed: dict(sentences))
 
 
 def _prepared(changes: list[str]) -> studies.Prepared:
     return studies.prepare(studies.read(None, [*SMALL, *changes]))
 
 
-def _batch(tagged: tagging_data.Tagged, bucket: int, rows: Any) -> Batch:
+def _batch(tagged: corpora.WordCorpus, bucket: int, rows: Any) -> Batch:
     columns = {n: c[rows] for n, c in tagged.corpus.buckets[bucket].items()}
     weight = np.ones(len(rows), np.float32)
     return Batch(columns, weight, tagged.corpus.shared, tagged.split(0).tables)
@@ -87,7 +86,7 @@ def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     def loss(emissions: jax.Array) -> jax.Array:
         logits = models.TaggerLogits(emissions, None)
         arrays = jnp.asarray(labels), jnp.asarray(length)
-        return tagging.sentence_losses(logits, *arrays, selected=selected)
+        return tagging._sentence_losses(logits, *arrays, selected=selected)
 
     losses, pull = jax.vjp(jax.jit(loss), jnp.float32(x))
     probs = np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
@@ -103,7 +102,8 @@ def test_legal_labels_only_when_masked() -> None:
     """Dies if mask_illegal does not reach decoding."""
     prepared = _prepared([*PLAIN, "model.mask_illegal=true"])
     batch = _batch(prepared.data, 0, np.arange(6))
-    task, moves = prepared.problem.task, prepared.data.legality.moves
+    labels = prepared.data.labels
+    task, moves = prepared.problem.task, schemes.allowed_transitions(labels, "iobes").moves
     hparams = dict(preparing.member_of(prepared).hparams)
     init, predict = jax.jit(task.init), jax.jit(task.predict)
     for seed in range(5):
@@ -146,9 +146,14 @@ def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> Non
         "labels": np.zeros((len(forms), 1), np.int32),
         "length": np.ones(len(forms), np.int32),
     }
-    sizes = models.Sizes(tagged.predicted, tagged.alphabet, 8, tagged.table.vocabulary)
+    sizes = models.Sizes(
+        len(tagged.saved["labels"]),
+        len(tagged.saved["characters"]) + 2,
+        8,
+        tagged.table.vocabulary,
+    )
     model = models.Tagger(prepared.config.model, sizes)
-    rates = dict.fromkeys(markers.active(prepared.config.model.dropout), 0.0)
+    rates = dict.fromkeys(fields.active(prepared.config.model.dropout), 0.0)
     apply = jax.jit(lambda params, batch: model.apply({"params": params}, batch, rates, None))
     actual: Any = apply(params, batch._replace(rows=alone))
     emissions = dict(zip(forms, np.asarray(actual.emissions[0]).tolist(), strict=True))
@@ -164,7 +169,7 @@ def test_tags_that_train_lacks_count_as_errors(tmp_path: Path) -> None:
     for number, rows in enumerate(tagged.split(0).test):
         if len(rows):
             batch = _batch(tagged, number, rows)
-            predicted = np.minimum(batch.rows["labels"], tagged.predicted - 1)
+            predicted = np.minimum(batch.rows["labels"], len(tagged.saved["labels"]) - 1)
             for name, count in jax.jit(task.count)(predicted, batch).items():
                 counts[name] = counts.get(name, 0.0) + float(count)
     assert counts["gold_spans"] == 1 and counts["right_spans"] == 0

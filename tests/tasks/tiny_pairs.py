@@ -7,8 +7,8 @@ import jax
 import numpy as np
 
 from jaxeval.contracts import Batch, Task
+from jaxeval.data import seq2seq
 from jaxeval.data import seq2seq as data
-from jaxeval.data import symbols
 from jaxeval.models.seq2seq import Seq2Seq
 from jaxeval.tasks import seq2seq as tasks
 
@@ -27,7 +27,7 @@ ONE = {  # a small model of each architecture
 
 def vocabularies(letters: int) -> data.Vocabularies:
     """Of so many symbols, tied, without features."""
-    vocabulary = symbols.Vocabulary(tuple("abcdefghijklmnopqrstuvwxyz"[:letters]))
+    vocabulary = seq2seq.Vocabulary(tuple("abcdefghijklmnopqrstuvwxyz"[:letters]))
     return data.Vocabularies(vocabulary, vocabulary, None)
 
 
@@ -37,7 +37,7 @@ def _settings(architecture: str, changes: Any) -> Seq2Seq:
 
 def model(architecture: str, letters: int) -> Any:
     """The task's model."""
-    return tasks.model_of(_settings(architecture, {}), vocabularies(letters), {})
+    return tasks.make_model(_settings(architecture, {}), vocabularies(letters), {})
 
 
 @functools.cache
@@ -50,11 +50,11 @@ def _sequences(draw: np.random.Generator, lengths: np.ndarray, letters: int) -> 
     """START, `lengths` - 2 symbols, END, PAD."""
     width = int(lengths.max())
     rows = draw.integers(
-        len(symbols.SPECIALS), len(symbols.SPECIALS) + letters, (len(lengths), width)
+        len(seq2seq.SPECIALS), len(seq2seq.SPECIALS) + letters, (len(lengths), width)
     )
-    rows[:, 0] = symbols.START
-    rows[np.arange(len(lengths)), lengths - 1] = symbols.END
-    rows[np.arange(width)[None] >= lengths[:, None]] = symbols.PAD
+    rows[:, 0] = seq2seq.START
+    rows[np.arange(len(lengths)), lengths - 1] = seq2seq.END
+    rows[np.arange(width)[None] >= lengths[:, None]] = seq2seq.PAD
     return rows.astype(np.int32)
 
 

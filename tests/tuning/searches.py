@@ -19,8 +19,8 @@ def ended(
     for run in range(count):
         values = spaces.draw(space, 5, run)
         outcome = result(values)
-        history = history.proposed(values, range(max(1, len(outcome.scores))))
-        history = history.told(run, outcome)
+        history = history.propose(values, range(max(1, len(outcome.scores))))
+        history = history.tell(run, outcome)
     return history
 
 

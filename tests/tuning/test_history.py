@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import Halving, History, Result, Stopped
 
 
@@ -15,53 +14,34 @@ def _history(*results: Result | None, higher_is_better: bool = True) -> History:
     """Settings x = 0, 1, 2, 0, 1, 2 ... with two seeds each."""
     history = History((), higher_is_better)
     for number, result in enumerate(results):
-        history = history.proposed({"x": number % 3}, history.fresh_seeds(2))
+        history = history.propose({"x": number % 3}, history.fresh_seeds(2))
         if result is not None:
-            history = history.told(number, result)
+            history = history.tell(number, result)
     return history
 
 
-def test_a_setting_has_the_scores_of_all_its_evaluations() -> None:
-    """Dies if evaluations are pooled by order instead of by values, or a running one counts."""
-    history = _history(
-        Result((1.0, 2.0)),
-        Result(failure="diverged"),
-        Result((0.0, 9.0)),
-        Result((4.0, 3.0)),
-        None,
-    )
-    first, second, third = histories.settings(history)
-    assert (first.values, first.numbers, first.scores) == ({"x": 0}, (0, 3), (1.0, 2.0, 4.0, 3.0))
-    assert (second.scores, second.failures, second.running) == ((), ("diverged",), 1)
-    assert third.scores == (0.0, 9.0) and not third.running
-    assert [e.number for e in history.pending] == [4]
-    assert [e.seeds for e in history.evaluations[:2]] == [(1, 2), (3, 4)]
-
-
-def test_the_best_setting_is_that_of_the_best_mean() -> None:
+def test_the_best_is_that_of_the_best_mean() -> None:
     """Dies if the direction is lost, one lucky seed wins, or what failed or stopped is taken."""
     results = (Result((5.0, 5.2)), Result((1.0, 9.0)), Result((4.0, 4.0)))
-    failed = _history(*results, Result(failure="out of memory"))
-    stopped = _history(*results, None, None, Result((9.0, 9.0), stopped=Stopped(1, 9)))
-    only = _history(Result((1.0, 1.0)), None, None, Result(failure="diverged"))
+    stopped = (*results, Result((9.0, 9.0), stopped=Stopped(1, 9)), None)
+    failed = Result(failure="diverged")
     for history, order in (
         (_history(*results), [0, 1, 2]),
         (_history(*results, higher_is_better=False), [2, 1, 0]),
-        (failed, [1, 2]),
-        (stopped, [0, 1]),
-        (only, [0]),
+        (_history(*stopped, failed), [0, 1, 2]),
+        (_history(failed, stopped[3]), [1]),
+        (_history(None, failed), []),
     ):
-        assert [of.values["x"] for of in histories.ranked(history)] == order
-    assert histories.ranked(_history(None, Result(failure="diverged"))) == []
+        assert [evaluation.number for evaluation in history.ranked()] == order
 
 
 def test_a_history_survives_json() -> None:
     """Dies if a number, a seed, a cause, a rung or the direction is lost on the way to disk."""
     results = (Result((0.1 + 0.2, 1e-300)), Result(failure="diverged"), None)
     history = _history(*results, higher_is_better=False)
-    history = history.changed(2, joined=(1, 3), rungs=(0.5, 0.25))
-    history = history.proposed({"a": True, "b": 1, "c": 1.0, "d": "x"}, [9])
-    history = history.told(3, Result((1.0,), stopped=Stopped(1, 3)))
+    history = history.change(2, joined=(1, 3), rungs=(0.5, 0.25))
+    history = history.propose({"a": True, "b": 1, "c": 1.0, "d": "x"}, [9])
+    history = history.tell(3, Result((1.0,), stopped=Stopped(1, 3)))
     again = History.from_dict(json.loads(json.dumps(history.to_dict())))
     assert again == history
     assert [type(v) for v in again.evaluations[3].values.values()] == [bool, int, float, str]
@@ -102,16 +82,16 @@ def test_a_result_is_of_what_runs(number: int) -> None:
     """Dies if a result is told twice, or to nobody."""
     history = _history(Result((1.0, 2.0)), None)
     with pytest.raises(DataError, match=f"evaluation {number}: was never proposed, or has"):
-        history.told(number, Result((1.0, 2.0)))
+        history.tell(number, Result((1.0, 2.0)))
     with pytest.raises(DataError, match="expected 2 scores, one a seed, got 1"):
-        history.told(1, Result((1.0,)))
+        history.tell(1, Result((1.0,)))
 
 
 def _running(count: int, higher_is_better: bool = True) -> History:
     history = History((), higher_is_better)
     for number in range(count):
         values = {"x": (number + 0.5) / count, "y": "ab"[number % 2]}
-        history = history.proposed(values, [number + 1])
+        history = history.propose(values, [number + 1])
     return history
 
 
@@ -131,7 +111,7 @@ def test_of_a_whole_rung_the_best_third_goes_on() -> None:
         history = _running(7, higher_is_better)
         scores = [sign * score for score in (0.1, 0.7, 0.3, 0.7, 0.5, 0.2, 0.6)]
         reached = {number: (score, Stopped(1, 9)) for number, score in enumerate(scores)}
-        history = Halving(3).judged(history, reached)
+        history = Halving(3).judge(history, reached)
         assert [e.number for e in history.pending] == [1, 3]  # 7 // 3 = 2
         result = history.evaluations[4].result
         assert result == Result((scores[4],), stopped=Stopped(1, 9))
@@ -147,7 +127,7 @@ def test_who_arrives_later_is_held_against_all_before() -> None:
         for rung in range(2):
             rungs[rung].append(scores[number, rung])
             reached = {number: (float(scores[number, rung]), Stopped(1 + rung, 9))}
-            history = Halving(3).judged(history, reached)
+            history = Halving(3).judge(history, reached)
             kept = sorted(rungs[rung])[-max(1, len(rungs[rung]) // 3) :]
             stopped = history.evaluations[number].result is not None
             assert stopped == (scores[number, rung] < kept[0])
@@ -159,7 +139,7 @@ def test_who_arrives_later_is_held_against_all_before() -> None:
 def test_who_ends_by_itself_is_compared_with_and_not_stopped() -> None:
     """Dies if a training that ended at a rung does not count there, or is stopped beside."""
     reached = {0: (0.9, Stopped(1, 9)), 1: (0.1, Stopped(1, 9)), 2: (0.5, Stopped(1, 9))}
-    history = Halving(3).judged(_running(3), reached, ended=[0])
+    history = Halving(3).judge(_running(3), reached, ended=[0])
     assert [e.number for e in history.pending] == [0]
     assert history.evaluations[0].rungs == (0.9,)
 
@@ -171,13 +151,13 @@ def test_scores_at_rungs_of_trainings_that_went_on() -> None:
     for rung, epochs in enumerate((1, 3)):
         running = [e.number for e in history.pending]
         reached = {n: (0.1 * n + rung, Stopped(epochs, 9)) for n in running}
-        history = Halving(3).judged(history, reached)
+        history = Halving(3).judge(history, reached)
     assert [e.number for e in history.pending] == [5]
-    known = [(at.number, at.score, at.budget) for at in histories.rungs(history)]
+    known = history.rungs()
     # 4 was stopped at the second rung
     assert known == [(4, 0.4, 0.0), (5, 0.5, 0.0), (5, 1.5, 0.5)]
-    whole = history.told(5, Result((3.0,)))
-    assert histories.rungs(whole) == histories.rungs(history)
-    failed = history.told(5, Result(failure="diverged"))
-    assert [at.number for at in histories.rungs(failed)] == [4]
-    assert histories.rungs(_running(3)) == []
+    whole = history.tell(5, Result((3.0,)))
+    assert whole.rungs() == history.rungs()
+    failed = history.tell(5, Result(failure="diverged"))
+    assert [number for number, *_ in failed.rungs()] == [4]
+    assert _running(3).rungs() == []

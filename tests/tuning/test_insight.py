@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import candidates, draws, encoding, gp, insight, process, targets
-from jaxeval.tuning import history as histories
+from jaxeval.tuning import candidates, draws, gp, insight, targets
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History, Result
-from tests.tuning.searches import PLANE, ended, quadratic
+from tests.tuning.searches import PLANE, ended
 
 
 def _plateau(count: int) -> History:
@@ -37,29 +37,14 @@ def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
         points = fitted.features[[own, *order[4::4]]]
         gaps = []
         for model in drawn:
-            prediction = process.predict(model, points)
-            factor = process.joint(model, prediction)
+            prediction = model.predict(points)
+            factor = model.joint_factor(prediction)
             values = prediction.mean[:, None] + factor @ random.normal(size=(len(points), 4000))
             scores = np.array([fitted.targets.in_metric(row) for row in values])
             gaps.append(scores[0] - scores[1:] > margin)
         expected = np.mean(gaps, axis=(0, 2))
-        worse = insight.worse(fitted, drawn, points[1:], points[:1], margin)
+        worse = insight._worse(fitted, drawn, points[1:], points[:1], margin)
         np.testing.assert_allclose(worse, expected, atol=0.02)
-
-
-def test_moments_are_those_of_a_mixture() -> None:
-    """Dies if the means of processes that differ do not widen the spread: drawn by brute force."""
-    fitted = gp.fit(PLANE, quadratic(12, 2.0))
-    assert fitted.model is not None
-    drawn, points = draws.models(fitted.model, fitted.model.data, 8, [0]), fitted.features[:3]
-    random = np.random.default_rng(0)
-    predictions = [process.predict(model, points) for model in drawn]
-    values = np.concatenate(
-        [p.mean + np.sqrt(p.variance) * random.normal(size=(20_000, 3)) for p in predictions]
-    )
-    mean, sd = insight.moments(drawn, points)
-    np.testing.assert_allclose(mean, values.mean(axis=0), atol=0.03)
-    np.testing.assert_allclose(sd, values.std(axis=0), rtol=0.02)
 
 
 MIXED = spaces.from_dict(
@@ -84,8 +69,8 @@ def searched() -> History:
     """60 Sobol points, which are even: what they say of the space is nearly all."""
     history = History((), higher_is_better=False)
     for number, values in enumerate(candidates.sobol(MIXED, history, 60, 0)):
-        history = history.proposed(values, [number])
-        history = history.told(number, Result((_loss(values),)))
+        history = history.propose(values, [number])
+        history = history.tell(number, Result((_loss(values),)))
     return history
 
 
@@ -101,7 +86,7 @@ def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) 
     order = np.argsort(known)
 
     def truth(quantiles: np.ndarray) -> np.ndarray:
-        settings = encoding.settings(MIXED, encoding.from_quantiles(MIXED, quantiles))
+        settings = encoder(MIXED).settings(encoder(MIXED).from_quantiles(quantiles))
         values = -np.array([_loss(values) for values in settings])
         return np.interp(values, known[order], warped[order])[:, None]
 
@@ -140,7 +125,7 @@ def test_slices_follow_the_objective(searched: History) -> None:
     best = gp.best(MIXED, searched)
     assert best is not None and best.values["cell"] == "lstm"
     said = insight.insight(MIXED, searched, best, margin=0.05, limits=(0.0, 2.5))
-    assert said is not None and not said.noise_known and best.numbers[0] in said.alike
+    assert said is not None and not said.noise_known and best.number in said.alike
     by_name = {of.name: of for of in said.slices}
     assert [*by_name] == ["rate", "layers", "cell", "idle", "peephole"]
     assert by_name["layers"].values == [1, 2, 3, 4] and by_name["cell"].values == ["lstm", "gru"]
@@ -159,6 +144,13 @@ def test_slices_follow_the_objective(searched: History) -> None:
     assert insight.insight(MIXED, History(), best) is None
 
 
+def test_values_that_are_not_told_apart_are_one_range_of_numbers() -> None:
+    """Dies if the range ends beyond the first value that is worse, or choices must touch."""
+    worse = np.array([0.1, 0.99, 0.2, 0.1, 0.3, 0.96, 0.0])
+    assert insight._alike([1, 2, 3, 4, 5, 6, 7], worse, 4) == [3, 4, 5]
+    assert insight._alike([*"abcdefg"], worse, "d") == [*"acdeg"]
+
+
 def test_noise_is_known_from_seeds_of_good_settings() -> None:
     """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
     for scores, known in (
@@ -168,5 +160,5 @@ def test_noise_is_known_from_seeds_of_good_settings() -> None:
     ):
         several = iter(scores)
         history = ended(PLANE, 3, lambda values, s=several: Result(next(s)))
-        said = insight.insight(PLANE, history, histories.ranked(history)[0])
+        said = insight.insight(PLANE, history, history.ranked()[0])
         assert said is not None and said.noise_known is known

@@ -5,13 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize, stats
 from scipy.spatial import distance
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import draws, encoding, process
+from jaxeval.tuning import draws, process
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.process import Data, Kernel
 
 SPACE = spaces.from_dict(
@@ -22,13 +21,13 @@ SPACE = spaces.from_dict(
         "y": {"uniform": [0.0, 1.0], "when": {"kind": ["a", "b"]}},
     }
 )
-COLUMNS = encoding.columns(SPACE)
+COLUMNS = encoder(SPACE).columns
 LINE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
 
 
 def _features(count: int, seed: int = 0) -> np.ndarray:
     random = np.random.default_rng(seed)
-    return encoding.features(SPACE, encoding.from_quantiles(SPACE, random.random((count, 4))))
+    return encoder(SPACE).features(encoder(SPACE).from_quantiles(random.random((count, 4))))
 
 
 def _data(count: int, seed: int = 0) -> Data:
@@ -72,10 +71,10 @@ def test_posterior_is_the_dense_one(warped: bool) -> None:
         _dense(kernel, data.features, data.features) + noise
     )
     covariance = _dense(kernel, points, points) - gain @ _dense(kernel, data.features, points)
-    prediction = process.predict(model, points)
+    prediction = model.predict(points)
     np.testing.assert_allclose(prediction.mean, gain @ data.targets, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(prediction.variance, np.diag(covariance), rtol=1e-6)
-    factor = process.joint(model, prediction)
+    factor = model.joint_factor(prediction)
     np.testing.assert_allclose(factor @ factor.T, covariance, rtol=1e-6, atol=1e-7)
 
 
@@ -84,7 +83,7 @@ def test_marginal_likelihood_and_gradient(warped: bool) -> None:
     """Dies if a term of the likelihood, of the prior or of a derivative is wrong."""
     data, prior = _data(15), process.prior(COLUMNS, warped, known=warped)
     theta = prior.mean + 0.5 * np.random.default_rng(3).normal(size=len(prior.mean))
-    kernel = process.unpacked(theta, COLUMNS)
+    kernel = Kernel.from_vector(theta, COLUMNS)
     value, gradient = process.negative_log_posterior(theta, COLUMNS, data, prior)
     covariance = _dense(kernel, data.features, data.features)
     covariance += np.diag(data.variances + math.exp(kernel.noise) * data.shares)
@@ -112,7 +111,7 @@ def test_posterior_and_likelihood_are_those_of_scikit_learn() -> None:
         optimizer=None,
     ).fit(data.features, data.targets)
     model = process.condition(kernel, COLUMNS, data)
-    prediction = process.predict(model, points)
+    prediction = model.predict(points)
     mean, sd = theirs.predict(points, return_std=True)
     np.testing.assert_allclose(prediction.mean, mean, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(prediction.variance, sd**2, rtol=1e-6)
@@ -120,47 +119,6 @@ def test_posterior_and_likelihood_are_those_of_scikit_learn() -> None:
     prior = process.prior(COLUMNS, False, True)._replace(mean=theta)  # costs nothing
     value, _ = process.negative_log_posterior(theta, COLUMNS, data, prior)
     assert value == pytest.approx(-theirs.log_marginal_likelihood_value_, rel=1e-8)
-
-
-@given(st.integers(0, 10_000), st.integers(2, 25))
-@settings(max_examples=40, deadline=None)
-def test_kernel_is_positive_definite(seed: int, count: int) -> None:
-    """Dies if conditions, choices or the warp break the kernel (a distance that is none)."""
-    features = _features(count, seed)
-    covariance = process._covariance(_kernel(seed), COLUMNS, features, features)
-    np.testing.assert_array_equal(covariance, covariance.T)
-    assert np.linalg.eigvalsh(covariance).min() > -1e-10
-
-
-def test_noise_of_single_seeds_is_found() -> None:
-    """Dies if the prior forbids noise that is not known, or allows much beside what is known."""
-    random, sds = np.random.default_rng(5), []
-    space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
-    for _ in range(5):
-        features = random.random((40, 2))
-        scores = -4 * (features[:, 0] - 0.5) ** 2 + 0.5 * random.normal(size=40)
-        targets = (scores - scores.mean()) / scores.std()
-        data = Data(features, targets, np.zeros(40), np.ones(40))
-        model = process.fit(data, encoding.columns(space))
-        sds.append(math.exp(model.kernel.noise / 2) * scores.std())
-    assert 0.35 < np.median(sds) < 0.6
-    known = process.fit(data._replace(variances=np.full(40, 0.6)), encoding.columns(space))
-    assert math.exp(known.kernel.noise) < 0.02  # the rest
-
-
-def test_fit_tells_what_matters() -> None:
-    """Dies if the fit ignores the gradient's sign: idle hyperparameters have longer scales."""
-    features = _features(60, 4)
-    targets = np.sin(6 * features[:, 0])
-    targets = (targets - targets.mean()) / targets.std()
-    data = Data(features, targets, np.zeros(60), np.ones(60))
-    model = process.fit(data, COLUMNS)
-    assert model.kernel.lengths[0] < min(model.kernel.lengths[1:3]) - 1.0
-    assert math.exp(model.kernel.noise) < 0.01
-    held_out = _features(50, 5)
-    true = np.sin(6 * held_out[:, 0])
-    mean = process.predict(model, held_out).mean
-    assert np.corrcoef(true, mean)[0, 1] > 0.99
 
 
 def _line(count: int, noise: float) -> Data:
@@ -172,7 +130,7 @@ def _line(count: int, noise: float) -> Data:
 
 def _moments_by_grid(data: Data) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations [3] of log s, log noise and log l, by the rectangle rule."""
-    columns = encoding.columns(LINE)
+    columns = encoder(LINE).columns
     prior = process.prior(columns, warped=False, known=False)
     low = np.maximum(prior.bounds[:, 0], prior.mean - 5 * prior.sd)
     high = np.minimum(prior.bounds[:, 1], prior.mean + 5 * prior.sd)
@@ -200,7 +158,7 @@ def test_draws_are_of_the_posterior(noise: float) -> None:
     Over a second: 2,050 steps of the chain, fewer do not tell a wrong prior.
     """
     data = _line(9, noise)
-    model = process.fit(data, encoding.columns(LINE))
+    model = process.fit(data, encoder(LINE).columns)
     drawn = draws.models(model, data, 200, [1])
     theta = np.array([np.hstack(of.kernel) for of in drawn])
     mean, sd = _moments_by_grid(data)
@@ -213,13 +171,13 @@ def test_draws_are_of_the_posterior(noise: float) -> None:
 def test_functions_have_the_posterior_mean_and_covariance() -> None:
     """Dies if data or noise do not move the draws, or frequencies are of another kernel."""
     data = _line(40, 0.7)
-    model = process.fit(data, encoding.columns(LINE))
+    model = process.fit(data, encoder(LINE).columns)
     # beside settings with scores the noise is what is uncertain
     new = np.concatenate([model.data.features[:4], np.random.default_rng(1).random((2, 1))])
     functions = [draws.functions(model, 500, [seed]) for seed in range(8)]
     drawn = np.concatenate([function(new) for function in functions], axis=1)
-    prediction = process.predict(model, new)
-    factor = process.joint(model, prediction)
+    prediction = model.predict(new)
+    factor = model.joint_factor(prediction)
     sd = np.sqrt(np.diagonal(factor @ factor.T))
     assert np.abs(drawn.mean(axis=1) - prediction.mean).max() < 0.1 * sd.max()
     off = np.cov(drawn) - factor @ factor.T

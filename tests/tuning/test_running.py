@@ -13,10 +13,10 @@ import pytest
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import Search
+from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History, Result
-from jaxeval.tuning.running import Command, Function, Runner
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import Command, Function, Runner, State
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
 SEARCH = Search(SPACE, "random", 1, seeds=2)
@@ -119,7 +119,7 @@ def test_a_search_ends_with_its_time_or_its_space() -> None:
     """Dies if something is proposed after the end, what runs is lost, or no one says why."""
     few = Search(spaces.from_dict({"x": {"choices": [1, 2, 3]}}), "sobol")
     assert len(_end(search=few, trials=9).ended) == 3
-    begun = History().proposed({"x": 0.5}, (1, 2))
+    begun = History().propose({"x": 0.5}, (1, 2))
     late = _end(history=begun, trials=9, limit=1e-9)
     assert len(late.ended) == 1
     assert State(late, 9, 1e-9).reason == "the time is spent"
@@ -147,7 +147,7 @@ def test_fresh_seeds_that_failed_run_again_in_a_later_call() -> None:
     known = len(calls)
     calls += [0] * 9
     assert [seed for seed, _ in runner.again(setting, 2)] == [1_000_001]
-    assert len(calls) == known + 10 and isinstance(state.fresh_of(setting)[1_000_001], float)
+    assert len(calls) == known + 10 and isinstance(state.fresh_scores(setting)[1_000_001], float)
 
 
 CELLS = spaces.from_dict(
@@ -167,18 +167,11 @@ def test_a_command_gets_values_without_losing_digits() -> None:
     command = Command(
         "true --rate={rate} {cell} --peephole={peephole} -s {seed} '{\"a\": 1}'", CELLS
     )
-    assert command.called(VALUES, 7) == [
+    assert command.command(VALUES, 7) == [
         "true", "--rate=1.2345678901234568e-05", "lstm", "--peephole=true", "-s", "7", '{"a": 1}',
     ]  # fmt: skip
-    plain = Command("true {values}", CELLS).called(VALUES, 7)
+    plain = Command("true {values}", CELLS).command(VALUES, 7)
     assert json.loads(plain[1]) == VALUES
-
-
-def test_no_shell_reads_the_values() -> None:
-    """Dies if a value is split at spaces or run: what is printed is the number of arguments."""
-    odd = spaces.from_dict({"text": {"choices": ["a b; exit 3", "$(x)"]}})
-    code = "import sys; print(len(sys.argv))"
-    assert Command(f"{sys.executable} -c '{code}' {{text}}", odd)({"text": "a b; exit 3"}, 1) == 2
 
 
 @pytest.mark.parametrize(
@@ -207,7 +200,6 @@ TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
 @pytest.mark.parametrize(
     ("field", "wrong", "message"),
     [
-        ("higher_is_better", False, "direction of its history"),
         ("values", {"x": 2.0, "y": 1.0}, "evaluation 0 is no setting of the space"),
         ("result", {"scores": "1"}, "evaluations.0.result"),
         ("seconds", "soon", "not the state of a search"),
@@ -218,7 +210,7 @@ def test_a_damaged_state_is_refused(
 ) -> None:
     """Dies if a search goes on with other settings, or ends with the worst."""
     search, path = Search(spaces.from_dict(TABLES)), tmp_path / "tuning.json"
-    history = History().proposed({"x": 0.5, "y": 0.5}, [1]).told(0, Result((0.9,)))
+    history = History().propose({"x": 0.5, "y": 0.5}, [1]).tell(0, Result((0.9,)))
     with searches.opened(path, search, True, {}, 9) as state:
         state.save(history)
     with searches.opened(path, search, True, {}, 9) as state:
@@ -245,3 +237,10 @@ def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
     refused = pytest.raises(JaxevalError, match="space in the order x, y, not y, x")
     with refused, searches.opened(path, turned, True, {}, 9):
         pass
+
+
+def test_no_shell_reads_the_values() -> None:
+    """Dies if a value is split at spaces or run: what is printed is the number of arguments."""
+    odd = spaces.from_dict({"text": {"choices": ["a b; exit 3", "$(x)"]}})
+    code = "import sys; print(len(sys.argv))"
+    assert Command(f"{sys.executable} -c '{code}' {{text}}", odd)({"text": "a b; exit 3"}, 1) == 2

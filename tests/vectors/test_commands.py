@@ -69,28 +69,6 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert [of.differences[0].a for of in found.results] == ["a"] * 2
 
 
-@pytest.mark.parametrize(("words", "few"), [(12, False), (5, True), (3, False)])
-def test_few_questions_are_told(folder: Path, words: int, few: bool) -> None:
-    """Dies if intervals of few questions are not told of, or scores that have no interval are."""
-    lines = (folder / "a.txt").read_text().split("\n")[:words]
-    (folder / "some.txt").write_text("\n".join(lines))
-    found = vectors_analogies(folder / "some.txt", folder / "questions.txt", resamples=199)
-    line = "fewer than 20 questions: the CI of some is too narrow"
-    assert any(line in note for note in found.document().notes) == few
-    without = [note for note in found.document().notes if "no CI of some" in note]
-    assert bool(without) == (words == 3)
-
-
-def test_sets_have_names_of_their_own(folder: Path) -> None:
-    """Dies if two sets of one file name are told alike, or a header is not told."""
-    (folder / "x").mkdir()
-    pairs = [str(folder / "pairs.tsv"), str(folder / "x" / "pairs.tsv")]
-    Path(pairs[1]).write_text("word1\tword2\tSimLex999\n" + Path(pairs[0]).read_text())
-    found = vectors_similarity(folder / "a.txt", *pairs, resamples=9)
-    assert [result.name for result in found.results] == pairs
-    assert f"{pairs[1]}: taken as a header: " in found.document().notes[0]
-
-
 def test_svd(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if an argument does not reach what it names."""
     corpus, out = folder / "c.txt", folder / "svd.txt"

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxeval import vectors as words
 from jaxeval.errors import DataError
-from jaxeval.vectors import scored, similarity
-from jaxeval.vectors.scored import Lookup, Resampling
+from jaxeval.vectors import Lookup, similarity
 from jaxeval.vectors.similarity import Pairs, Unknown
 
 WORDS = [f"w{k}" for k in range(20)]
 GENERATOR = np.random.default_rng(0)
-QUICK = Resampling(99)
 
 
 @pytest.mark.parametrize(
@@ -56,21 +55,15 @@ def test_pairs_refused(content: str, message: str, tmp_path: Path) -> None:
         similarity.read(tmp_path / "f")
 
 
-def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
-    """Dies if SimLex-999 as published cannot be read."""
-    (tmp_path / "f").write_text("word1 word2 POS SimLex999\na b A 1\nc d N 2\ne f V 3\n")
-    assert similarity.read(tmp_path / "f", 4).gold.tolist() == [1, 2, 3]
-
-
 def test_words_are_looked_up_in_lower_case(tmp_path: Path) -> None:
     """Dies if the later of two words that are equal in lower case counts, or stays a candidate."""
     (tmp_path / "v").write_text("The 3 4\ncat 0 2\nTHE 1 0\nDog 5 12\n")
-    read = scored.read(tmp_path / "v")
+    read = words.read(tmp_path / "v")
     assert read.index == {"the": 0, "cat": 1, "dog": 2}
     np.testing.assert_allclose(read.unit, [[0.6, 0.8], [0, 1], [5 / 13, 12 / 13]], rtol=1e-6)
     assert read.rows(["dog", "The", "x"]).tolist() == [2, 0, -1]
-    assert scored.read(tmp_path / "v", ["DOG", "cat"]).index == {"cat": 0, "dog": 1}
-    cased = scored.read(tmp_path / "v", ["THE", "dog"], lower_case=False)
+    assert words.read(tmp_path / "v", ["DOG", "cat"]).index == {"cat": 0, "dog": 1}
+    cased = words.read(tmp_path / "v", ["THE", "dog"], lower_case=False)
     assert cased.index == {"THE": 0} and cased.rows(["the"]).tolist() == [-1]
 
 
@@ -78,7 +71,7 @@ def test_a_word_with_a_vector_of_zeros_has_none(tmp_path: Path) -> None:
     """Dies if zeros become nan, hide the same word in another case, are not counted, or numbers
     whose squares float32 does not hold count as zeros."""
     (tmp_path / "v").write_text("A 0 0\nb 0 2\nc 0 0\na 3 0\nd 3e-25 4e-25\n")
-    read = scored.read(tmp_path / "v")
+    read = words.read(tmp_path / "v")
     np.testing.assert_allclose(read.unit, [[0, 1], [1, 0], [0.6, 0.8]], rtol=1e-6)
     assert read.zeros == 2 and read.rows(["a", "b", "c", "d"]).tolist() == [1, 0, -1, 2]
 
@@ -111,7 +104,7 @@ def test_differences_are_of_the_same_pairs(unknown: Unknown) -> None:
     the pairs that it covers itself, or A - B is B - A."""
     pairs = _pairs()
     files = {"a": _vectors(WORDS[:17], 1), "b": _vectors(WORDS[3:], 2)}
-    [result] = similarity.evaluate([pairs], files, unknown, QUICK)
+    [result] = similarity.evaluate([pairs], files, unknown, resamples=99)
     for name, file in files.items():
         skip, covered = _by_hand(pairs, file, "skip")
         score = result.scores[name]
@@ -132,26 +125,16 @@ def test_differences_are_of_the_same_pairs(unknown: Unknown) -> None:
     assert difference.effect.n[0] == sum(keep)
 
 
-def test_p_values_are_adjusted_over_all_sets() -> None:
-    """Dies if each set is adjusted by itself."""
-    files = {name: _vectors(WORDS, seed) for seed, name in enumerate("abc")}
-    results = similarity.evaluate([_pairs(), _pairs()], files, resampling=QUICK)
-    differences = [d for result in results for d in result.differences]
-    assert len(differences) == 6
-    least = min(differences, key=lambda d: d.test.p_value)
-    assert least.p_adjusted == pytest.approx(min(1, 6 * least.test.p_value))
-
-
 @pytest.mark.parametrize("unknown", get_args(Unknown))
 def test_a_file_without_a_score_is_not_compared(unknown: Unknown) -> None:
     """Dies if it takes the others' differences away, or has one: too few pairs, equal cosines."""
     pairs, files = _pairs(), {name: _vectors(WORDS[:15], seed) for seed, name in enumerate("ab")}
-    [expected] = similarity.evaluate([pairs], files, unknown, QUICK)
+    [expected] = similarity.evaluate([pairs], files, unknown, resamples=99)
     bad = {"none": Lookup({}, np.ones((0, 1), np.float32))}
     if unknown == "skip":
         bad["few"] = _vectors(WORDS[:1], 3)
         bad["equal"] = Lookup(dict.fromkeys(WORDS, 0), np.ones((1, 1), np.float32))
-    [result] = similarity.evaluate([pairs], bad | files, unknown, QUICK)
+    [result] = similarity.evaluate([pairs], bad | files, unknown, resamples=99)
     assert result.differences == expected.differences and len(result.differences) == 1
     for name in bad:
         score = result.scores[name]

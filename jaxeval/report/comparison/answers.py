@@ -1,174 +1,160 @@
-"""What a comparison answers, of whole runs and of items: one sentence, and what goes with it.
+"""The answer of a comparison; directions are those of the corrected primary tests."""
 
-Directions are those of the primary tests, after their correction.
-"""
-
+import statistics
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from jaxeval.report import scores, standings, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.comparison.words import TESTS, on
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs.checks import is_failed
+from jaxeval.runs.rows import is_failed
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.run_plans import PLANNED_SDS
-from jaxeval.stats.samples import Failures, FailureTest
+from jaxeval.stats.power import Primary
+from jaxeval.stats.samples import Failures
 from jaxeval.stats.study import RunStudy
 
 _MOST_NAMED = 5  # pairs in a sentence
 
 
-def of_runs(study: RunStudy) -> list[str]:
-    """The answer; how often one model is better, and equivalence; runs that failed."""
-    scale, pairs, of, rules = words.scale(study), study.pairs, study.scores, study.rules
+def about_runs(study: RunStudy) -> list[str]:
+    """Returns the best model, P(A better), equivalence, and failed runs, a sentence each."""
+    scale, pairs, rules = words.score_format(study), study.pairs, study.rules
     copies = [
         f"{one.model} gives {scale(one.score)} at every {study.unit}{on(one.data_set)} "
-        f"({one.count}): one run, which no test is made of."
+        f"({one.count}): one run, which is not tested."
         for one in study.copies
     ]
     if not pairs:
         return copies
-    first, more = _first(study, scale), []
+    first, more = _best_of_runs(study, scale), []
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
-        if rules.margin is not None:
-            more.append(claims.equivalence(pairs[0], rules, scale))
+        more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
     elif rules.margin is not None:
         more = [_equivalent(pairs, scores.difference(rules.margin, scale.unit))]
     rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
-    rule = "counted as 0" if of.missing == "zero" else rule
-    failed = failures(study.failures, "run", of.statuses, rules.alpha, rule)
-    if failed and of.missing != "zero":
-        first = f"Of the runs that finished, {_lower(first)}"
-    lines = [first, *filter(None, more), *copies, *failed]
-    if study.items:
-        lines += [f"Item by item, {_lower(line)}" for line in of_items(study.items)]
-    return lines
+    zeros = study.scores.missing == "zero"
+    rule = "counted as 0" if zeros else rule
+    failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
+    if failed and not zeros:
+        first = f"Of the runs that finished, {first.replace('No d', 'no d', 1)}"
+    by_item = about_items(study.items) if study.items else []
+    by_item = [f"Item by item, {line.replace('No d', 'no d', 1)}" for line in by_item]
+    return [first, *filter(None, more), *copies, *failed, *by_item]
 
 
-def _lower(line: str) -> str:
-    return line.replace("No diff", "no diff", 1)
-
-
-def of_items(study: ItemStudy) -> list[str]:
-    """Who is best; of several tasks in their mean, and then task by task."""
+def about_items(study: ItemStudy) -> list[str]:
+    """Returns the best model; with several tasks in their mean, and then task by task."""
     if study.withheld:
         who = text.listed(study.models)
-        return [f"Nothing is said of {who}, since {claims.WITHHELD}."]
-    failed = failures(study.failures, "item", {}, study.rules.alpha)
+        return [f"{who} are not compared, since {claims.WITHHELD}."]
     board = study.board or (study.boards[0] if len(study.boards) == 1 else None)
     lines: list[str] = []
     if board is not None:
         where = f" in the mean over {len(study.data_sets)} tasks" if study.board else ""
-        unseen = "" if board.told_apart else claims.detected_on(board, study)
+        unseen = "" if board.told_apart else claims.detectable_on(board, study)
         pairs = study.overall or study.pairs
         if len(study.models) == 2:
             lines = [claims.verdict(pairs[0], study, where, unseen)]
-            if study.rules.margin and pairs[0].p_value == pairs[0].p_value:  # else not known
-                scale = words.scale(study, pairs[0].data_set)
-                lines.append(claims.beside_margin(pairs[0], study.rules, scale))
+            if study.rules.margin and pairs[0].p_value == pairs[0].p_value:  # not NaN
+                scale = words.score_format(study, pairs[0].data_set)
+                lines.append(claims.against_margin(pairs[0], study.rules, scale))
         else:
-            said = standings.sentence([r.model for r in board.rows], signs(pairs), where=where)
-            lines = [f"{said}{unseen}."]
+            best = standings.sentence([r.model for r in board.rows], signs(pairs), where=where)
+            lines = [f"{best}{unseen}."]
     if len(study.boards) > 1:
         places = dict.fromkeys(study.models, 0)
         for row in (row for each in study.boards for row in each.rows):
             places[row.model] += row.rank
         order = sorted(study.models, key=lambda model: places[model])
-        said = f"{standings.sentence(order, signs(study.pairs), 'task')}."
-        lines.append(f"Task by task, {_lower(said)}" if lines else said)
-    return [*lines, *failed]
+        by_task = f"{standings.sentence(order, signs(study.pairs), 'task')}."
+        lines.append(f"Task by task, {by_task.replace('No d', 'no d', 1)}" if lines else by_task)
+    return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 
 def outcome(study: ItemStudy) -> str:
-    """The gate's answer on the first model against the second, and what decides."""
-    (a, b), decided, margin = study.models[:2], items.decision(study), ""
+    """States the gate's decision on the first model against the second, and its basis."""
+    (a, b), decision, margin = study.models[:2], items.decision(study), ""
     if study.rules.margin:
-        beyond = scores.difference(study.rules.margin, words.scale(study).unit)
+        beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = f" by more than {beyond}"
-    said = f"{a} is {decided.outcome} than {b}{margin}"
-    if decided.outcome == "not shown":
-        said = f"{a} was not shown to be better or worse than {b}{margin}"
+    shown = decision.outcome != "not shown"
+    line = f"is {decision.outcome}" if shown else "was not shown to be better or worse"
+    line = f"{a} {line} than {b}{margin}"
     if study.withheld:
-        return f"{said}, since {claims.WITHHELD}"
+        return f"{line}, since {claims.WITHHELD}"
     if len(study.data_sets) == 1:
-        return said
-    parts = ["in the mean over tasks"] if None in decided.on else []
-    named = [name for name in decided.on if name is not None]
-    return f"{said} {text.listed([*parts, *([f'on {_few(named)}'] if named else [])])}"
+        return line
+    parts = ["in the mean over tasks"] if None in decision.on else []
+    named = _few([name for name in decision.on if name is not None])
+    return f"{line} {text.listed([*parts, *([f'on {named}'] if named else [])])}"
 
 
-def signs(pairs: Sequence[Pair]) -> standings.Shown:
-    """Of each pair and data set the model that was shown to be better."""
+def signs(pairs: Sequence[Pair]) -> standings.Signs:
+    """Returns which model of each pair was shown to be better on each data set."""
     return standings.signs(
         (p.a, p.b, p.data_set or "", p.shown if p.higher_is_better else -p.shown) for p in pairs
     )
 
 
 def order(study: RunStudy) -> list[str]:
-    """The models that are compared, best first: by the mean of their ranks on data sets."""
+    """Returns the compared models, best mean rank over data sets first."""
     compared = {name for pair in study.pairs for name in pair.names}
     sign = -1 if study.scores.higher_is_better else 1
-    cells: dict[str, dict[str, float]] = {}
-    for of in study.models:
-        if of.model in compared:
-            cells.setdefault(of.data_set, {})[of.model] = sign * of.summary.mean
-    ranks: dict[str, list[float]] = {}
-    for cell in cells.values():
-        for model, mean in cell.items():
-            ranks.setdefault(model, []).append(sum(other < mean for other in cell.values()))
-    return sorted(ranks, key=lambda model: float(np.mean(ranks[model])))
+    known = [(of, sign * of.summary.mean) for of in study.models if of.model in compared]
+    ranks: dict[str, list[int]] = {}
+    for of, mean in known:
+        rank = sum(o.data_set == of.data_set and m < mean for o, m in known)
+        ranks.setdefault(of.model, []).append(rank)
+    return sorted(ranks, key=lambda model: statistics.fmean(ranks[model]))
 
 
 def control(study: RunStudy) -> str | None:
-    """The only model that others are compared with, of three or more."""
+    """Returns the one model that all others are compared with, of three or more models."""
     if len(order(study)) < 3:
         return None
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _first(study: RunStudy, scale: ScoreFormat) -> str:
+def _best_of_runs(study: RunStudy, scale: ScoreFormat) -> str:
     pairs, found, models = study.pairs, signs(study.pairs), order(study)
-    if not any(_can_show(pair, study) for pair in pairs):
+    if not any(pair.shown or _could_show(pair, study.rules.alpha) for pair in pairs):
         return _too_few(study, models)
-    unseen = claims.detected(pairs, study.rules, scale)
+    unseen = claims.detectable(pairs, study.rules, scale)
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, unseen=unseen)
     if (alone := control(study)) is not None:
         return f"{standings.against(alone, models, found)}."
-    said = standings.sentence(models, found)
+    best = standings.sentence(models, found)
     if not any(pair.shown for pair in pairs):
-        return f"{said}{unseen}."
-    if len(models) == 2 and said.startswith(tuple(f"{m} is better" for m in models)):
-        said += _by_how_much(study, scale)
-    return f"{said}."
+        return f"{best}{unseen}."
+    if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):
+        best += _by_how_much(study, scale)
+    return f"{best}."
 
 
-def _can_show(pair: Pair, study: RunStudy) -> bool:
-    """Whether the models were told apart, or could have been."""
-    of, plan = pair.scores, pair.plan
-    assert of is not None and plan is not None
-    return bool(pair.shown) or (of.units >= of.fewest and plan.least_p <= study.rules.alpha)
+def _could_show(pair: Pair, alpha: float) -> bool:
+    runs, plan = pair.scores, pair.plan
+    assert runs is not None and plan is not None
+    return runs.units >= runs.fewest and plan.least_p <= alpha
 
 
 def _too_few(study: RunStudy, models: Sequence[str]) -> str:
-    of, pair = study.primary, study.pairs[0]
+    primary, pair = study.primary, study.pairs[0]
     who = text.listed(sorted(models)) if len(models) == 2 else f"{len(models)} models"
     design = f"{who} with {words.sizes(study.pairs)}"
-    said = f"{design} cannot show any difference at level {text.level(of.level)}"
-    if of.needed is None:
-        return f"{said}."
+    none = f"{design} cannot show any difference at level {text.level(primary.level)}"
+    if primary.needed is None:
+        return f"{none}."
     each = "" if pair.scores and pair.scores.by_pairs else " each"
-    needed = f"{text.counted(of.needed, pair.unit)}{each}"
-    return f"{said}; {needed} would show one of {PLANNED_SDS:g} sds."
+    needed = f"{text.counted(primary.needed, pair.unit)}{each}"
+    return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 
 def _by_how_much(study: RunStudy, scale: ScoreFormat) -> str:
-    """Of two models on several data sets; nothing where these point both ways."""
+    """Returns the range of differences of two models on several data sets, if of one sign."""
     gaps = [pair.value for pair in study.pairs]
     if min(gaps) * max(gaps) <= 0:
         return ""
@@ -178,12 +164,12 @@ def _by_how_much(study: RunStudy, scale: ScoreFormat) -> str:
     most = max(pair.p_adjusted for pair in study.pairs)
     p = f", corrected p {text.p_value(most).replace('=', 'at most')}"
     size = f"{study.scores.metric or 'score'} {claims.span(low, high, scale)} {side}"
-    shown = p if most <= study.rules.alpha else ""
-    return f": {size}{shown} ({tests}, {words.sizes(study.pairs)})"
+    return (
+        f": {size}{p if most <= study.rules.alpha else ''} ({tests}, {words.sizes(study.pairs)})"
+    )
 
 
 def _equivalent(pairs: Sequence[Pair], margin: str) -> str:
-    """The pairs that differ by less than the margin."""
     named = [f"{p.a} and {p.b}{on(p.data_set)}" for p in pairs if p.equivalent]
     if not named:
         return f"Equivalence within {margin} was not shown of any pair (TOST)."
@@ -196,45 +182,41 @@ def _few(named: Sequence[str], between: str = ", ") -> str:
 
 
 def failures(
-    of: Failures | None,
+    failed: Failures | None,
     noun: str,
     statuses: Mapping[str, Mapping[str, int]],
     alpha: float = 0.05,
     rule: str = "",
 ) -> list[str]:
-    """How many runs or items of each model failed, and what Fisher's test shows of their shares.
+    """States how many runs or items of each model failed, and whether failure rates differ.
 
     Args:
       noun: what failed.
-      statuses: model -> how its runs ended -> how many.
-      rule: how those that failed count; where it is not said elsewhere.
+      statuses: model -> status -> number of its runs.
+      rule: how failed runs count.
     """
-    if of is None:
+    if failed is None:
         return []
-    every = {model: of.of(model) for model in dict.fromkeys(model for model, _ in of.counts)}
-    said = []
-    for model, counts in every.items():
+    every = {model: failed.of(model) for model in dict.fromkeys(m for m, _ in failed.counts)}
+    whole, parts = [model for model in every if not every[model].failed], []
+    named = [model for model in every if every[model].failed]
+    for model in [*named, *(whole if len(whole) == 1 else [])]:
+        counts = every[model]
         ended = {s: n for s, n in statuses.get(model, {}).items() if is_failed(s)}
         how = f" ({text.statuses(ended)})" if ended else ""
         many = text.counted(counts.runs, noun)
-        said += [f"{counts.failed} of {many} of {model} failed{how}"] if counts.failed else []
-    rest = [model for model, counts in every.items() if not counts.failed]
-    said += [f"none of {every[model].runs} of {model}" for model in rest if len(rest) == 1]
-    return ["; ".join([", ".join(said), *([rule] if rule else []), _fisher(of, alpha)])]
-
-
-def _fisher(of: Failures, alpha: float) -> str:
-    """What Fisher's test shows of the pairs, each in its direction."""
-    shown = [test for test in of.tests if test.p_adjusted <= alpha]
-    ends = [test.p_adjusted for test in shown or of.tests]
+        end = f" failed{how}" if counts.failed else ""
+        parts.append(f"{counts.failed or 'none'} of {many} of {model}{end}")
+    shown = [test for test in failed.tests if test.p_adjusted <= alpha]
+    ends = [test.p_adjusted for test in shown or failed.tests]
     p = text.p_value(max(ends) if shown else min(ends, default=1.0))
-    if len(ends) > 1:
+    if len({*ends}) > 1:
         p = p.replace("=", "at most" if shown else "at least")
-    corrected = "p" if len(of.tests) == 1 else "corrected p"
-    said = _few([*map(_more_often, shown)]) or "no difference of the failure rates was shown"
-    return f"{said} ({corrected} {p}, Fisher's exact test)."
-
-
-def _more_often(test: FailureTest) -> str:
-    more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
-    return f"{more} fails more often than {less}{on(test.data_set)}"
+    corrected = "p" if len(failed.tests) == 1 else "corrected p"
+    pairs = []
+    for test in shown:
+        more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
+        pairs.append(f"{more} fails more often than {less}{on(test.data_set)}")
+    line = _few(pairs) or "no difference of the failure rates was shown"
+    tested = f"{line} ({corrected} {p}, Fisher's exact test)."
+    return ["; ".join([", ".join(parts), *([rule] if rule else []), tested])]

@@ -1,7 +1,7 @@
-"""Figures of a comparison: violins, distribution functions, profiles, average ranks, boards."""
+"""Figures of a comparison: violins, average ranks, leaderboards."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,219 +9,111 @@ from jaxeval.report import plots
 from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
-from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.items.leaderboard import Board
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.datasets import Across
+from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.study import RunStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_MOST_POINTS = 500  # drawn of one sample; the density and quartiles stand for the rest
+_MOST_POINTS = 500  # drawn of one sample
 _MOST_VIOLINS = 10  # side by side
 _WIDEST = 15.0  # inches
 _MOST_ROWS = 4  # of panels in one figure
 _SLOTS = (0.9, 1.5)  # inches of a violin with a short name, and with a long one
-_LETTERS_AN_INCH = 15  # of a violin's name
-_BESIDE = 0.65  # inches, for the labels of scores
-_LINE = 0.14  # inches, of a violin's name
-_TITLE = 36  # letters of a line
-_MOST_DRAWN = 40  # models of a board
+_LETTERS_PER_INCH = 15  # of a violin's name
+_BESIDE = 0.65  # inches for the labels of scores
+_LINE = 0.14  # inches of a line of a violin's name
+_TITLE = 36  # letters of a line of a title
+_MOST_DRAWN = 40  # models of a leaderboard
 _MOST_BOARDS = 12
+_RANK_AXIS = 4.2  # inches; names stand beside the axis
+_RANK_LINE = 0.3  # inches between two names
+_RANK_LETTERS = 40  # of a line of a name
+_RANK_LETTER = 0.09  # inches
+_MOST_TICKS = 15
 
 
-_Draw = Callable[["Axes", Mapping[str, np.ndarray]], Iterable[tuple]]
-
-
-class _Panel(NamedTuple):
-    """Some models on one data set."""
-
-    data_set: str
-    models: Sequence[str]
-    part: str  # which models of how many; "" if all
-
-
-def of_runs(study: RunStudy) -> list[Figure]:
-    """All figures that this study has data for; many data sets take several of a kind."""
-    from jaxeval.report.comparison import rank_diagram
-
-    scale = words.scale(study)
-    drawn = [*_violins(study, scale), *_ecdfs(study, scale)]
-    if study.across is not None and study.across.aggregates is not None:
-        drawn.append(_profiles(study, scale))
+def runs_figures(study: RunStudy) -> list[Figure]:
+    """Returns violins, and average ranks over several data sets."""
+    drawn = [*_violins(study)]
     if study.across is not None and study.across.ranking is not None:
-        drawn.append(rank_diagram.draw(study.across, study.rules.alpha))
+        drawn.append(_rank_diagram(study.across, study.rules.alpha))
     return drawn
 
 
-def _label(study: RunStudy, scale: ScoreFormat) -> str:
-    lower = "" if study.scores.higher_is_better else " (lower is better)"
-    return literal(scale.label(study.scores.metric or "score") + lower)
-
-
-def _panels(study: RunStudy, most: int) -> list[_Panel]:
-    """Every data set with its models, at most so many a panel."""
-    panels = []
-    for data_set, cell in study.samples.by_data_set.items():
-        scored = [model for model in study.scores.models if model in cell]
-        for models in plots.chunks(scored, most):
-            first = scored.index(models[0]) + 1
-            part = f"{first} to {first + len(models) - 1} of {len(scored)}"
-            panels.append(_Panel(data_set, models, "" if len(models) == len(scored) else part))
-    return panels
-
-
-def _pages(
-    study: RunStudy, panels: Sequence[_Panel], size: tuple[float, float], side: str, draw: _Draw
-) -> Iterator[tuple[str, "Drawing", list[tuple]]]:
-    """Drawings of panels: ending of the name, drawing, rows. Parts of a data set share limits.
-
-    Args:
-      draw: the scores of models into axes; returns what its rows hold after the data set.
-    """
-    factor, columns = words.scale(study).factor, max(1, min(3, int(_WIDEST / size[0])))
+def _violins(study: RunStudy) -> Iterator[Figure]:
+    """Draws panels of data sets with at most ten models each, a figure for at most twelve."""
+    panels = [
+        (data_set, models)
+        for data_set, cell in study.samples.by_data_set.items()
+        for models in plots.chunks([m for m in study.scores.models if m in cell], _MOST_VIOLINS)
+    ]
+    widest = max(len(models) for _, models in panels)
+    slot = float(np.clip(max(map(len, study.scores.models)) / _LETTERS_PER_INCH, *_SLOTS))
+    width = max(3.3, slot * widest)
+    letters = int(_LETTERS_PER_INCH * (width - _BESIDE) / (widest + 0.2))
+    names = {model: plots.wrapped(model, letters) for model in study.scores.models}
+    size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
+    columns = max(1, min(3, int(_WIDEST / width)))
+    caption = (
+        f"Each mark is a score ({words.replication(study)}). Bar: quartiles; white line: median; "
+        "outline: Gaussian kernel density (Scott's rule)."
+    )
     for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
         drawing, all_axes = plots.grid(len(part), columns, size)
         rows, by_data_set = list[tuple](), dict[str, list["Axes"]]()
-        for axes, panel in zip(all_axes, part, strict=True):
-            title = ", ".join(filter(None, (panel.data_set, panel.part)))
-            axes.set_title(plots.wrapped(title, _TITLE), fontsize=10)
-            cell = study.samples.by_data_set[panel.data_set]
-            drawn = draw(axes, {model: cell[model].scores * factor for model in panel.models})
-            rows += [(panel.data_set, *row) for row in drawn]
-            by_data_set.setdefault(panel.data_set, []).append(axes)
+        for axes, (data_set, models) in zip(all_axes, part, strict=True):
+            axes.set_title(plots.wrapped(data_set, _TITLE), fontsize=10)
+            rows += _violin_panel(axes, study, data_set, {m: names[m] for m in models})
+            axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
+            by_data_set.setdefault(data_set, []).append(axes)
         for alike in by_data_set.values():
-            plots.same_limits(alike, side)
-        yield f"_{page}" if page > 1 else "", drawing, rows
+            plots.same_limits(alike)
+        head, suffix = ("data set", "model", "n", "median"), f"_{page}" if page > 1 else ""
+        yield Figure(f"violins{suffix}", "Distribution of scores", caption, drawing, head, rows)
 
 
-def _violins(study: RunStudy, scale: ScoreFormat) -> Iterator[Figure]:
-    panels, label = _panels(study, _MOST_VIOLINS), _label(study, scale)
-    widest = max(len(panel.models) for panel in panels)
-    order = {model: k for k, model in enumerate(study.scores.models)}
-    slot = float(np.clip(max(map(len, order)) / _LETTERS_AN_INCH, *_SLOTS))
-    width = max(3.3, slot * widest)
-    letters = int(_LETTERS_AN_INCH * (width - _BESIDE) / (widest + 0.2))
-    names = {model: plots.wrapped(model, letters) for model in order}
-
-    def draw(axes: "Axes", values: Mapping[str, np.ndarray]) -> Iterator[tuple]:
-        for x, (model, of) in enumerate(values.items()):
-            k = order[model]
-            plots.violin(axes, x, _thinned(of), plots.colour(k), plots.marker(k))
-            yield model, len(of), scale(float(np.median(of)))
-        ticks = [f"{names[model]}\n(n = {len(of)})" for model, of in values.items()]
-        axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
-        plots.ruled(axes)
-        axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
-        axes.set_ylabel(label)
-
-    size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
-    title, columns = "Distribution of scores", ("data set", "model", "n", "median")
-    caption = (
-        f"Each mark is a score ({words.unit(study)}). Bar: quartiles; white line: median; "
-        "outline: Gaussian kernel density (Scott's rule)."
-    )
-    for ending, drawing, rows in _pages(study, panels, size, "y", draw):
-        yield Figure(f"violins{ending}", title, caption, drawing, columns, rows)
+def _violin_panel(
+    axes: "Axes", study: RunStudy, data_set: str, names: Mapping[str, str]
+) -> list[tuple]:
+    scale, cell, rows, ticks = words.score_format(study), study.samples.by_data_set, [], []
+    for x, model in enumerate(names):
+        k, of = study.scores.models.index(model), cell[data_set][model].scores * scale.factor
+        drawn = of
+        if len(of) > _MOST_POINTS:  # evenly spaced order statistics
+            drawn = np.quantile(of, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
+        plots.violin(axes, x, drawn, plots.colour(k), plots.marker(k))
+        median = scale(float(np.median(of)) / scale.factor)
+        rows.append((data_set, model, len(of), median))
+        ticks.append(f"{names[model]}\n(n = {len(of)})")
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
+    plots.ruled(axes)
+    lower = "" if study.scores.higher_is_better else " (lower is better)"
+    axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
+    return rows
 
 
-def _thinned(scores: np.ndarray) -> np.ndarray:
-    """At most a few hundred order statistics, evenly spaced."""
-    if len(scores) <= _MOST_POINTS:
-        return scores
-    return np.quantile(scores, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
-
-
-def _ecdfs(study: RunStudy, scale: ScoreFormat) -> Iterator[Figure]:
-    panels, label = _panels(study, plots.MOST), _label(study, scale)
-    order = {model: k for k, model in enumerate(study.scores.models)}
-    several = any(panel.part for panel in panels)
-
-    def draw(axes: "Axes", values: Mapping[str, np.ndarray]) -> Iterator[tuple]:
-        for model, of in values.items():
-            steps = np.sort(_thinned(of))
-            share = np.arange(len(steps) + 1) / len(steps)
-            axes.step([steps[0], *steps], share, where="post", **plots.line_style(order[model]))
-            yield model, len(of)
-        axes.set(xlabel=label, ylabel="share at or below")
-        if several:
-            _legend(axes, {model: order[model] for model in values})
-
-    better = "higher" if study.scores.higher_is_better else "higher, and so worse,"
-    title, columns = "Empirical distribution functions", ("data set", "model", "n")
-    caption = (
-        f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic "
-        "is the largest vertical gap of two curves."
-    )
-    size = (6.0 if several else 4.2, 3.6)
-    for ending, drawing, rows in _pages(study, panels, size, "x", draw):
-        if not several:
-            plots.legend(drawing, plots.lines(order))
-        yield Figure(f"ecdf{ending}", title, caption, drawing, columns, rows)
-
-
-def _legend(axes: "Axes", names: Mapping[str, int]) -> None:
-    """The models of one panel, to its right."""
-    handles, beside = plots.lines(names), (1.0, 0.5)
-    axes.legend(
-        handles=handles, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=beside
-    )
-
-
-def _profiles(study: RunStudy, scale: ScoreFormat) -> Figure:
-    """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
-    assert study.across is not None and study.across.aggregates is not None
-    of, higher = study.across.aggregates.profiles, study.scores.higher_is_better
-    side = "above" if higher else "at or below"  # where scores are better
-    order = {model: k for k, model in enumerate(of.shares)}
-    parts = list(plots.chunks(list(order), plots.MOST))
-    several = len(parts) > 1
-    drawing, all_axes = plots.grid(len(parts), 2, (6.0, 3.6) if several else (5.5, 4.0))
-    rows, taus = list[tuple](), of.thresholds * scale.factor
-    for axes, models in zip(all_axes, parts, strict=True):
-        for model in models:
-            k, ends = order[model], (v if higher else 1 - v for v in of.shares[model])
-            share, low, high = ends
-            axes.plot(taus, share, **plots.line_style(k))
-            axes.fill_between(taus, low, high, color=plots.colour(k), alpha=0.15, linewidth=0)
-            points = zip(of.thresholds, share, strict=True)
-            rows += [(model, scale(tau), f"{s:.4f}") for tau, s in points]
-        axes.set(xlabel=_label(study, scale), ylabel=f"share of scores {side}")
-        plots.ruled(axes)
-        if several:
-            _legend(axes, {model: order[model] for model in models})
-    if not several:
-        plots.legend(drawing, plots.lines(order))
-    caption = (
-        f"Share of scores {side} a threshold, so that a higher curve is better, "
-        f"{len(study.across.data_sets)} data sets weighted equally; bands: stratified "
-        "bootstrap, point by point."
-    )
-    columns = ("model", "threshold", f"share {side}")
-    return Figure("profiles", "Performance profiles", caption, drawing, columns, rows)
-
-
-def of_items(study: ItemStudy) -> list[Figure]:
-    """Means with intervals beside ranks with theirs."""
+def items_figures(study: ItemStudy) -> list[Figure]:
+    """Returns a figure for each leaderboard: means and ranks with their intervals."""
     boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
-    return [_board(board, study, number) for number, board in enumerate(boards, 1)]
+    return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
 
 
-def _board(board: Board, study: ItemStudy, number: int) -> Figure:
-    unit, shown = words.scale(study, board.data_set), board.rows[:_MOST_DRAWN]
+def _leaderboard(board: Board, study: ItemStudy, number: int) -> Figure:
+    unit, shown = words.score_format(study, board.data_set), board.rows[:_MOST_DRAWN]
     drawing, (left, right) = plots.grid(2, 2, (4.2, 0.9 + 0.3 * len(shown)), share_y=True)
     models, label = len(board.rows), unit.label(board.metric or "score")
     for y, row in enumerate(shown):
-        # nothing fills the marks of a model that another one beats
-        colour, filled = (plots.colour(6), "white") if row.beaten else (plots.colour(0),) * 2
+        colour, fill = (plots.colour(6), "white") if row.beaten else (plots.colour(0),) * 2
         low, high = (unit.factor * end for end in row.mean.interval[:2])
-        if low <= high:  # else not known
+        if low <= high:  # not NaN
             left.plot([low, high], [y, y], color=colour, linewidth=1.6)
-        left.plot([unit.factor * row.mean.value], [y], marker="o", color=colour, mfc=filled)
+        left.plot([unit.factor * row.mean.value], [y], marker="o", color=colour, mfc=fill)
         ends = [row.low - 0.15, row.high + 0.15]
         right.plot(ends, [y, y], color=colour, linewidth=4, alpha=0.45)
-        right.plot([row.rank], [y], marker="D", color=colour, mfc=filled, markersize=5)
+        right.plot([row.rank], [y], marker="D", color=colour, mfc=fill, markersize=5)
     right.set(xlim=(0.4, models + 0.6), xticks=range(1, models + 1, 1 + (models - 1) // 10))
     right.tick_params(labelleft=False)
     left.set_yticks(range(len(shown)), [literal(row.model) for row in shown])
@@ -234,9 +126,86 @@ def _board(board: Board, study: ItemStudy, number: int) -> Figure:
     rows = [(row.model, mean, tables.rank(row)) for row, mean in zip(shown, means, strict=True)]
     more = f" The best {len(shown)} of {models}." if models > len(shown) else ""
     caption = (
-        f"Left: means with intervals of {100 * study.rules.confidence:.3g} %. Right: ranks, 1 the "
-        "best; a line covers those that are left open, for all models at once. Hollow: another "
-        f"model was shown to be better.{more}"
+        f"Left: means with intervals of {100 * study.rules.confidence:.3g} %. Right: ranks, 1 is "
+        "best; a line covers the ranks that the tests leave open, for all models at once. Hollow: "
+        f"another model was shown to be better.{more}"
     )
     columns = ("model", label, "rank")
     return Figure(f"board_{number}", tables.title(board), caption, drawing, columns, rows)
+
+
+def _rank_diagram(across: Across, level: float) -> Figure:
+    """Draws average ranks over data sets (Demšar 2006, figures 1 and 2).
+
+    Without a control, bars join models that do not differ by Nemenyi's test. With one, a bar
+    shows the Bonferroni-Dunn interval around it, and models that differ by Holm's more powerful
+    procedure are marked.
+    """
+    assert across.ranking is not None
+    ranking, control = across.ranking, across.control if across.against else None
+    ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
+    rejected = ranking.iman_davenport.p_value <= level  # otherwise no model differs
+    marked = {other.model for other in across.against if rejected and other.p_adjusted <= level}
+    groups = () if across.against else ranking.groups
+    names = [
+        f"{plots.wrapped(name, _RANK_LETTERS)}{' *' if name in marked else ''} ({rank:.2f})"
+        for name, rank in ranks.items()
+    ]
+    drawing, axes = _rank_axis(names, [*ranks.values()], len(groups))
+    for k, group in enumerate(groups):
+        ends = [ranks[group[0]] - 0.03, ranks[group[-1]] + 0.03]
+        axes.plot(ends, [-0.2 - 0.22 * k] * 2, color="black", linewidth=3)
+    difference = across.control_difference
+    if control is not None and difference is not None:
+        rank = ranks[control]
+        low, high = max(1.0, rank - difference), min(float(len(ranks)), rank + difference)
+        axes.axvspan(low, high, color="#bbbbbb", alpha=0.4, linewidth=0, zorder=0)
+        axes.plot([low, high], [-0.1] * 2, color="black", linewidth=3, gid="control")
+        axes.plot([rank], [-0.1], "o", color="white", markeredgecolor="black", markersize=6)
+        axes.text(low, 0.82, f"control ± {difference:.2f} (Bonferroni-Dunn)", fontsize=9)
+        caption = (
+            f"1 is best. Grey: within the critical difference of the control {control} "
+            f"(Bonferroni-Dunn, level {level:g}). Models marked * differ significantly from it by "
+            "Holm's procedure, which is more powerful."
+        )
+    else:
+        critical = ranking.critical_difference
+        axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
+        axes.text(1, 0.82, f"critical difference {critical:.2f}", fontsize=9)
+        caption = (
+            "1 is best. Models joined by a bar do not differ significantly (Nemenyi's test, level "
+            f"{ranking.alpha:g}), which does not show that they are equal."
+        )
+    title, columns = "Average ranks over data sets", ("model", "average rank")
+    rows = [(name, f"{rank:.3f}") for name, rank in ranks.items()]
+    return Figure("critical_difference", title, caption, drawing, columns, rows)
+
+
+def _rank_axis(names: list[str], ranks: list[float], bars: int) -> tuple["Drawing", "Axes"]:
+    """Draws the axis of ranks; the better half of the names to its left, the others right."""
+    from matplotlib.figure import Figure as Drawing
+
+    models, half = len(names), (len(names) + 1) // 2
+    sides = ("\n".join(of).split("\n") for of in (names[:half], names[half:]))
+    left, right = (0.3 + _RANK_LETTER * max(map(len, lines)) for lines in sides)
+    width, top = left + _RANK_AXIS + right, -0.22 * bars - 0.3  # the first name is below all bars
+    drawing = Drawing(figsize=(width, 1.3 + _RANK_LINE * half + 0.16 * bars))
+    axes = drawing.add_axes((left / width, 0.03, _RANK_AXIS / width, 0.94))
+    axes.axis("off")
+    axes.set_ylim(top - 0.42 * (half - 1) - 0.2, 1.15)
+    axes.plot([1, models], [0, 0], color="black", linewidth=1)
+    for tick in range(1, models + 1):
+        axes.plot([tick, tick], [0, 0.12], color="black", linewidth=1)
+        if (tick - 1) % -(-models // _MOST_TICKS) == 0:
+            axes.text(tick, 0.18, str(tick), ha="center", va="bottom", fontsize=9)
+    beside = 0.15 * models / 4  # in ranks
+    for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        first = k < half
+        height = top - 0.42 * (k if first else models - 1 - k)
+        edge = 1 - beside if first else models + beside
+        axes.plot([rank, rank, edge], [0, height, height], color="#555555", linewidth=0.9)
+        axes.annotate(
+            name, (edge, height), (-4 if first else 4, 0), textcoords="offset points",
+            ha="right" if first else "left", va="center", fontsize=9, linespacing=1.0,
+        )  # fmt: skip
+    return drawing, axes

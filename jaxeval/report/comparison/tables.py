@@ -1,65 +1,63 @@
-"""The tables of a comparison: of models, of pairs, of tests; to print and to paste."""
+"""Tables of a comparison: models, pairs and tests, for the terminal and for a paper."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, standings, text
 from jaxeval.report.comparison import answers, words
-from jaxeval.report.comparison.words import TESTS, Study
+from jaxeval.report.comparison.words import CHANCE, TESTS, Study
 from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.describe import Described
-from jaxeval.stats.items.leaderboard import Board, Row
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.study import Board, ItemStudy, Row
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import RunStudy
 
 _MEAN = "mean over tasks"
-_MOST_PAIRS = 12  # of which lines are printed
-_MOST_DATA_SETS = 3  # of which each model has a line
-_MOST_ACROSS = 6  # data sets in a row of a paper's table
+_NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
+_MOST_PAIRS = 12  # in a table
+_MOST_DATA_SETS = 3  # on which each model has a row of its own
+_MOST_ACROSS = 6  # data sets as columns of a paper's table
 
 
-def of_runs(study: RunStudy) -> Iterator[Table]:
-    """Models; then a line a pair, or of many data sets a line two models."""
-    scale, data_sets = words.scale(study), len(study.samples.data_sets)
-    yield (_means if data_sets > _MOST_DATA_SETS else _models)(study, scale)
-    if data_sets > 1 and len(study.pairs) > _MOST_PAIRS:
-        yield _counts(study, scale)
-    elif len(study.pairs) > 1:
-        yield _pairs(study)
+def runs_tables(study: RunStudy) -> Iterator[Table]:
+    """Yields the models and the pairs; many on several data sets are counted."""
+    data_sets = len(study.samples.data_sets)
+    yield _means(study) if data_sets > _MOST_DATA_SETS else models(study, ["mean"])
+    if len(study.pairs) > 1:
+        few = data_sets == 1 or len(study.pairs) <= _MOST_PAIRS
+        yield _pairs(study) if few else _counts(study)
 
 
-def of_items(study: ItemStudy) -> Iterator[Table]:
-    """Models by their mean; tasks by models; pairs."""
+def items_tables(study: ItemStudy) -> Iterator[Table]:
+    """Yields the models by their mean, tasks by models, and the pairs."""
     first = study.board or study.boards[0]
     if study.board is not None or len(study.boards) == 1:
-        yield ranked(first, study)
+        yield leaderboard(first, study)
     if len(study.boards) > 1:
         yield _by_task(study, [row.model for row in first.rows])
     if len((pairs := _pairs(study)).rows) > 1:
         yield pairs
 
 
-def _models(study: RunStudy, scale: ScoreFormat) -> Table:
-    """A row a model and data set, best first."""
-    places, failed = study.samples.data_sets, study.failures
-    several, order = len(places) > 1, answers.order(study)
-    models = [*dict.fromkeys([*order, *study.scores.models])]
+def models(study: RunStudy, numbers: Sequence[str] = _NUMBERS) -> Table:
+    """Returns n, these numbers, the interval of the mean and the sd of each model, best first."""
+    scale, places, failed = words.score_format(study), study.samples.data_sets, study.failures
+    several = len(places) > 1
+    names = [*dict.fromkeys([*answers.order(study), *study.scores.models])]
     rows = [
         (
             *(of.model, *([of.data_set] if several else [])),
             *([str(failed.of(of.model, of.data_set).failed)] if failed else []),
-            *(str(of.summary.n), scale(of.summary.mean)),
+            *(str(of.summary.n), *(scale(getattr(of.summary, name)) for name in numbers)),
             *(scale.interval(of.summary.mean_interval), scale(of.summary.sd)),
         )
         for of in sorted(
-            study.models, key=lambda of: (places.index(of.data_set), models.index(of.model))
+            study.models, key=lambda of: (places.index(of.data_set), names.index(of.model))
         )
     ]
     head = (_metric(study, scale), *(["data set"] if several else []))
-    counts = (*(["failed"] if failed else []), "n", "mean", words.level(study), "sd")
+    counts = (*(["failed"] if failed else []), "n", *numbers, words.level(study), "sd")
     return Table((*head, *counts), rows, words=1 + several)
 
 
@@ -67,29 +65,28 @@ def _metric(study: RunStudy, scale: ScoreFormat) -> str:
     return scale.label(study.scores.metric or "score")
 
 
-def _means(study: RunStudy, scale: ScoreFormat) -> Table:
-    """A row a data set, a column a model: mean (sd), the number of runs where it is one."""
+def _means(study: RunStudy) -> Table:
+    """Returns data sets by models: mean (sd)."""
+    scale = words.score_format(study)
     cells: dict[str, dict[str, Described]] = {}
     for of in study.models:
         cells.setdefault(of.data_set, {})[of.model] = of
-    models, counts = answers.order(study), {of.summary.n for of in study.models}
-    n = [str(*counts)] if len(counts) == 1 else []
-    rows = []
+    order, rows = answers.order(study), []
     for data_set, cell in cells.items():
-        found = [cell[m].summary if m in cell else None for m in models]
-        rows.append(
-            (data_set, *n, *(f"{scale(of.mean)} ({scale(of.sd)})" if of else "-" for of in found))
-        )
-    return Table((f"{_metric(study, scale)}, mean (sd)", *(["n"] if n else []), *models), rows)
+        found = [cell[m].summary if m in cell else None for m in order]
+        means = (f"{scale(of.mean)} ({scale(of.sd)})" if of else "-" for of in found)
+        n = text.ranging(of.n for of in found if of)
+        rows.append((data_set, n, *means))
+    return Table((f"{_metric(study, scale)}, mean (sd)", "n", *order), rows)
 
 
 def _pairs(study: Study) -> Table:
-    """A row a pair; of many those with the best model. A stands before B, the control is B."""
+    """Returns a row for each pair, the better model first; of many, those with the best model."""
     if isinstance(study, RunStudy):
         shown, places = [*study.pairs], [*study.samples.data_sets]
         control = answers.control(study)
         order = sorted(answers.order(study), key=lambda model: model == control)
-        best = standings.first(order, answers.signs(shown)) if shown else ""
+        best = standings.leader(order, answers.signs(shown)) if shown else ""
     else:
         shown, places = [*study.overall, *study.pairs], [of.data_set for of in study.data_sets]
         order = [row.model for row in (study.board or study.boards[0]).rows]
@@ -97,25 +94,23 @@ def _pairs(study: Study) -> Table:
         shown = [*(study.overall or study.pairs)] if len(shown) > _MOST_PAIRS else shown
     if len(shown) > _MOST_PAIRS:
         shown = [pair for pair in shown if best in pair.names]
-    turned = [words.turned(p) if order.index(p.a) > order.index(p.b) else p for p in shown]
+    ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in shown]
     where = {None: -1} | {name: k for k, name in enumerate(places)}
-    turned.sort(key=lambda p: (where[p.data_set], order.index(p.a), order.index(p.b)))
-    of_runs, margin, several = isinstance(study, RunStudy), [], len(places) > 1
+    ordered.sort(key=lambda p: (where[p.data_set], order.index(p.a), order.index(p.b)))
+    runs, margin, several = isinstance(study, RunStudy), [], len(places) > 1
     if study.rules.margin is not None:
-        beyond = scores.difference(study.rules.margin, words.scale(study).unit)
-        margin = ["equivalent" if of_runs else f"by {beyond}"]
+        beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
+        margin = ["equivalent" if runs else f"by {beyond}"]
     head = ("A", "B", *(["on"] if several else []), "A - B", words.level(study))
-    chance = ["P(A better)"] if of_runs else []
-    rows = [_row(pair, study, several, bool(margin)) for pair in turned]
-    return Table((*head, *chance, *margin, words.p(study)), rows, words=2 + several)
+    head = (*head, *(["P(A better)"] if runs else []), *margin, words.p_name(study))
+    return Table(head, [_pair(p, study, several, margin) for p in ordered], words=2 + several)
 
 
-def _row(pair: Pair, study: Study, several: bool, margin: bool) -> Sequence[str]:
-    """Names, difference, chance of runs, what is beside the margin, p-value."""
-    scale, chance, beside = words.scale(study, pair.data_set), [], []
+def _pair(pair: Pair, study: Study, several: bool, margin: Sequence[str]) -> Sequence[str]:
+    scale, chance, beside = words.score_format(study, pair.data_set), [], []
     on = _MEAN if pair.data_set is None else pair.data_set or "-"
     if isinstance(study, RunStudy):
-        won = pair.effects["probability_of_improvement"]
+        won = pair.effects[CHANCE]
         ends = "" if won.interval.absent else f" {text.bounds(won.interval)}"
         chance, beside = [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
     elif (of := pair.by_margin) is not None:
@@ -127,83 +122,63 @@ def _row(pair: Pair, study: Study, several: bool, margin: bool) -> Sequence[str]
     )
 
 
-def _counts(study: RunStudy, scale: ScoreFormat) -> Table:
-    """A row two models: on how many data sets each was shown to be better."""
-    models, found = answers.order(study), answers.signs(study.pairs)
-    gaps: dict[tuple[str, ...], list[float]] = {}
+def _counts(study: RunStudy) -> Table:
+    """Returns on how many data sets each of two models was shown to be better."""
+    scale, order = words.score_format(study), answers.order(study)
+    shown, gaps = answers.signs(study.pairs), dict[tuple[str, ...], list[float]]()
     for pair in study.pairs:
-        sign = 1 if models.index(pair.a) < models.index(pair.b) else -1
+        sign = 1 if order.index(pair.a) < order.index(pair.b) else -1
         gaps.setdefault(pair.names[::sign], []).append(sign * pair.value)
     rows = []
-    for (a, b), of in sorted(gaps.items(), key=lambda item: [*map(models.index, item[0])]):
-        counts = map(str, map(len, standings.record(found, a, b)))
+    for (a, b), of in sorted(gaps.items(), key=lambda item: [*map(order.index, item[0])]):
+        counts = map(str, standings.record(shown, a, b))
         rows.append((a, b, *counts, scale(min(of)), scale(max(of))))
     head = ("A", "B", "A better", "B better", "not shown", "A - B, least", "most")
     return Table(head, rows, words=2)
 
 
-def summaries(study: RunStudy) -> Table:
-    """Data set (where there is one), model and the five numbers, mean and sd of each."""
-    scale, named = words.scale(study), any(of.data_set for of in study.models)
-    numbers = ("min", "q1", "median", "q3", "max", "mean")
-    rows = [
-        (
-            *(*((of.data_set,) if named else ()), of.model, str(of.summary.n)),
-            *(scale(getattr(of.summary, name)) for name in numbers),
-            *(scale.interval(of.summary.mean_interval), scale(of.summary.sd)),
-        )
-        for of in study.models
-    ]
-    head = (_metric(study, scale), "n", *numbers, f"{words.level(study)} (t)", "sd")
-    return Table((*(("data set",) if named else ()), *head), rows, words=1 + named)
-
-
 def tests(pair: Pair) -> Table:
-    """All tests of a pair of whole runs."""
-    roles = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}
-    rows = [
-        (
-            *(TESTS[name], _number(test.statistic, 6), _number(test.p_value)),
-            *(_number(pair.adjusted[name]), roles.get(name, "")),
-        )
-        for name, test in pair.tests.items()
-    ]
+    """Returns all tests of a pair of whole runs."""
+
+    roles, rows = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}, []
+    for name, test in pair.tests.items():
+        numbers = f"{test.statistic:.6g}", f"{test.p_value:.3g}", f"{pair.adjusted[name]:.3g}"
+        known = (number.replace("nan", "-") for number in numbers)
+        rows.append((TESTS[name], *known, roles.get(name, "")))
     return Table(("test", "statistic", "p", "corrected p", ""), rows)
 
 
-def _number(value: float, digits: int = 3) -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}g}"
-
-
 def paper(study: RunStudy) -> Table:
-    """Models and data sets with mean and sd, bold where shown to be better than all others.
+    """Returns mean ± sd of models by data sets, bold where better than all others was shown.
 
-    The longer of the two goes down.
+    The longer side goes down.
     """
-    scale, cells = words.scale(study), dict[tuple[str, str], str]()
-    if study.unit == "dataset":  # a score each, which has no sd and no test
+    scale, cells = words.score_format(study), dict[tuple[str, str], str]()
+    if study.unit == "dataset":  # single scores have no sd and no test
         for model, of in study.samples.by_data_set[""].items():
             for data_set, score in zip(of.labels.tolist(), of.scores.tolist(), strict=True):
                 cells[model, data_set] = scale(score)
-    won, pairs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for pair in study.pairs if study.unit != "dataset" else ():
-        pairs.update((name, pair.data_set or "") for name in pair.names)
-        won.update([(pair.names[pair.better < 0], pair.data_set or "")] if pair.better else [])
-    for one in study.models if study.unit != "dataset" else ():
-        said = f"{scale(one.summary.mean)} ± {scale(one.summary.sd)}"
-        key = one.model, one.data_set
-        cells[key] = Bold(said) if won[key] and won[key] == pairs[key] else said
+    else:
+        won, pairs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        for pair in study.pairs:
+            pairs.update((name, pair.data_set or "") for name in pair.names)
+            better = [(pair.names[pair.better < 0], pair.data_set or "")]
+            won.update(better if pair.better else [])
+        for one in study.models:
+            mean = f"{scale(one.summary.mean)} ± {scale(one.summary.sd)}"
+            key = one.model, one.data_set
+            cells[key] = Bold(mean) if won[key] and won[key] == pairs[key] else mean
     names, data_sets = ([*dict.fromkeys(key[k] for key in cells)] for k in (0, 1))
+    caption = _caption(study)
     if len(data_sets) > max(_MOST_ACROSS, len(names)):
         rows = [(d, *(cells.get((m, d), "-") for m in names)) for d in data_sets]
-        return Table((_metric(study, scale), *names), rows, _caption(study))
+        return Table((_metric(study, scale), *names), rows, caption)
     rows = [(m, *(cells.get((m, d), "-") for d in data_sets)) for m in names]
     head = (_metric(study, scale), *(name or "mean ± sd" for name in data_sets))
-    return Table(head, rows, _caption(study))
+    return Table(head, rows, caption)
 
 
 def _caption(study: RunStudy) -> str:
-    """What the cells of `paper` are, and when one is bold."""
     better = "higher" if study.scores.higher_is_better else "lower"
     metric = f"{study.scores.metric or 'score'} ({better} is better)"
     if study.unit == "dataset":
@@ -213,14 +188,13 @@ def _caption(study: RunStudy) -> str:
     n = text.ranging(of.summary.n for of in study.models)
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        "every model that it is compared with on the data set "
-        f"({words.primary(study.primary)}); nothing is bold where none was shown to be."
+        f"all models compared on the data set ({words.primary(study.primary)})."
     )
 
 
-def ranked(board: Board, study: ItemStudy) -> Table:
-    """A row a model, best first; models with a letter in common were not told apart."""
-    unit, several = words.scale(study, board.data_set), len(study.models) > 2
+def leaderboard(board: Board, study: ItemStudy) -> Table:
+    """Returns a row for each model, best first; models that share a letter were not told apart."""
+    unit, several = words.score_format(study, board.data_set), len(study.models) > 2
     clustered = board.rows[0].mean.sizes.clusters < board.rows[0].mean.sizes.items
     head = [unit.label(board.metric or "score"), "items", *(["clusters"] if clustered else [])]
     head += ["runs", "mean", words.level(study), *(["rank", "tied"] if several else [])]
@@ -236,12 +210,12 @@ def ranked(board: Board, study: ItemStudy) -> Table:
 
 
 def rank(row: Row) -> str:
-    """A model's rank, and those that are left open."""
+    """Formats a model's rank with the range that the tests leave open."""
     return f"{row.rank}" if row.low == row.high else f"{row.rank} [{row.low}, {row.high}]"
 
 
 def _letters(groups: Sequence[int], between: str = "") -> str:
-    """Of tie groups: a, b ... z, aa."""
+    """Names tie groups a, b ... z, aa."""
 
     def letters(number: int) -> str:
         first, last = divmod(number - 1, 26)
@@ -251,23 +225,21 @@ def _letters(groups: Sequence[int], between: str = "") -> str:
 
 
 def _by_task(study: ItemStudy, models: Sequence[str]) -> Table:
-    """A row a task; a letter in common in a row: not told apart there."""
     one, rows = len({of.metric for of in study.data_sets}) == 1, []
     for board in study.boards:
-        unit, of = words.scale(study, board.data_set), {row.model: row for row in board.rows}
-        name = (board.data_set or "-") + (
-            "" if one else f", {unit.label(board.metric or 'score')}"
-        )
+        unit, of = words.score_format(study, board.data_set), {r.model: r for r in board.rows}
+        metric = "" if one else f", {unit.label(board.metric or 'score')}"
         cells = [f"{unit(of[m].mean.value)} {_letters(of[m].groups)}" for m in models]
-        rows.append([name, str(board.rows[0].mean.sizes.items), *cells])
+        items = str(board.rows[0].mean.sizes.items)
+        rows.append([f"{board.data_set or '-'}{metric}", items, *cells])
     return Table(["task (same letter: not told apart)", "items", *models], rows)
 
 
 def differences(study: ItemStudy) -> Table:
-    """A row a pair, task and generalisation; p-values are corrected over pairs and tasks."""
+    """Returns a row for each pair, task and generalisation, with corrected p-values."""
     rows = []
     for pair in study.pairs:
-        unit = words.scale(study, pair.data_set)
+        unit = words.score_format(study, pair.data_set)
         for of in pair.over:
             over = " and ".join(of.over)
             p = pair.p_adjusted if over == pair.primary else pair.adjusted[over]
@@ -279,7 +251,7 @@ def differences(study: ItemStudy) -> Table:
 
 
 def sizes(study: ItemStudy) -> Table:
-    """What each task rests on."""
+    """Returns the numbers of items, runs and missing answers of each task."""
     rows = []
     for of in study.data_sets:
         samples = f", {of.samples} samples" if of.samples > 1 else ""
@@ -293,6 +265,6 @@ def sizes(study: ItemStudy) -> Table:
 
 
 def title(board: Board) -> str:
-    """Of what it is."""
+    """Returns the title of a leaderboard."""
     name = _MEAN.capitalize() if board.data_set is None else board.data_set
     return f"{name}, {board.metric}".removeprefix(", ")

@@ -1,1 +1,230 @@
-"""Runs and their experiments: summaries, figures, the page, what is said while they train."""
+"""Experiments: their numbers in words, the list of a folder, and scores under conditions."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.report import scores, text
+from jaxeval.report.document import Block, Document, Figure, Heading, Table
+from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.runs import metrics, records
+from jaxeval.runs.records import MemberRow
+from jaxeval.stats import describe
+
+_FEW = 5  # scores: with fewer, quartiles say little
+_MOST_TABLES = 4  # experiments that each have a table
+_NUMBERS = ("min", "q1", "median", "q3", "max", "mean", "sd")
+_OF_SETTINGS = (
+    "; each has a setting of its own, so that the spread is that of settings, not of seeds"
+)
+# kind of experiment -> texts after its name and after its members, and advice if they are few
+_KINDS = {
+    "seeds": ("", "; sd with n - 1", "train more seeds"),
+    "sweep": (": a random sweep", _OF_SETTINGS, "draw more runs"),
+    "tuning": (
+        ": the settings of a search",
+        "; each has a setting that a search proposed: no fair sample of settings or seeds; test "
+        "is for the best one, trained with fresh seeds",
+        "try more settings",
+    ),
+    "noise": (
+        ": repeated runs",
+        "; the runs of a seed count once, by their mean; sd with n - 1",
+        "train more seeds",
+    ),
+    "neighbourhood": (": settings near a config's", _OF_SETTINGS, "try more settings"),
+}
+_CONDITIONS = ("n", "mean", "sd", "min", "max", "against the first", "sd")
+
+
+def experiments_document(
+    groups: Sequence[Sequence[MemberRow]],
+    summaries: Sequence[ExperimentSummary],
+    location: str,
+    figures: Callable[[], Sequence[Figure]] = tuple,
+    last: Sequence[str] = (),
+) -> Document:
+    """Returns the document of experiments, given as members and summaries."""
+    tables = [block for each in summaries for block in _blocks(each)]
+    few = len(summaries) <= _MOST_TABLES
+    details: list[Block] = [] if few else tables
+    for members, each in zip(groups, summaries, strict=True):
+        details += _details(members, each)
+    return Document(
+        answer=[line(each) for each in summaries] or [f"{location}: no runs"],
+        blocks=tables if few else (),
+        details=details,
+        figures=figures,
+        title=f"Score distributions: {', '.join(each.name for each in summaries)}",
+        signature=f"{location} | quartiles by linear interpolation | {text.versions()}",
+        noun="experiment",
+        last=last,
+    )
+
+
+def _title(summary: ExperimentSummary) -> str:
+    return f"{summary.name} ({summary.experiment}){_KINDS[summary.kind][0]}"
+
+
+def line(summary: ExperimentSummary) -> str:
+    """Returns the experiment with its test scores (of a search, dev scores) in one line."""
+    part, known = [*summary.parts.items()][-1]
+    unit, statuses = summary.unit, text.statuses(summary.statuses)
+    if summary.sweep is not None and summary.sweep.missing:
+        statuses += f", {summary.sweep.missing} more have not ended"
+    if known is None:
+        return f"{_title(summary)}: no {part} scores; {statuses}"
+    median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
+    label = scores.label(summary.metric, unit)
+    return f"{_title(summary)}: {part} {label} median {median}, {low} to {high}; {statuses}"
+
+
+def listing(summaries: Sequence[ExperimentSummary]) -> Table:
+    """Returns a row for each experiment."""
+    head = ("experiment", "id", "members", "metric", "n of dev", "dev", "n of test", "test")
+    rows = []
+    for each in summaries:
+        label = scores.label(each.metric, each.unit)
+        cells = [each.name, each.experiment, text.statuses(each.statuses), label]
+        for known in (each.dev, each.test):
+            median = None if known is None else known.median
+            cells += [str(known.n if known else 0), scores.shown(median, each.unit)]
+        rows.append(cells)
+    return Table(head, rows, "dev and test: medians over n members", 4)
+
+
+def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
+    yield Heading(_title(summary))
+    rows = []
+    for part, known in summary.parts.items():
+        numbers = [None if known is None else getattr(known, name) for name in _NUMBERS]
+        cells = (scores.shown(number, summary.unit) for number in numbers)
+        rows.append((part, str(known.n if known else 0), *cells))
+    yield Table((scores.label(summary.metric, summary.unit), "n", *_NUMBERS), rows)
+    yield from _remarks(summary)
+
+
+def _remarks(summary: ExperimentSummary) -> Iterator[str]:
+    _, members, more = _KINDS[summary.kind]
+    yield f"members: {text.statuses(summary.statuses)}{members}"
+    if summary.sweep is not None and summary.sweep.missing:
+        yield (
+            f"{summary.sweep.missing} more of its runs have not ended: those that have are no "
+            "fair sample; the command that began the sweep goes on with it"
+        )
+    if summary.dev is None and summary.test is None:
+        yield "none of them has a score"
+        return
+    yield from _best(summary)
+    if summary.kind != "tuning":
+        rho = f"not defined ({summary.rho_note})" if summary.rho is None else f"{summary.rho:.2f}"
+        yield f"Spearman's rho between dev and test: {rho}"
+    if summary.never_learned:
+        yield (
+            f"{summary.never_learned} of {sum(summary.statuses.values())} never learned: dev "
+            f"{summary.metric} stayed 0, and their test score is that of the last epoch"
+        )
+    if summary.best_epochs is not None:
+        low, median, high = summary.best_epochs
+        others = " of the others" if summary.never_learned else ""
+        yield f"scored epoch{others}: median {median:g}, {low} to {high}"
+    if any(known is None or known.n < _FEW for known in summary.parts.values()):
+        yield f"fewer than {_FEW} scores: quartiles and sd say little; {more}"
+
+
+def _best(summary: ExperimentSummary) -> Iterator[str]:
+    unit, sweep = summary.unit, summary.sweep
+    if summary.best_seed is not None:
+        split = f", split {summary.best_split}" if summary.best_split else ""
+        tie = f" (one of {summary.ties} with this dev score)" if summary.ties > 1 else ""
+        dev, test = (scores.shown(v, unit) for v in (summary.best_dev, summary.best_test))
+        test = "" if summary.kind == "tuning" else f", test {test}"
+        yield f"best dev: seed {summary.best_seed}{split}{tie}, dev {dev}{test}"
+    if sweep is not None and sweep.setting is not None and summary.dev is not None:
+        drawn = (
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in sweep.setting.items()
+        )
+        yield f"its setting: {', '.join(drawn)}"
+        margin = scores.difference(sweep.margin, unit)
+        yield f"{sweep.near} of the {summary.dev.n} dev scores are within {margin} of the best"
+
+
+def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterator[Block]:
+    """Yields all members, the software that trained them, and the config."""
+    first, better = members[0], "higher" if summary.higher_is_better else "lower"
+    yield Heading(f"{_title(summary)}: members and config")
+    yield (
+        f"task {first.task}; metric {scores.label(first.metric, first.unit)}, {better} is "
+        f"better; data {first.data} ({first.data_hash})"
+    )
+    versions = {
+        f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"
+        for r in members
+    }
+    yield f"versions: {'; '.join(sorted(versions))}"
+    words = ["status", *(["changes"] if any(row.hparams != "{}" for row in members) else [])]
+    rows = [
+        [
+            *[f"{row.status}{': ' if row.message else ''}{row.message}", row.hparams][
+                : len(words)
+            ],
+            *(str(value) for value in (row.seed, row.split, row.repeat, row.epochs)),
+            scores.shown(row.dev, row.unit),
+            "-" if summary.kind == "tuning" else scores.shown(row.test, row.unit),
+        ]
+        for row in members
+    ]
+    head = (*words, "seed", "split", "repeat", "epochs", "dev", "test")
+    yield Table(head, rows, words=len(words))
+    leaves = records.leaves(json.loads(first.config))
+    yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
+
+
+def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
+    """Returns a row for each condition, with its differences from the first, seed by seed.
+
+    Args:
+      rows: one for each score, with `condition`, `seed`, `metric` and `score`.
+    """
+    by_condition: dict[str, dict[int, float]] = {}
+    for row in rows:
+        by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
+    metric, first = rows[0]["metric"], next(iter(by_condition.values()))
+    unit = metrics.unit_of(metric)
+    cells, notes = [], []
+    for name, by_seed in by_condition.items():
+        finite = _finite(by_seed.values())
+        cells.append([name, str(len(finite))])
+        if lost := len(by_seed) - len(finite):
+            notes.append(f"{name}: {lost} of {len(by_seed)} diverged and are left out")
+        gaps = _finite(by_seed[k] - first[k] for k in by_seed)
+        if finite:
+            d = describe.summarize(finite)
+            cells[-1] += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
+        if by_seed is not first and gaps:
+            gap = describe.summarize(gaps)
+            mean = ("+" if gap.mean >= 0 else "") + scores.shown(gap.mean, unit)
+            cells[-1] += [mean, scores.shown(gap.sd, unit)]
+    if len(first) < _FEW:
+        notes.append(f"fewer than {_FEW} seeds: means and sd say little")
+    table = Table((scores.label(metric, unit), *_CONDITIONS), cells)
+    answer = condition_line(rows, next(iter(by_condition)))
+    return Document((answer,), (table, *notes), title="Evaluation")
+
+
+def condition_line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
+    """Returns the mean and sd of one condition in a line."""
+    known = [row["score"] for row in rows if row["condition"] == condition]
+    if not (finite := _finite(known)):
+        return f"{condition}: all {len(known)} diverged"
+    metric, described = rows[0]["metric"], describe.summarize(finite)
+    unit = metrics.unit_of(metric)
+    mean, sd = scores.shown(described.mean, unit), scores.shown(described.sd, unit)
+    return f"{condition}: {scores.label(metric, unit)} {mean}, sd {sd}"
+
+
+def _finite(values: Iterable[float]) -> list[float]:
+    return [value for value in values if np.isfinite(value)]

@@ -1,15 +1,14 @@
-"""Figures of experiments: dev and test scores of all members, learning curves, sweeps."""
+"""Figures of experiments: dev and test scores, learning curves, sweeps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxeval.report import plots, scores
-from jaxeval.report import sweeps as sweep_figures
+from jaxeval.report import plots, scores, sweeps
 from jaxeval.report.document import Figure
 from jaxeval.report.runs import summary
-from jaxeval.runs import experiments, records
+from jaxeval.runs import records
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import trials
 from jaxeval.stats import describe
@@ -17,88 +16,75 @@ from jaxeval.stats import describe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Groups = Sequence[Sequence[MemberRow]]  # experiments, each as its members
+Groups = Sequence[Sequence[MemberRow]]  # the members of each experiment
 
-_DEV, _TEST = plots.COLOURS[:2]
-_PARTS = {"dev": (-0.2, _DEV, "o"), "test": (0.2, _TEST, "^")}  # shift, colour, marker
+_DEV = plots.colour(0)
+_SHIFTS = {"dev": -0.2, "test": 0.2}  # of a violin from its experiment's place
 
 
 def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
-    """All figures of experiments, each given as its members.
+    """Draws all figures of experiments.
 
-    For each metric violins of the experiments of seeds (beside them the spread of settings would
-    mislead), panels by data set, and ranks of the sweeps; then those of each experiment.
+    For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
+    experiment: its own figures.
     """
     drawn = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
         alike = [members for members in groups if members[0].metric == metric]
         seeds = [
-            summary.independent(members)
+            summary.collapse_repeats(members)
             for members in alike
-            if experiments.kind(members) in ("seeds", "noise")
+            if records.kind(members) in ("seeds", "noise")
         ]
         drawn += [violins(seeds)] if seeds else []
-        if sweeps := trials.of_experiments(alike):
-            ranks = sweep_figures.ranks(sweeps)
+        if swept := trials.recorded_sweeps(alike):
+            ranks = sweeps.ranks(swept)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
     for members in groups:
         stem = f"{members[0].experiment}_" if len(groups) > 1 else ""
-        for figure in _of_experiment(members, points):
+        for figure in _draw_experiment(members, points):
             title = f"{members[0].name}: {figure.title}" if stem else figure.title
             drawn.append(figure._replace(name=stem + figure.name, title=title))
     return drawn
 
 
-def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
-    first, kind = members[0], experiments.kind(members)
-    keys = {records.key(row) for row in members}
+def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
+    kind, keys = records.kind(members), {records.key(row) for row in members}
     own = [point for point in points if records.key(point) in keys]
     drawn = [] if kind == "tuning" else [scatter(members)]
-    drawn.append(_curves(own, first.metric, first.unit))
+    drawn.append(_curves(own, members[0].metric, members[0].unit))
     if kind not in ("seeds", "noise"):
-        said = "Each member has a setting of its own. "
-        drawn = [figure._replace(caption=said + figure.caption) for figure in drawn]
-    sweep = trials.of_members(members)
-    if sweep is None:
+        lead = "Each member has a setting of its own. "
+        drawn = [figure._replace(caption=lead + figure.caption) for figure in drawn]
+    if (sweep := trials.recorded_sweep(members)) is None:
         return drawn
-    beside = []
-    if sweep.axes:  # none where no run has a score
-        beside = [sweep_figures.near_best([sweep], first.margin), sweep_figures.marginals([sweep])]
-    return [sweep_figures.ranks([sweep]), *beside, *drawn]
+    marginals = [sweeps.marginals([sweep])] if sweep.axes else []  # no axes without any score
+    return [sweeps.ranks([sweep]), *marginals, *drawn]
 
 
 def violins(groups: Groups) -> Figure:
-    """Dev and test scores of experiments that share a metric: a panel a data set, all points."""
-    from matplotlib.lines import Line2D
-
-    label = scores.label(groups[0][0].metric, groups[0][0].unit)
-    names = experiments.dataset_names([members[0] for members in groups])
-    by_dataset = [
-        (names[key] if len(names) > 1 else "", [m for m in groups if m[0].data_hash == key])
-        for key in names
-    ]
-    widest = max(len(part) for _, part in by_dataset)
+    """Draws dev and test scores of experiments with one metric, a panel for each data set."""
+    metric, unit = groups[0][0].metric, groups[0][0].unit
+    names = records.dataset_names([members[0] for members in groups])
+    panels = [[m for m in groups if m[0].data_hash == key] for key in names]
+    widest = max(map(len, panels))
     inches = max(2.2 * widest, 4.5), 4.2
-    drawing, axes = plots.grid(len(by_dataset), max(1, 6 // widest), inches)
+    drawing, axes = plots.grid(len(panels), max(1, 6 // widest), inches)
     rows: list[tuple[object, ...]] = []
-    for panel, (name, part) in zip(axes, by_dataset, strict=True):
-        shown = _draw_violins(panel, part)
-        rows += [(*row, name) if name else row for row in shown]
-        panel.set_ylabel(label)
-        panel.set_title(plots.literal(name), fontsize=10)
-    handles = [
-        Line2D([], [], linestyle="", marker=marker, color=colour, label=part)
-        for part, (_, colour, marker) in _PARTS.items()
-    ]
-    plots.legend(drawing, handles)
+    for panel, name, part in zip(axes, names.values(), panels, strict=True):
+        title = [name] if len(names) > 1 else []
+        rows += [(*row, *title) for row in _draw_violins(panel, part)]
+        panel.set_ylabel(scores.label(metric, unit))
+        panel.set_title(plots.literal("".join(title)), fontsize=10)
+    plots.legend(drawing, plots.marks([*_SHIFTS]))
     several = " Scores on different data sets are not comparable." if len(names) > 1 else ""
+    label = scores.label(metric, unit)
     return Figure(
-        f"distributions_{groups[0][0].metric}",
-        f"Distribution of {groups[0][0].metric} over members",
-        "Each mark is a member (seed or split) at the epoch that is scored. Wide bar: "
-        "first to third quartile; white line: median. Where there are at least three different "
-        "scores, a Gaussian kernel density (Scott's rule) is drawn around them, cut at the lowest "
-        f"and highest score.{several}",
+        f"distributions_{metric}",
+        f"Distribution of {metric} over members",
+        "Each mark is a member (seed or split) at the scored epoch. Wide bar: first to third "
+        "quartile; white line: median. Outline: Gaussian kernel density (Scott's rule) of at "
+        f"least three different scores, cut at the lowest and highest score.{several}",
         drawing,
         ("experiment", "part", "seed", "split", label, *(("data set",) if several else ())),
         rows,
@@ -106,20 +92,18 @@ def violins(groups: Groups) -> Figure:
 
 
 def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, int, str]]:
-    """Draws experiments side by side; the numbers drawn."""
+    """Draws experiments side by side; returns the rows of the figure's data."""
     rows, ticks = [], []
     for number, members in enumerate(groups):
         counts = []
-        for part, (shift, colour, marker) in _PARTS.items():
+        for k, (part, shift) in enumerate(_SHIFTS.items()):
             scored = [row for row in members if getattr(row, part) is not None]
-            counts.append(len(scored))
             values = np.array([getattr(row, part) for row in scored], float)
             values *= scores.factor(members[0].unit)
-            rows += [
-                (row.name, part, row.seed, row.split, f"{value:.3f}")
-                for row, value in zip(scored, values, strict=True)
-            ]
-            plots.violin(panel, number + shift, values, colour, marker)
+            counts.append(len(scored))
+            both = zip(scored, values, strict=True)
+            rows += [(row.name, part, row.seed, row.split, f"{value:.3f}") for row, value in both]
+            plots.violin(panel, number + shift, values, plots.colour(k), plots.marker(k))
         n = " and ".join(map(str, dict.fromkeys(counts)))
         ticks.append(f"{plots.wrapped(members[0].name, 24)}\n(n = {n})")
     plots.ruled(panel)
@@ -129,12 +113,12 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
 
 
 def scatter(members: Sequence[MemberRow]) -> Figure:
-    """Dev against test score of one experiment's members."""
+    """Draws test scores against dev scores of an experiment."""
     label = scores.label(members[0].metric, members[0].unit)
     factor = scores.factor(members[0].unit)
     scored = [
         (row, row.dev * factor, row.test * factor)
-        for row in summary.independent(members)
+        for row in summary.collapse_repeats(members)
         if row.dev is not None and row.test is not None
     ]
     drawing, panel = plots.canvas(4.5, 4.2)
@@ -142,7 +126,7 @@ def scatter(members: Sequence[MemberRow]) -> Figure:
     panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
     panel.set(xlabel=f"dev {label}", ylabel=f"test {label}")
     plots.ruled(panel, "both")
-    correlation = summary.of_members(members).rho
+    correlation = summary.summarize(members).rho
     rho = "not defined" if correlation is None else f"{correlation:.2f}"
     return Figure(
         "dev_test",
@@ -155,7 +139,7 @@ def scatter(members: Sequence[MemberRow]) -> Figure:
 
 
 def _curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
-    """Dev score by epoch: median and quantile bands over the members still training."""
+    """Draws dev scores by epoch: median and quantile bands over the members still training."""
     by_epoch: dict[int, list[float]] = {}
     for row in points:
         if row.part == "dev" and row.metric == metric and row.value is not None:

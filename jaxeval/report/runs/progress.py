@@ -1,4 +1,4 @@
-"""What a population is at, on stderr: compiling, then training, with the time that is left."""
+"""Progress of a training population on stderr: compilation, epochs, and the time left."""
 
 import json
 import time
@@ -13,37 +13,44 @@ from jaxeval.runs.records import Experiment, MemberResult
 from jaxeval.stats import describe
 
 if TYPE_CHECKING:
-    from rich import progress as bars
-
     from jaxeval.population import host
 
-_QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
-_QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
+_QUIET_SECONDS = 10.0  # at least, between two lines if the output is not a terminal
+_QUIET_SHARE = 0.1  # of the time so far: a day of training prints some hundred lines
 
 
 class Progress:
-    """Shows a population; a bar that moves on a terminal, now and then a line elsewhere.
+    """Shows a moving bar on a terminal, and a line now and then elsewhere.
 
     Args:
+      members: number of members in all.
       before: members that had ended before this command.
     """
 
     def __init__(self, record: Experiment, members: int, before: Sequence[MemberResult]) -> None:
-        from rich.console import Console
+        from rich import console, progress
 
         self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
         self._dev = [result.dev for result in before if result.dev is not None]
         self._ended = [result.epochs for result in before if result.status != "failed"]
-        self._begun = self._epoch_begun = self._spoken = time.monotonic()
+        self._begun = self._printed = time.monotonic()
         self._compiling: dict[str, float | None] = {}
-        self._spent, self._trained = 0.0, 0
-        self._epoch_seconds: float | None = None  # of the last one
-        self._line, self._active = "preparing", True
-        self._console = Console(stderr=True)
-        self._bar = self._make_bar()
+        self._spent, self._trained, self._epochs_seen = 0.0, 0, 0
+        self._console = console.Console(stderr=True)
+        self._bar = progress.Progress(
+            progress.SpinnerColumn(),
+            progress.BarColumn(24 if self._console.width >= 120 else 8),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("members ended,"),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("so far; {task.description}", markup=False),
+            console=self._console,
+            disable=not self._console.is_terminal,
+            refresh_per_second=2.0,  # leaves the cores to training
+        )
         self._members, self._completed = members, len(before)
-        self._task = self._bar.add_task("", total=members, completed=len(before))
+        self._task = self._bar.add_task("preparing", total=members, completed=len(before))
 
     def __enter__(self) -> "Progress":
         self._bar.start()
@@ -52,80 +59,48 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def _make_bar(self) -> "bars.Progress":
-        from rich import progress
-        from rich.text import Text
-
-        status = self._now
-
-        class Now(progress.ProgressColumn):
-            """The line that moves while nothing is reported."""
-
-            def render(self, task: "bars.Task") -> Text:
-                return Text(status())
-
-        return progress.Progress(
-            progress.SpinnerColumn(),
-            progress.BarColumn(24 if self._console.width >= 120 else 8),
-            progress.MofNCompleteColumn(),
-            progress.TextColumn("members ended,"),
-            progress.TimeElapsedColumn(),
-            progress.TextColumn("so far;"),
-            Now(),
-            console=self._console,
-            disable=not self._console.is_terminal,
-            refresh_per_second=2.0,  # the cores are the trainer's
-        )
-
-    def _now(self) -> str:
-        """What is being done, and since when."""
-        since = time.monotonic() - self._epoch_begun
-        if now := [name for name, seconds in self._compiling.items() if seconds is None]:
-            done = f"; done: {self._compiled()}" if len(now) < len(self._compiling) else ""
-            return f"compiling {', '.join(now)}{done}"
-        if self._epoch_seconds is None:
-            return f"{self._line}, {since:.0f} s"
-        if not self._active:
-            return self._line
-        last = duration(self._epoch_seconds)
-        return f"{self._line}; this epoch {since:.0f} s, the last one {last}"
-
-    def _compiled(self) -> str:
-        done = sorted((name, t) for name, t in self._compiling.items() if t is not None)
-        return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in done)
+    @property
+    def line(self) -> str:
+        """The text beside the bar."""
+        return self._bar.tasks[0].description
 
     def compiled(self, program: str, seconds: float | None) -> None:
-        """A program's compilation begins (None), or has taken so many seconds."""
+        """Shows that the compilation of a program begins (None) or has taken some seconds."""
         if not self._compiling and not self._console.is_terminal:
             self.say("compiling ...")
         self._compiling = {**self._compiling, program: seconds}
-        if None not in self._compiling.values():
-            self._epoch_begun, self._line = time.monotonic(), "first epoch"
-            self.say(f"compiled: {self._compiled()}")
+        now = [name for name, taken in self._compiling.items() if taken is None]
+        if not now:
+            done = (f"{name} {taken:.0f} s" for name, taken in sorted(self._compiling.items()))
+            self.say(f"compiled: {', '.join(done)}")
+        self._show(f"compiling {', '.join(now)}" if now else "first epoch")
+
+    def _show(self, line: str) -> None:
+        self._bar.update(self._task, description=line)
 
     def epoch(self, report: "host.Report") -> None:
-        """Shows what an epoch of the population brought."""
+        """Shows the members, dev scores and time left after an epoch of the population."""
         finished = [end.epochs for end in report.ended if end.status != "failed"]
         training = [slot.epoch for slot in report.slots if slot.active]
         self._ended += finished
         self._dev += [end.dev for end in report.ended if end.dev is not None]
-        if self._epoch_seconds is not None:  # the first one took what compilation left to do
+        if self._epochs_seen:  # the first epoch includes some compilation
             self._spent += report.seconds
             self._trained += len(training) + len(finished)
-        self._active = bool(training) or report.waiting > 0
-        self._epoch_seconds, self._epoch_begun = report.seconds, time.monotonic()
-        self._line = self._status(report) + self._left(training, report.waiting)
-        # others may have joined
+        self._epochs_seen += 1
+        self._show(self._status(report, training) + self._left(training, report.waiting))
+        # other members may have joined
         known = self._completed + len(report.ended) + len(training) + report.waiting
         self._completed += len(report.ended)
         self._bar.update(self._task, advance=len(report.ended), total=max(known, self._members))
-        quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (self._epoch_begun - self._begun))
-        if not self._console.is_terminal and self._epoch_begun - self._spoken > quiet:
-            self._spoken = self._epoch_begun
-            self.say(self._line)
+        now = time.monotonic()
+        quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
+        if not self._console.is_terminal and now - self._printed > quiet:
+            self._printed = now
+            self.say(self.line)
 
     def _left(self, training: Sequence[int], waiting: int) -> str:
-        """The time that is left if all train as long as those that have ended, on average."""
+        """Estimates the time left if all train as long as those that have ended, on average."""
         typical = float(np.mean(self._ended)) if self._ended else float(self._epochs)
         more = sum(max(typical, done + 1) - done for done in training) + waiting * typical
         if not more:
@@ -137,17 +112,15 @@ class Progress:
             return f"; all {self._epochs} epochs would take {seconds} more"
         return f"; about {seconds} left"
 
-    def _status(self, report: "host.Report") -> str:
-        """Members and dev scores after an epoch of the population: lowest, median, highest."""
+    def _status(self, report: "host.Report", training: Sequence[int]) -> str:
+        ends = "-".join(map(str, sorted({min(training), max(training)}))) if training else ""
+        line = (f"epoch {ends}, " if ends else "") + counted(len(training), "member") + " training"
+        line += f", {report.waiting} waiting" if report.waiting else ""
         live = [s.reported for s in report.slots if s.active and s.reported is not None]
-        epochs = [slot.epoch for slot in report.slots if slot.active]
-        span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
-        head = (f"epoch {span}, " if epochs else "") + f"{counted(len(epochs), 'member')} training"
-        head += f", {report.waiting} waiting" if report.waiting else ""
         if not (dev := [*self._dev, *live]):
-            return f"{head}; no dev scores yet"
+            return f"{line}; no dev scores yet"
         low, median, high = (scores.shown(v, self._unit) for v in describe.five_numbers(dev)[::2])
-        return f"{head}; dev {self._label}: lowest {low}, median {median}, highest {high}"
+        return f"{line}; dev {self._label}: lowest {low}, median {median}, highest {high}"
 
     def say(self, line: str) -> None:
         """Prints a line beside the bar."""

@@ -1,84 +1,76 @@
-"""A search for the best setting: its numbers, and what is said of them."""
+"""A search for the best setting: its result, and its progress."""
 
 import collections
 import dataclasses
+import json
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import RunError
 from jaxeval.files import Json
-from jaxeval.report import folding, scores, text
-from jaxeval.report.document import Document, Figure, Table
-from jaxeval.report.result import Result
-from jaxeval.report.tuning.progress import after, score_of, value_of
+from jaxeval.report import scores, text
+from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import worth
-from jaxeval.tuning.history import Evaluation, History, Setting
-from jaxeval.tuning.insight import Insight, Slice, Spread
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning import Search, insight
+from jaxeval.tuning.history import Evaluation, History, Stopped
+from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
+from jaxeval.tuning.running import State
 
 _MOST_SHOWN = 10  # settings of the table
+IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draws")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Tuned(Result):
-    """The outcome of a search; scores as they are stored.
+    """The outcome of a search; scores as they are stored."""
 
-    Attributes:
-      best: the setting that is taken; None: none has a score.
-      trials: evaluations that ended, of which some failed: failures.
-      seeded: whether what is evaluated is told its seed; if not, it cannot be trained again.
-      noise, noise_df: standard deviation of one seed's score about its setting, and its degrees of
-        freedom; None: no setting has two different scores.
-      posterior: of method gp.
-      config: file with the config of the best setting, of a search over one.
-    """
-
-    best: Setting | None
+    best: Evaluation | None  # None: no setting has a score
     reason: str
-    trials: int
+    trials: int  # evaluations that ended, failures among them
     failures: Mapping[str, int]
     seconds: float
     metric: str
     unit: str
     higher_is_better: bool
-    seeded: bool
-    noise: float | None
+    seeded: bool  # otherwise nothing can be trained again
+    noise: float | None  # sd of one seed's score about its setting; None: no two scores differ
     noise_df: int
-    retrained: worth.Retrained | None
-    posterior: Insight | None
+    retrained: Retrained | None
+    posterior: Insight | None  # of method gp
     evaluations: Sequence[Evaluation]
     search: Mapping[str, Json]
     signature: str
-    config: str | None = None
+    config: str | None = None  # file with the config of the best setting
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """2 where no setting has a score."""
+        """2 if no setting has a score, else 0."""
         return 2 if self.best is None else 0
 
     @property
     def values(self) -> dict[str, Value]:
-        """The best setting; RunError where no setting has a score."""
+        """The best setting; raises RunError if no setting has a score."""
         if self.best is None:
             raise RunError(self._answer())
         return dict(self.best.values)
 
-    def ranked(self) -> list[Setting]:
-        """Settings that can be taken, the best mean first."""
-        return histories.ranked(History(tuple(self.evaluations), self.higher_is_better))
+    def ranked(self) -> list[Evaluation]:
+        """Returns the settings that can be taken, best mean first."""
+        return History(tuple(self.evaluations), self.higher_is_better).ranked()
 
     def document(self) -> Document:
-        """The answer, the best settings, a line a hyperparameter of the one taken, what failed."""
+        """Returns the best setting and its worth, a table of settings, hyperparameters, losses."""
         by = f"{self.search['method']}, seed {self.search['seed']}"
         spent = f"{text.duration(self.seconds)}, {self.reason}"
         return Document(
             (self._answer(),),
-            (*(() if self.best is None else self._tables(self.best)), *self._losses()),
-            details=[*self._notes()],
+            () if self.best is None else [*self._tables(self.best)],
+            [*self._losses()],
+            details=[*self._details()],
             figures=self._figures,
             title="Search",
+            noun="setting",
             signature=f"{by}, {spent} | {self.signature}",
             last=() if self.config is None else (f"its config: {self.config}",),
         )
@@ -89,37 +81,34 @@ class Tuned(Result):
         return figures.draw(self)
 
     def _answer(self) -> str:
-        """The setting to take, what it is worth, and what is not shown, in a sentence."""
         if self.best is None:
             return f"No setting has a score ({self.reason})."
         by = "posterior mean" if self.search["method"] == "gp" else "mean"
-        seen = score_of(self.best.scores, self.metric, self.unit) + after(self.best.stopped)
-        spent = text.counted(self.trials, "evaluation" if self.search["adaptive"] else "setting")
+        seen = _mean(self.best.scores, self.metric, self.unit) + _after(self.best.stopped)
+        spent = text.counted(self.trials, "setting")
         return (
-            f"Take setting {self.best.numbers[0]}, the best {by} of {spent}: {seen} in the "
-            f"search; {self._fresh()}; {self._unsure()}."
+            f"Take setting {self.best.number}, the best {by} of {spent}: {seen} in the "
+            f"search; {self._worth()}; {self._rivals()}."
         )
 
-    def _fresh(self) -> str:
-        """What the setting that is taken is worth with seeds that no choice has seen."""
-        if self.retrained is None or not self.retrained.parts:
+    def _worth(self) -> str:
+        """States the scores of the best setting with fresh seeds."""
+        if self.retrained is None:
             why = "" if self.seeded else " (it is not told a seed)"
-            failed = (
-                f"not trained again{why}" if self.retrained is None else "no fresh seed has one"
-            )
-            return f"{failed}, so what it is worth is not known"
+            return f"not trained again{why}, so what it is worth is not known"
+        if not self.retrained.parts:
+            return "no fresh seed has one, so what it is worth is not known"
         means = []
         for part, of in self.retrained.parts.items():
             same = " each (do they depend on the seed?)" if of.n > 1 else ""
-            means.append(
-                f"{part} {self._shown(of.mean)}{self._interval(of.mean_interval) or same}"
-            )
+            mean = f"{part} {self._shown(of.mean)}"
+            means.append(f"{mean}{self._interval(of.mean_interval) or same}")
         count = max(of.n for of in self.retrained.parts.values())
         gives = "gives" if count == 1 else "give"
         return f"{text.counted(count, 'fresh seed')} {gives} {', '.join(means)}"
 
-    def _unsure(self) -> str:
-        """What is not known of the other settings."""
+    def _rivals(self) -> str:
+        """States which other settings may be as good."""
         if len(self.ranked()) < 2:
             return "there is no other with a score"
         if self.noise is None:
@@ -132,18 +121,17 @@ class Tuned(Result):
         known = "" if self.posterior.noise_known else known
         return f"{many if others else 'all others are'} told apart from it by the model{known}"
 
-    def _tables(self, best: Setting) -> Iterator[Table | str]:
-        """The best settings, and a row a hyperparameter of the one that is taken."""
+    def _tables(self, best: Evaluation) -> Iterator[Block]:
         ranked, space = self.ranked(), self.search["space"]
         assert isinstance(space, Mapping)
         shown = ranked[:_MOST_SHOWN]
         names = [name for name in space if any(name in of.values for of in shown)]
         rows = [
             [
-                f"{of.numbers[0]}{after(of.stopped)}",
+                f"{of.number}{_after(of.stopped)}",
                 str(len(of.scores)),
                 self._shown(of.mean),
-                *(value_of(of.values.get(name, "-")) for name in names),
+                *(_value(of.values.get(name, "-")) for name in names),
             ]
             for of in shown
         ]
@@ -152,34 +140,34 @@ class Tuned(Result):
         if len(ranked) > _MOST_SHOWN:
             yield f"the best {_MOST_SHOWN} of {len(ranked)} settings"
         head = ["hyperparameter", "value"]
-        rows = [[name, value_of(of)] for name, of in best.values.items()]
+        rows = [[name, _value(of)] for name, of in best.values.items()]
         if self.posterior is not None:
             head += ["not told apart from it", "importance (model)"]
             total = {of.name: f"{of.total:.2f}" for of in self.posterior.importance}
             each = self.posterior.slices
-            rows = [[of.name, value_of(of.value), _alike(of), total[of.name]] for of in each]
+            rows = [[of.name, _value(of.value), _alike(of), total[of.name]] for of in each]
         yield Table(head, rows, words=3)
 
     def _losses(self) -> Iterator[str]:
-        """What failed, and what was stopped."""
-        yield from (f"{count} failed: {cause}" for count, cause in folding.alike(self.failures))
+        for e in self.evaluations:
+            if e.result and e.result.failure:
+                yield f"{e.number}: {e.result.failure}"
         stopped = sum(bool(e.result and e.result.stopped) for e in self.evaluations)
         if stopped:
             taken = "" if self.best and self.best.stopped else ", and cannot be taken"
             yield f"{text.counted(stopped, 'setting')} stopped early by halving{taken}"
-        again = collections.Counter(self.retrained.failures if self.retrained else ())
-        for count, cause in folding.alike(again):
-            yield f"{text.counted(count, 'fresh seed')} failed: {cause}"
+        if self.retrained and (again := self.retrained.failures):
+            causes = "; ".join(dict.fromkeys(again))
+            yield f"{text.counted(len(again), 'fresh seed')} failed: {causes}"
 
-    def _notes(self) -> Iterator[Table | str]:
-        """The noise of scores, the optimism of the search, and importance."""
+    def _details(self) -> Iterator[Block]:
         if self.noise is not None:
             df = text.counted(self.noise_df, "degree")
             yield f"sd of one seed's score: {self._shown(self.noise)} ({df} of freedom)"
         again = self.retrained
         if again is not None and again.optimism is not None:
-            said = self._shown(again.optimism) + self._interval(again.interval)
-            yield f"optimism of the search (its score less the mean of fresh ones): {said}"
+            optimism = self._shown(again.optimism) + self._interval(again.interval)
+            yield f"optimism of the search (its score less the mean of fresh ones): {optimism}"
         if self.posterior is not None:
             title = "Importance: Sobol indices of the model, and their spread"
             yield Table(IMPORTANCE, importance_rows(self.posterior), title)
@@ -194,11 +182,8 @@ class Tuned(Result):
         return f", {text.confidence(bounds)} [{ends}]"
 
 
-IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draws")
-
-
 def importance_rows(of: Insight) -> list[Sequence[str]]:
-    """A row a hyperparameter, the most important first; columns are IMPORTANCE."""
+    """Returns a row of IMPORTANCE for each hyperparameter, the most important first."""
 
     def index(mean: float, spread: Spread) -> tuple[str, str]:
         return f"{mean:.2f}", f"{spread.low:.2f} to {spread.high:.2f}"
@@ -210,13 +195,13 @@ def importance_rows(of: Insight) -> list[Sequence[str]]:
 
 
 def _alike(of: Slice) -> str:
-    """Values that are not told apart from that of the best setting."""
+    """Lists the values that are not told apart from that of the best setting."""
     if isinstance(of.value, int | float) and not isinstance(of.value, bool):
         if len(of.alike) == len(of.values):
             return "the whole range"
         several = len(of.alike) > 1
-        return f"{value_of(of.alike[0])} to {value_of(of.alike[-1])}" if several else "none other"
-    return ", ".join(value_of(other) for other in of.alike if other != of.value) or "none other"
+        return f"{_value(of.alike[0])} to {_value(of.alike[-1])}" if several else "none other"
+    return ", ".join(_value(other) for other in of.alike if other != of.value) or "none other"
 
 
 def result(
@@ -230,25 +215,22 @@ def result(
     seeded: bool = True,
     config: str | None = None,
 ) -> Tuned:
-    """The outcome of a search.
+    """Returns the outcome of a search.
 
     Args:
       margin: a difference that does not matter, in the unit.
-      fresh, failures: scores of the best setting with fresh seeds by part, and causes of others.
+      fresh: part of the data -> scores of the best setting with fresh seeds.
+      failures: why fresh seeds have no score.
     """
     history, best, posterior, again = state.history, search.best(state.history), None, None
     if search.method == "gp" and best is not None:
-        from jaxeval.tuning import insight
-        from jaxeval.tuning.search import one_thread
-
-        with one_thread():
-            limits, seed = scores.limits(unit), search.seed
-            posterior = insight.insight(search.space, history, best, margin, seed, limits)
-    samples = [setting.scores for setting in histories.settings(history)]
+        limits, seed = scores.limits(unit), search.seed
+        posterior = insight.insight(search.space, history, best, margin, seed, limits)
+    samples = [e.scores for e in history.evaluations]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better
-        again = worth.retrained(best.mean, higher, fresh, failures, metric, unit)
+        again = insight.retrained(best.mean, higher, fresh, failures, metric, unit)
     causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
     return Tuned(
         best,
@@ -260,7 +242,7 @@ def result(
         unit,
         history.higher_is_better,
         seeded,
-        *worth.noise(samples),
+        *insight.noise(samples),
         again,
         posterior,
         history.evaluations,
@@ -268,3 +250,36 @@ def result(
         text.versions(),
         config,
     )
+
+
+def _after(stopped: Stopped | None) -> str:
+    return "" if stopped is None else f" after {stopped.epochs} of {stopped.of} steps"
+
+
+def _value(of: Json) -> str:
+    return f"{of:.4g}" if isinstance(of, float) else of if isinstance(of, str) else json.dumps(of)
+
+
+def _mean(sample: Sequence[float], metric: str, unit: str) -> str:
+    mean = f"{scores.label(metric, unit)} {scores.shown(statistics.fmean(sample), unit)}"
+    return mean + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
+
+
+def evaluation_line(evaluation: Evaluation, metric: str, unit: str) -> str:
+    """Returns the score and values of an evaluation that has ended, in one line."""
+    result = evaluation.result
+    assert result is not None
+    score = result.failure or _mean(result.scores, metric, unit) + _after(result.stopped)
+    values = ", ".join(f"{name} {_value(of)}" for name, of in evaluation.values.items())
+    return f"setting {evaluation.number}: {score}; {values}"
+
+
+def progress_line(state: State, metric: str, unit: str) -> str:
+    """Returns the number of evaluations, the time left and the best score, in one line."""
+    count, ranked = len(state.history.ended), state.history.ranked()
+    pace, left = (state.seconds - state.before) / max(1, count - state.known), state.trials - count
+    more = f", about {text.duration(pace * left)} left" if left > 0 else ""
+    if not ranked:
+        return f"{count} of {state.trials}{more}; no score yet"
+    best = _mean(ranked[0].scores, metric, unit)
+    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].number})"

@@ -1,4 +1,4 @@
-"""Figures of a search: how its best score grew, what matters, scores along each axis, settings."""
+"""Figures of a search: its best score so far, importance, scores by each hyperparameter."""
 
 import math
 import statistics
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from jaxeval.report import plots, scores
 from jaxeval.report.document import Figure
@@ -16,11 +17,11 @@ from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.insight import Insight, Slice
-from jaxeval.tuning.worth import LEAST_DF, two_sided
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
 
+_LEAST_DF = 4  # of the noise, below which it says little
 _PANELS = 3  # in a row
 _LETTERS, _FEWEST_LETTERS = 36, 5  # beneath a panel, and in a line of a category
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
@@ -41,15 +42,15 @@ _SLICES = (
 
 
 def draw(tuned: Tuned) -> list[Figure]:
-    """All figures; a search without a score has none."""
+    """Draws all figures; none if no setting has a score."""
     if tuned.best is None:
         return []
     importance = [] if tuned.posterior is None else [_importance(tuned.posterior)]
-    return [_best_so_far(tuned), *importance, _slices(tuned), _parallel_coordinates(tuned)]
+    return [_best_so_far(tuned), *importance, _slices(tuned)]
 
 
 def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
-    """Evaluations and their mean scores as they are read, of whole trainings if there are some."""
+    """Returns mean scores as shown; those stopped early only if no other has a score."""
     factor = scores.factor(tuned.unit)
     known = [
         (e, factor * statistics.fmean(e.result.scores))
@@ -64,7 +65,6 @@ def _label(tuned: Tuned) -> str:
 
 
 def _best_so_far(tuned: Tuned) -> Figure:
-    """The best score up to each setting, with the noise of a score as its band."""
     drawing, axes = plots.canvas(6.0, 4.0)
     factor, means = scores.factor(tuned.unit), {e.number: mean for e, mean in _scored(tuned)}
     axes.scatter(list(means), [*means.values()], label="a setting", **_FAINT)
@@ -84,9 +84,9 @@ def _best_so_far(tuned: Tuned) -> Figure:
     _draw_retrained(axes, tuned)
     _focus(axes, tuned)  # before the band, which would flatten the rest
     noise, seeds = tuned.noise, tuned.search["seeds"]
-    banded = noise is not None and tuned.noise_df >= LEAST_DF
+    banded = noise is not None and tuned.noise_df >= _LEAST_DF
     if noise is not None and banded and isinstance(seeds, int):
-        half = factor * two_sided(tuned.noise_df) * noise / seeds**0.5
+        half = factor * float(special.stdtrit(tuned.noise_df, 0.975)) * noise / seeds**0.5
         style = {"step": "post", "alpha": 0.15, "linewidth": 0, "label": "its noise, 95 %"}
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
     axes.set(xlabel="setting", ylabel=plots.literal(_label(tuned)))
@@ -107,7 +107,6 @@ def _best_so_far(tuned: Tuned) -> Figure:
 
 
 def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
-    """A line and a band for the mean with fresh seeds and its interval."""
     if tuned.retrained is None or tuned.retrained.optimism is None:
         return
     summary = next(iter(tuned.retrained.parts.values()))
@@ -122,7 +121,7 @@ def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
 
 
 def _focus(axes: "Axes", tuned: Tuned) -> None:
-    """Leaves settings out of sight that are worse than most: they would flatten the rest."""
+    """Cuts off settings that are much worse than most, which would flatten the rest."""
     low, high = np.quantile([mean for _, mean in _scored(tuned)], [0.05, 0.95])
     span, (bottom, top) = max(high - low, 1e-12), axes.get_ylim()
     if tuned.higher_is_better:
@@ -132,7 +131,6 @@ def _focus(axes: "Axes", tuned: Tuned) -> None:
 
 
 def _importance(of: Insight) -> Figure:
-    """Total and first-order indices with the spread of their draws."""
     rows = of.importance[::-1]
     drawing, axes = plots.canvas(6.0, 1.2 + 0.34 * len(rows))
     plots.ruled(axes, "x")
@@ -155,21 +153,9 @@ def _importance(of: Insight) -> Figure:
     return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
 
 
-def _parameters(tuned: Tuned) -> tuple[Parameter, ...]:
-    space: Any = tuned.search["space"]
-    return spaces.from_dict(space).parameters
-
-
-def _left_out(tuned: Tuned) -> str:
-    """What a caption says of settings that were stopped."""
-    shown = len(_scored(tuned))
-    known = sum(bool(e.result and e.result.scores) for e in tuned.evaluations)
-    return " Settings that were stopped early are left out." if known > shown else ""
-
-
 def _slices(tuned: Tuned) -> Figure:
-    """Scores along each hyperparameter, in the settings where it is active."""
-    parameters = _parameters(tuned)
+    space: Any = tuned.search["space"]
+    parameters = spaces.from_dict(space).parameters
     along = {} if tuned.posterior is None else {of.name: of for of in tuned.posterior.slices}
     drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
     rows: list[Sequence[object]] = []
@@ -181,10 +167,12 @@ def _slices(tuned: Tuned) -> Figure:
         if number % _PANELS == 0:
             panel.set_ylabel(plots.literal(_label(tuned)))
     _focus(panels[0], tuned)
+    known = sum(bool(e.result and e.result.scores) for e in tuned.evaluations)
+    left_out = " Settings that were stopped early are left out."
     caption = (
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
         "differ too, and the search tried good regions more often."
-        + _left_out(tuned)
+        + (left_out if known > len(_scored(tuned)) else "")
         + (_SLICES if along else "")
     )
     head = ("hyperparameter", "value", _label(tuned))
@@ -226,71 +214,7 @@ def _draw_posterior(panel: "Axes", parameter: Parameter, along: Slice, factor: f
         panel.errorbar(at, median, (median - low, high - median), color=green, **style)
 
 
-def _parallel_coordinates(tuned: Tuned) -> Figure:
-    """Each setting as a line through its values, the better the stronger."""
-    parameters = _parameters(tuned)
-    drawing, axes = plots.canvas(max(5.0, 1.3 * len(parameters)), 4.0)
-    axes.grid(visible=False)
-    sign = 1.0 if tuned.higher_is_better else -1.0
-    ordered = sorted(_scored(tuned), key=lambda pair: sign * pair[1])
-    rows: list[Sequence[object]] = []
-    for rank, (evaluation, mean) in enumerate(ordered):
-        known = evaluation.values
-        heights = [_in_range(p, known[p.name]) if p.name in known else np.nan for p in parameters]
-        best = rank >= len(ordered) - max(1, len(ordered) // 10)
-        faint = 0.4 * (rank + 1) / len(ordered)
-        style: Any = {"alpha": faint, "linewidth": 1.0, "marker": ".", "markersize": 4}
-        if best:
-            style = {"alpha": 0.9, "linewidth": 2.2, "marker": "D", "markersize": 5}
-        axes.plot(range(len(parameters)), heights, color=plots.COLOURS[int(best)], **style)
-        shown = scores.shown(mean / scores.factor(tuned.unit), tuned.unit)
-        rows.append((shown, *(known.get(p.name, "") for p in parameters)))
-    for column, parameter in enumerate(parameters):
-        axes.axvline(column, color="#bbbbbb", linewidth=0.8, zorder=0)
-        _write_ends(axes, column, parameter)
-    logs = [" (log)" if hyperparameters.scale(p.distribution).log else "" for p in parameters]
-    names = [plots.literal(p.name + log) for p, log in zip(parameters, logs, strict=True)]
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
-    axes.set(ylim=(-0.1, 1.1), yticks=[])
-    axes.spines[["left", "bottom"]].set_visible(False)
-    caption = (
-        "Each line is a setting; those of the best tenth are thick, with diamonds, and the better "
-        "another one is the stronger is its line. A gap: the hyperparameter was inactive."
-        + _left_out(tuned)
-    )
-    head = (_label(tuned), *names)
-    return Figure("parallel_coordinates", "Settings", caption, drawing, head, rows[::-1])
-
-
-def _write_ends(axes: "Axes", column: int, parameter: Parameter) -> None:
-    """The ends of a range, or all choices."""
-    of, style = parameter.distribution, {"fontsize": 7, "annotation_clip": False}
-    if isinstance(of, distributions.Choices):
-        each = [(_in_range(parameter, value), value) for value in of.in_order]
-    else:
-        each = [(0.0, of.at(0.0)), (1.0, of.at(math.nextafter(1.0, 0.0)))]
-    for height, value in each:
-        shown = plots.literal(f"{value:.3g}" if isinstance(value, float) else str(value))
-        if height in (0.0, 1.0):
-            place = (column, -0.07 if height == 0.0 else 1.04)
-            axes.annotate(shown, place, ha="center", **style)  # type: ignore[arg-type]
-        else:
-            offset: Any = {"textcoords": "offset points", **style}
-            axes.annotate(shown, (column, height), (4, 3), **offset)
-
-
 def _on_axis(parameter: Parameter, value: Any) -> float:
-    """Where a value stands on its axis: a number, or the place among the choices."""
+    """Returns the position of a value on its axis; of a choice, its index."""
     of = parameter.distribution
     return float(of.in_order.index(value) if isinstance(of, distributions.Choices) else value)
-
-
-def _in_range(parameter: Parameter, value: Any) -> float:
-    """Where a value stands in its range, from 0 to 1."""
-    of = parameter.distribution
-    if isinstance(of, distributions.Choices):
-        return of.in_order.index(value) / max(1, len(of.values) - 1)
-    low, high, number = of.low, of.high, value
-    if isinstance(of, distributions.LogUniform | distributions.LogInteger):
-        low, high, number = math.log(low), math.log(high), math.log(value)
-    return (number - low) / (high - low) if high > low else 0.5

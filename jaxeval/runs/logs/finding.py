@@ -1,23 +1,19 @@
-"""Which files are logs, of which program, and the scores in all of them."""
+"""Finds logs of evaluations in files and folders, and reads the scores of all of them."""
 
-import fnmatch
-import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
+from jaxeval.errors import DataError, parsing, printable
 from jaxeval.runs import cube, items
-from jaxeval.runs.imported import collector_paused, listed
+from jaxeval.runs.columns import paused_collector
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, programs
-from jaxeval.runs.logs.records import Collector, Notes, Reader, Source
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.logs.records import Collector, Reader, Source
 from jaxeval.runs.scores import Scores
 
 _HEAD = 1 << 16
-_MOST_FILES = 100_000
 _EVAL_LOG = re.compile(rb'\s*\{\s*"(version|status|eval)"\s*:')
 _SUFFIXES = (".eval", ".json", ".jsonl", ".ndjson")
 _INSPECT = re.compile(r"\d{4}-\d\d-\d\dT")  # 2026-03-01T10-00-00+00-00_TASK_ID.json
@@ -29,46 +25,40 @@ _EXPECTED = (
 
 
 def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
-    """The scores of all logs in files and folders, of the tasks that all models have.
+    """Reads the scores of all logs in files and folders, of the tasks that all models have.
 
-    Raises DataError: naming the file; no log among them; no such task; as of `cube.scores`.
+    Raises DataError: names the file; no log, no such task, or as `cube.build`.
 
     Args:
-      paths: PATH or NAME=PATH: all logs there are of the model NAME, each a run of it.
+      paths: PATH or NAME=PATH: all logs there are runs of the model NAME.
     """
     layout = layout or Layout()
     by_path: dict[Path, Source] = {}
-    for source in (of for path in paths for of in _sources(path, bool(layout.columns))):
+    for source in (log for path in paths for log in _sources(path, bool(layout.columns))):
         first = by_path.setdefault(source.path.resolve(), source)  # named twice: read once
         if source.model and first.model and first.model != source.model:
             message = f"named as a run of {first.model} and of {source.model}; expected each once"
             raise DataError(message, source.path)
     readers = {source: _reader(source.path, True) for source in by_path.values()}
-    collector = Collector(lambda task: _is_wanted(task, layout.tasks))
-    of_inspect = [source for source, reader in readers.items() if reader is inspect_logs.read]
-    replaced = {*of_inspect} - {*inspect_logs.latest(of_inspect, collector.notes)}
-    with collector_paused():
-        for source, reader in readers.items():
-            if reader is not None and source not in replaced:
-                with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
-                    collector.read(source, reader, layout)
-    for name in layout.tasks:
-        if not any(_is_wanted(task, [name]) for task in collector.tasks):
-            said = f"no task {name!r} in the logs; expected one of {listed(collector.tasks)}"
-            raise DataError(f"{argument('task')}: {said}")
-    count = len(collector.sources)
+    collector = Collector(layout)
+    inspect = [source for source, reader in readers.items() if reader is inspect_logs.read]
+    replaced = {*inspect} - {*inspect_logs.latest(inspect, collector.notes)}
+    logs = [source for source in readers if source not in replaced]
+    with paused_collector():
+        for source in logs:
+            collector.read(source, readers[source] or items.read_log)
     more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
     named = ", ".join([*map(printable, paths[:4]), *more])
-    return cube.scores(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
-
-
-def _is_wanted(task: str, asked: Sequence[str]) -> bool:
-    """Whether a task is asked for, by its name or a pattern (`mmlu_*`)."""
-    return not asked or any(task == name or fnmatch.fnmatchcase(task, name) for name in asked)
+    name = f"{len(logs)} log{'s' if len(logs) > 1 else ''}: {named}"
+    return cube.build(collector.rows(name), layout)
 
 
 def _sources(given: str, any_lines: bool) -> list[Source]:
-    """The logs of an argument; raises DataError where there is no such file, or none in it."""
+    """Returns the logs of an argument; raises DataError if there is none.
+
+    Args:
+      any_lines: JSON lines in a folder are read whatever their keys.
+    """
     model, equals, rest = given.partition("=")
     if Path(given).exists() or not equals:
         model, rest = "", given  # HELM's folders have = in their names
@@ -82,14 +72,11 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
         return [Source(path, model)]
     if not path.is_dir():
         raise text.no_file(path)
-    every = (  # hidden ones are passed over
-        of
-        for of in sorted(path.rglob("*"))
-        if of.is_file() and not any(p.startswith(".") for p in of.relative_to(path).parts)
-    )
-    found = [*itertools.islice(every, _MOST_FILES + 1)]
-    if len(found) > _MOST_FILES:
-        raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
+    found = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+    ]
     others = {f for f in found if f.suffix in items.TABLES and not items.is_table(f)}
     logs = [f for f in found if f not in others and _reader(f, any_lines) is not None]
     if not logs:
@@ -99,24 +86,17 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
     return [Source(file, model) for file in logs]
 
 
-def _of_answers(source: Source, layout: Layout, notes: Notes) -> Rows:
-    return items.of_log(source.path, layout, notes)
-
-
 def _reader(path: Path, any_lines: bool) -> Reader | None:
-    """Who reads a file; None: it is no log."""
-    of_helm, of_lm_eval = path.name == programs.HELM, programs.SAMPLES.fullmatch(path.name)
-    named = of_helm or of_lm_eval or _INSPECT.match(path.name)
-    if path.suffix in _SUFFIXES and (named or path.suffix != ".json"):
-        text.refuse_pointer(path)  # other JSON may be there, such as a model's
-    if path.suffix == ".eval":
-        return inspect_logs.read
-    if of_helm or of_lm_eval:
-        return programs.read_helm if of_helm else programs.read_lm_eval
+    """Returns the reader for a log file, or None if the file is not a log."""
     if path.suffix in items.TABLES:
-        return _of_answers
+        return items.read_log
     if path.suffix not in _SUFFIXES:
         return None
+    named = programs.reader(path.name)
+    if named or _INSPECT.match(path.name) or path.suffix != ".json":
+        text.refuse_pointer(path)  # other JSON may be there, such as a model's
+    if named or path.suffix == ".eval":
+        return named or inspect_logs.read
     with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
         head = file.read(_HEAD)
     if path.suffix == ".json" and _EVAL_LOG.match(head) and b'"eval"' in head:
@@ -124,4 +104,4 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
     if head.startswith(b'{"spec"'):
         return programs.read_evals
     lines = path.suffix != ".json" or b"\n{" in head
-    return _of_answers if lines and (any_lines or _ANSWERS.search(head)) else None
+    return items.read_log if lines and (any_lines or _ANSWERS.search(head)) else None

@@ -1,21 +1,24 @@
-"""Logs of Inspect, archives (.eval) and JSON, of finished runs and of such that go on.
+"""Logs of Inspect: archives (.eval) and JSON, of finished and of running evaluations.
 
-Of an archive only its head and the summaries of its samples are read, which hold all scores
-(inspect_ai/log/_recorders/eval.py).
+Of an archive only the head and the summaries of the samples are read, which hold all scores
+(inspect_ai/log/_recorders/eval.py). Inspect compresses them by zstd.
 """
 
 import contextlib
+import io
 import json
 import math
 import re
+import struct
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import files, records
-from jaxeval.runs.logs.records import Notes, Record, Source
+from jaxeval.runs.logs import records
+from jaxeval.runs.logs.records import Notes, Record, Source, members
 from jaxeval.runs.scores import Status
 
 # as inspect_ai's value_to_float reads them
@@ -23,20 +26,20 @@ _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _HEADER, _START = "header.json", "_journal/start.json"
 _SUMMARIES, _JOURNAL = "summaries.json", "_journal/summaries/"
+_ZSTD = 93  # a method that Python's zipfile reads from 3.14 on
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, lengths of name and extra field
+_PASSING = (JaxevalError, MemoryError)
 
 
 def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
-    """The scores of a log: a metric a scorer, or a scorer and a key of its value.
+    """Yields the scores of a log; a metric is a scorer, or a scorer and a key of its value.
 
-    Raises DataError: no such log, cut short, or compressed by what is not there; samples that are
-    none.
+    Raises DataError: the log is damaged, or needs zstandard.
     """
-    path, (log, samples) = source.path, _log(source.path)
-    head = files.members(log.get("eval"))
-    plain = {
-        k: v for k, v in sorted(files.members(head.get("task_args")).items()) if v is not None
-    }
-    words = [f"{k}={v}" for k, v in plain.items() if not isinstance(v, Mapping | list)]
+    path, (log, samples) = source.path, _read_log(source.path)
+    head = members(log.get("eval"))
+    plain = sorted(members(head.get("task_args")).items())
+    words = [f"{k}={v}" for k, v in plain if not (v is None or isinstance(v, Mapping | list))]
     task = records.label(head.get("task"), "eval.task", path)
     base = Record(
         records.label(head.get("model"), "eval.model", path),
@@ -49,17 +52,16 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     if log.get("invalidated"):
         notes[f"{path.name}: marked as invalidated"] += 1
     for sample in samples:
-        yield from _sample(files.members(sample), base, source, layout, notes)
-    records.note_lost(
-        len(samples), files.members(log.get("results")).get("completed_samples"), source, notes
-    )
+        yield from _read_sample(members(sample), base, source, layout, notes)
+    completed = members(log.get("results")).get("completed_samples")
+    records.note_missing(len(samples), completed, source, notes)
 
 
 def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
-    """The logs without those of evaluations that were tried again: a later log has it all."""
+    """Returns the logs without evaluations that were tried again: the later log has it all."""
     last: dict[tuple[str, ...], tuple[str, Source]] = {}
     for source in sources if len(sources) > 1 else ():
-        head = files.members(_head(source.path))
+        head = members(_read_head(source.path))
         task_id = head.get("task_id") or source.path
         key = (source.model, str(head.get("model")), str(head.get("task")), str(task_id))
         entry = str(head.get("created")), source
@@ -70,56 +72,84 @@ def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
     return [source for _, source in last.values()] or [*sources]
 
 
-def _head(path: Path) -> Json:
-    """What a log says of its model and task."""
+def _read_head(path: Path) -> Json:
+    """Returns the member `eval` of a log."""
     if path.suffix == ".eval":
-        return _log(path, samples=False)[0].get("eval")
-    with parsing("not valid JSON", path, passing=(JaxevalError, MemoryError)):
+        return _read_log(path, samples=False)[0].get("eval")
+    with parsing("not valid JSON", path, passing=_PASSING):
         whole = path.read_text(encoding="utf-8-sig", errors="replace")
         found = re.search(r'"eval"\s*:\s*', whole)
         return json.JSONDecoder().raw_decode(whole, found.end())[0] if found else None
 
 
-def _log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Sequence[Json]]:
-    """What a log says of its run, and its samples, where they are asked for."""
+def _read_log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Sequence[Json]]:
+    """Returns a log without its samples, and its samples if they are requested."""
     if path.suffix != ".eval":
-        log = files.members(files.tree(path))
-        of = log.get("samples")
-        return log, of if isinstance(of, list) else []
-    with files.archive(path) as zipped:
-        names = {*zipped.namelist()}
+        log = members(records.read_json(path))
+        found = log.get("samples")
+        return log, found if isinstance(found, list) else []
+    with parsing("not a whole zip archive, perhaps cut short", path, passing=(MemoryError,)):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        names = {*archive.namelist()}
         head = _HEADER if _HEADER in names else _START
         if head not in names:
             raise DataError(f"no log of Inspect: neither {_HEADER} nor {_START} in it", path)
-        log = files.members(files.archived(zipped, head, path))
-        if head == _START:  # a run that goes on has a journal instead of head and summaries
+        log = members(_read_member(archive, head, path))
+        if head == _START:  # it runs: a journal instead of head and summaries
             log = {**log, "status": "started"}
         if not samples:
             return log, []
-        journal = sorted((name for name in names if name.startswith(_JOURNAL)), key=_counted)
+        journal = [name for name in names if name.startswith(_JOURNAL)]
+        journal.sort(key=lambda name: (len(name), name))  # 2.json before 10.json
         parts = [_SUMMARIES] if _SUMMARIES in names else journal
         last: dict[tuple[str, str], Json] = {}  # a sample that was tried again is there twice
         for part in parts:
-            of = files.archived(zipped, part, path)
-            for k, sample in enumerate(of if isinstance(of, list) else []):
-                key = str(files.members(sample).get("id")), str(files.members(sample).get("epoch"))
+            of_part = _read_member(archive, part, path)
+            for k, sample in enumerate(of_part if isinstance(of_part, list) else []):
+                key = str(members(sample).get("id")), str(members(sample).get("epoch"))
                 last[key if parts is journal else (str(k), "")] = sample
         return log, [*last.values()]
 
 
-def _counted(name: str) -> tuple[int, str]:
-    """The order in which a journal was written: 2.json before 10.json."""
-    number = name.removeprefix(_JOURNAL).removesuffix(".json")
-    return int(number) if number.isdecimal() else 0, name
+def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
+    """Reads a JSON member of an archive, no more bytes than the archive declares."""
+    info, head = archive.getinfo(name), f"{name}: "
+    most = min(info.file_size, records.MOST_BYTES)
+    with parsing(f"{head}damaged", path, passing=_PASSING):
+        try:
+            with archive.open(info) as stream:
+                raw = stream.read(most + 1)
+        except NotImplementedError:
+            if info.compress_type != _ZSTD:
+                raise
+            raw = _read_zstd(info, path, most + 1)
+    return records.parse_json(raw, most, path, head)
 
 
-def _sample(
+def _read_zstd(info: zipfile.ZipInfo, path: Path, most: int) -> bytes:
+    try:
+        import zstandard
+    except ImportError:
+        advice = "pip install 'jaxeval[zstd]' reads it, as Python does from 3.14 on"
+        raise DataError(f"{info.filename}: compressed by zstd; {advice}", path) from None
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        signature, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size).ljust(30))
+        if signature != b"PK\x03\x04":
+            raise DataError(f"{info.filename}: no zip member where the archive says", path)
+        file.seek(name + extra, 1)
+        compressed = io.BytesIO(file.read(min(info.compress_size, records.MOST_BYTES)))
+    reader = zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
+    return bytes(reader.read(most))
+
+
+def _read_sample(
     sample: Mapping[str, Json], base: Record, source: Source, layout: Layout, notes: Notes
 ) -> Iterator[Record]:
-    item, epoch = (
-        records.label(sample.get("id"), "a sample's id", source.path),
-        sample.get("epoch"),
-    )
+    """Yields the scores of a sample; a failed answer for one without scores."""
+    epoch, path = sample.get("epoch"), source.path
+    item = records.label(sample.get("id"), "a sample's id", path)
     if epoch is not None and (type(epoch) is not int or not 0 <= epoch < 1 << 31):
         message = f"expected a whole number of an answer, found {str(epoch)[:40]!r}"
         raise DataError(message, source.path)
@@ -130,32 +160,25 @@ def _sample(
         content=records.digest(sample.get("input")),
         prompt=records.digest(sample.get("target")),
     )
-    scores = files.members(sample.get("scores"))
+    scores = members(sample.get("scores"))
     if not scores:
         if not (sample.get("error") or sample.get("limit")):
             notes[f"{source.path.name}: samples without scores count as failed"] += 1
         yield base._replace(status=Status.FAILED)
     for scorer, score in scores.items():
-        for name, part in _parts(scorer, files.members(score).get("value")):
+        value = members(score).get("value")
+        keys = {f"{scorer}/{key}": part for key, part in members(value).items()}
+        for name, part in (keys or {scorer: value}).items():
             if isinstance(part, list):
                 notes[f"task {base.dataset}: {name} is a list, and is left out"] += 1
                 continue
-            number = _number(part)
+            number = _to_number(part)
             status = Status.SCORED if math.isfinite(number) else Status.UNSCORED
             yield base._replace(metric=name, score=number, status=status)
 
 
-def _parts(scorer: str, value: Json) -> Iterator[tuple[str, Json]]:
-    """A value, or those that it holds under keys."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _parts(f"{scorer}/{key}", part)
-    else:
-        yield scorer, value
-
-
-def _number(value: Json) -> float:
-    """A value as Inspect counts it; NaN, its mark of an answer without a score, for the rest."""
+def _to_number(value: Json) -> float:
+    """Returns a value as Inspect counts it; NaN, its mark of a missing score, for the rest."""
     if not isinstance(value, str):
         number = records.number(value)
         return math.nan if number is None else number

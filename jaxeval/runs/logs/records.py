@@ -1,51 +1,49 @@
-"""Scores of answers to items, as readers of logs give them, and all of several logs as rows."""
+"""Scores of items as readers of logs give them, and the rows of several logs."""
 
-import dataclasses
+import fnmatch
 import hashlib
 import json
 import math
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError, printable
+from jaxeval.data import text
+from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.files import Json
-from jaxeval.runs import rows as normal
-from jaxeval.runs.directions import Key
+from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Coded, Rows, constant
+from jaxeval.runs.metrics import Key
+from jaxeval.runs.rows import Coded, Rows, constant, encode, first_place
 from jaxeval.runs.scores import Status
 
-Notes = Counter[str]  # what a user should know of the logs, and how often
+Notes = Counter[str]  # note -> how often
+MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
 _MOST = 50_000_000  # scores of all logs
-_OF_ROWS = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
-_KINDS = (*_OF_ROWS, "run", "run_id", "name")
+_NAMES = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
 
 
 class Source(NamedTuple):
-    """A log, and its model's name by NAME=PATH; "": the log says."""
+    """A log, and its model's name by NAME=PATH, or ""."""
 
     path: Path
     model: str = ""
 
 
 class Record(NamedTuple):
-    """A score.
+    """A score of an answer; "" is unknown.
 
     Attributes:
-      model: as the log names it.
-      dataset: the task; "" unknown.
-      metric: "" of a failed answer: of all metrics.
-      run: what tells runs within a log apart; "" where it holds one.
-      sample: number of the answer, where a run answers an item several times.
-      content: hash of what the item asks; "" unknown.
-      prompt: hash of all else in which one item can differ between two logs; "" unknown.
-      run_id: what names the run in other logs too, as where several files are parts of one run.
-      settings: of the model beside its name, as of `settings`; None: unknown.
+      dataset: the task.
+      metric: "" for a failed answer, which belongs to all metrics.
+      run: name of the run within its log.
+      sample: number of the answer, if a run answers an item several times.
+      content, prompt: hashes of the item's question, and of everything else that two logs must
+        agree on.
+      settings: of the model, see `settings`.
     """
 
     model: str
@@ -59,7 +57,6 @@ class Record(NamedTuple):
     content: str = ""
     prompt: str = ""
     status: Status = Status.SCORED
-    run_id: str = ""
     higher_is_better: bool | None = None
     settings: str | None = None
 
@@ -67,183 +64,192 @@ class Record(NamedTuple):
 Reader = Callable[[Source, Layout, Notes], Iterator[Record] | Rows]
 
 
-class _Codes(dict[str, int]):
-    """Names, numbered as they come; -1 of none."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = code = len(self) - 1
-        return code
-
-
-@dataclasses.dataclass
 class Collector:
-    """All rows of several logs as they are read, 4 or 8 bytes a cell, and what else logs say.
+    """Reads several logs into rows."""
 
-    Attributes:
-      wanted: whether a task is read.
-      tasks: that there are, those too that are not read.
-      unplaced: model -> the file of its scores of which nothing says the task or run.
-    """
+    def __init__(self, layout: Layout) -> None:
+        self.notes = Notes()
+        self._layout = layout
+        self._tasks: dict[str, None] = {}
+        self._directions: dict[Key, bool] = {}
+        self._settings: dict[Key, dict[str, None]] = {}
+        self._unplaced: dict[str, Path] = {}  # model -> file of scores without a task or run
+        self._parts: list[tuple[Source, Rows]] = []
 
-    wanted: Callable[[str], bool]
-    sources: list[Source] = dataclasses.field(default_factory=list)
-    notes: Notes = dataclasses.field(default_factory=Counter)
-    tasks: dict[str, None] = dataclasses.field(default_factory=dict)
-    unplaced: dict[str, Path] = dataclasses.field(default_factory=dict)
-    directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
-    settings: dict[Key, dict[str, None]] = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.codes = {kind: _Codes({"": -1}) for kind in _KINDS}
-        self.codes["dataset"] = _Codes({" ": -1})  # a task without a name is one too
-        self.cells = {kind: array("i") for kind in (*_KINDS, "sample", "status", "log")}
-        self.scores = array("d")
-
-    def read(self, source: Source, reader: Reader, layout: Layout) -> None:
-        """Appends the scores of a log; of one without a task that is wanted nothing is noted."""
-        self.sources.append(source)
-        notes, before = Notes(), len(self.scores)
-        found = reader(source, layout, notes)
-        if isinstance(found, Rows):
-            self._extend(found, source)
-        else:
-            for record in found:
-                self.tasks[record.dataset] = None
-                if self.wanted(record.dataset):
-                    self._add(record, source)
-        if len(self.scores) > before:
+    def read(self, source: Source, reader: Reader) -> None:
+        """Reads a log; its notes count if a task of it is wanted."""
+        notes = Notes()
+        with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
+            found = reader(source, self._layout, notes)
+            rows = found if isinstance(found, Rows) else self._from_records(found, source)
+        if rows is found:
+            self._refuse_unplaced(rows, source)
+            self._tasks |= dict.fromkeys(rows.dataset.names)
+        self._parts.append((source, rows))
+        if any(map(self._is_wanted, rows.dataset.names)):
             self.notes.update(notes)
+        if sum(len(rows.score) for _, rows in self._parts) > _MOST:
+            raise DataError(f"more than {_MOST} scores", source.path)
 
-    def _add(self, record: Record, source: Source) -> None:
-        self._refuse_many(1, source)
-        model, task, log = source.model or record.model, record.dataset, len(self.sources) - 1
-        higher, key = record.higher_is_better, (task, record.metric)
-        if higher is not None and self.directions.setdefault(key, higher) != higher:
-            message = f"{', '.join(key)}: logs differ in whether higher is better"
-            raise DataError(message, source.path)
-        if record.settings is not None and not source.model:
-            self.settings.setdefault((model, task), {})[record.settings] = None
-        names = (
-            *(model, task, record.metric, record.item, record.cluster, record.content),
-            *(record.prompt, f"{log} {record.run}", record.run_id, ""),
+    def _is_wanted(self, task: str) -> bool:
+        asked = self._layout.tasks
+        return not asked or any(task == n or fnmatch.fnmatchcase(task, n) for n in asked)
+
+    def _from_records(self, records: Iterator[Record], source: Source) -> Rows:
+        kept = list[Record]()
+        for record in records:
+            self._tasks[record.dataset] = None
+            if not self._is_wanted(record.dataset):
+                continue
+            kept.append(record)
+            higher, key = record.higher_is_better, (record.dataset, record.metric)
+            if higher is not None and self._directions.setdefault(key, higher) != higher:
+                message = f"{', '.join(key)}: logs differ in whether higher is better"
+                raise DataError(message, source.path)
+            if record.settings is not None and not source.model:
+                key = record.model, record.dataset
+                self._settings.setdefault(key, {})[record.settings] = None
+        columns = zip(*kept, strict=True) if kept else ([] for _ in Record._fields)
+        values = dict(zip(Record._fields, columns, strict=True))
+        coded: dict[str, Any] = {name: encode(values[name]) for name in _NAMES}
+        run = first_place(encode(values["run"]).codes)
+        return Rows(
+            str(source.path),
+            **coded,
+            run=run,
+            score=np.array(values["score"], np.float64),
+            status=np.array(values["status"], np.uint8),
+            number=run,
+            sample=np.array(values["sample"], int),
         )
-        for kind, name in zip(_KINDS, names, strict=True):
-            self.cells[kind].append(self.codes[kind][name])
-        for number, value in (("sample", record.sample), ("status", record.status), ("log", log)):
-            self.cells[number].append(value)
-        self.scores.append(record.score)
 
-    def _extend(self, table: Rows, source: Source) -> None:
-        """Appends the scores of a table."""
-        size, log = len(table.score), len(self.sources) - 1
-        self._refuse_many(size, source)
-        name = table.labels.get("name") or constant("", size)
-        run = table.labels.get("place") or name
-        if "name" not in table.labels and table.dataset.names == ("",) and not source.model:
-            for model in table.model.names:
-                first = self.unplaced.setdefault(model, source.path)
+    def _refuse_unplaced(self, rows: Rows, source: Source) -> None:
+        if "name" not in rows.labels and rows.dataset.names == ("",) and not source.model:
+            for model in rows.model.names:
+                first = self._unplaced.setdefault(model, source.path)
                 if first != source.path:
                     message = f"model {model} is in {first.name} too; expected a key task, or run"
                     raise DataError(message, source.path)
-        run = Coded(tuple(f"{log} {of}" for of in run.names), run.codes)
-        columns = {kind: getattr(table, kind) or constant("", size) for kind in _OF_ROWS}
-        columns |= {"run": run, "run_id": name, "name": name}
-        if source.model:
-            columns["model"] = constant(source.model, size)
-        self.tasks |= dict.fromkeys(table.dataset.names)
-        keep = np.array([*map(self.wanted, table.dataset.names)])[table.dataset.codes]
-        numbers = {"status": table.status, "log": np.full(size, log)}
-        numbers["sample"] = np.ones(size) if table.sample is None else table.sample
-        for kind, of in columns.items():
-            numbers[kind] = np.array([self.codes[kind][n] for n in of.names])[of.codes]
-        for kind, values in numbers.items():
-            self.cells[kind].frombytes(values[keep].astype(np.intc).tobytes())
-        self.scores.frombytes(table.score[keep].tobytes())
 
-    def _refuse_many(self, more: int, source: Source) -> None:
-        if len(self.scores) + more > _MOST:
-            raise DataError(f"more than {_MOST} scores", source.path)
-
-    def rows(self, source: str) -> Rows:
-        """All of them, `source` in a message; raises DataError where there is no score."""
-        cells = {kind: np.asarray(of).astype(np.int64) for kind, of in self.cells.items()}
-        if not np.any(cells["status"] == Status.SCORED):
-            none = "no item in them has one" if len(self.scores) else "they hold no items"
-            said = "; ".join(map(printable, self.notes)) or none
-            count = f"{len(self.sources)} log{'s' if len(self.sources) > 1 else ''}"
-            raise DataError(f"no score in {count} ({said})")
-        for (model, _), settings in self.settings.items():
+    def _check(self) -> None:
+        """Refuses logs without the requested tasks or without scores; notes mixed settings."""
+        for task in self._layout.tasks:
+            if not any(known == task or fnmatch.fnmatchcase(known, task) for known in self._tasks):
+                found = f"no task {task!r} in the logs; expected one of {listed(self._tasks)}"
+                raise DataError(f"{argument('task')}: {found}")
+        if not any(np.any(rows.status == Status.SCORED) for _, rows in self._parts):
+            reason = "; ".join(map(printable, self.notes)) or "no item has one"
+            count = f"{len(self._parts)} log{'s' if len(self._parts) > 1 else ''}"
+            raise DataError(f"no score in {count} ({reason})")
+        for (model, _), settings in self._settings.items():
             if len(settings) > 1:
-                differ = f"({'; '.join(of or 'none' for of in settings):.200})"
-                said = f"logs of {model} differ in their settings {differ} and are taken for one"
-                self.notes[f"{said} model; NAME=PATH tells them apart"] = 1
-        coded: dict[str, Any] = {
-            kind: Coded(tuple(map(printable, [*self.codes[kind]][1:])), cells[kind])
-            for kind in (*_OF_ROWS, "name")
-        }
-        run = _merged(cells)
-        said_of = [f"{of} ({n} times)" if n > 1 else of for of, n in self.notes.items()]
+                differ = f"({'; '.join(words or 'none' for words in settings):.200})"
+                found = f"logs of {model} differ in their settings {differ} and are taken for one"
+                self.notes[f"{found} model; NAME=PATH tells them apart"] = 1
+
+    def rows(self, name: str) -> Rows:
+        """Returns the rows of all logs; raises DataError if there is no score or no such task.
+
+        Args:
+          name: of the logs, for messages.
+        """
+        self._check()
+        parts = [rows for _, rows in self._parts]
+        notes = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
+        sizes = [len(rows) for rows in parts]
+        dataset = _join([rows.dataset for rows in parts], nameless=True)
+        keep = np.array([*map(self._is_wanted, dataset.names)], bool)[dataset.codes]
+
+        def joined(columns: Sequence[Coded | None]) -> Coded:
+            each = zip(columns, sizes, strict=True)
+            whole = _join([constant("", size) if c is None else c for c, size in each])
+            return Coded(whole.names, whole.codes[keep])
+
+        models = [
+            constant(printable(source.model), len(rows)) if source.model else rows.model
+            for source, rows in self._parts
+        ]
+        begin = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
+        run = (begin + np.concatenate([rows.run for rows in parts]))[keep]
+        samples = [np.ones(len(r), int) if r.sample is None else r.sample for r in parts]
+        logs = tuple(str(source.path) for source, _ in self._parts)
+        own: dict[str, Any] = {k: joined([getattr(r, k) for r in parts]) for k in _NAMES[2:]}
         return Rows(
-            source,
-            labels={"name": coded.pop("name")},
-            **coded,
+            name,
+            model=joined(models),
+            dataset=Coded(dataset.names, dataset.codes[keep]),
+            **own,
+            labels={"name": joined([rows.labels.get("name") for rows in parts])},
             run=run,
-            score=np.asarray(self.scores),
-            status=cells["status"].astype(np.uint8),
+            score=np.concatenate([rows.score for rows in parts])[keep],
+            status=np.concatenate([rows.status for rows in parts])[keep],
             number=run + 1,
-            sample=cells["sample"],
-            recorded=self.directions,
-            who="the logs say",
-            file=Coded(tuple(str(of.path) for of in self.sources), cells["log"]),
-            warnings=tuple(map(printable, said_of)),
+            sample=np.concatenate(samples)[keep],
+            recorded=self._directions,
+            file=Coded(logs, np.repeat(np.arange(len(parts)), sizes)[keep]),
+            warnings=tuple(map(printable, notes)),
         )
 
 
-def _merged(cells: Mapping[str, np.ndarray]) -> np.ndarray:
-    """[N] the run of each score; several logs that are parts of one run count as the first."""
-    run, known = cells["run"].copy(), np.flatnonzero(cells["run_id"] >= 0)
-    whole = normal.pairs(cells["model"][known], cells["dataset"][known])
-    whole = normal.pairs(np.unique(whole, return_inverse=True)[1], cells["run_id"][known])
-    _, whole = np.unique(whole, return_inverse=True)
-    pairs = np.unique(normal.pairs(whole, run[known]), return_index=True)[1]
-    of_run, logs = np.unique(whole[pairs], return_counts=True)
-    for one in of_run[logs > 1].tolist():
-        rows = known[whole == one]
-        parts = np.unique(normal.pairs(run[rows], cells["item"][rows]))
-        if len(parts) == len(np.unique(cells["item"][rows])):
-            run[rows] = run[rows].min()
-    return run
+def _join(parts: Sequence[Coded], nameless: bool = False) -> Coded:
+    """Joins codes; "" is unknown unless it may be a name."""
+    names = dict.fromkeys(name for part in parts for name in part.names if name or nameless)
+    places = {name: k for k, name in enumerate(names)}
+    own = [np.array([places.get(n, -1) for n in part.names], np.int64) for part in parts]
+    codes = [new[part.codes] for new, part in zip(own, parts, strict=True)]
+    return Coded(tuple(places), np.concatenate(codes))
+
+
+def read_json(path: Path) -> Json:
+    """Reads a JSON file; raises DataError if it is none, or too large."""
+    text.refuse_pointer(path)
+    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as stream:
+        raw = stream.read(MOST_BYTES + 1)
+    return parse_json(raw, MOST_BYTES, path)
+
+
+def parse_json(raw: bytes, most: int, path: Path, head: str = "") -> Json:
+    """Parses the bytes of a log; raises DataError if they are more than `most`, or no JSON."""
+    if len(raw) > most:
+        raise DataError(f"{head}expected at most {most} bytes, or as many as it declares", path)
+    with parsing(f"{head}not valid JSON", path):
+        tree: Json = json.loads(raw)
+    return tree
+
+
+def members(tree: Json) -> Mapping[str, Json]:
+    """Returns the members of a JSON object; none of other values."""
+    return tree if isinstance(tree, Mapping) else {}
 
 
 def digest(tree: Json) -> str:
-    """A hash of JSON data; ids that a program draws at random in it do not count."""
-    text = json.dumps(_without_ids(tree), sort_keys=True, ensure_ascii=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    """Returns a hash of JSON data without keys "id", which programs draw at random."""
 
+    def without_ids(tree: Json) -> Json:
+        if isinstance(tree, Mapping):
+            return {key: without_ids(value) for key, value in tree.items() if key != "id"}
+        return [*map(without_ids, tree)] if isinstance(tree, list) else tree
 
-def _without_ids(tree: Json) -> Json:
-    if isinstance(tree, Mapping):
-        return {key: _without_ids(value) for key, value in tree.items() if key != "id"}
-    return [_without_ids(value) for value in tree] if isinstance(tree, list) else tree
+    whole = json.dumps(without_ids(tree), sort_keys=True, ensure_ascii=True)
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 def cluster_of(
-    data: object, layout: Layout, source: Source, item: str, line: int | None = None
+    data: Json, layout: Layout, source: Source, item: str, line: int | None = None
 ) -> str:
-    """The cluster of an item, by its own data; raises DataError where that does not say."""
+    """Returns the cluster of an item by its data; raises DataError if the data has none."""
     if not layout.cluster:
         return ""
-    known = data if isinstance(data, Mapping) else {}
-    value = known.get(layout.cluster)
-    if value is not None and not isinstance(value, Mapping | list):
+    value = members(data).get(layout.cluster)
+    if value not in (None, "") and not isinstance(value, Mapping | list):
         return str(value)
-    keys = ", ".join(map(str, [*known][:12])) or "none"
-    said = f"item {item:.60}: no {layout.cluster!r} to cluster it by; its keys are {keys}"
-    raise DataError(said, source.path, line)
+    keys = ", ".join([*members(data)][:12]) or "none"
+    found = f"item {item:.60}: no {layout.cluster!r} to cluster it by; its keys are {keys}"
+    raise DataError(found, source.path, line)
 
 
 def settings(*given: Json) -> str:
-    """What makes two models of one name different, as text; seeds do not count."""
+    """Returns as text the settings that tell two models of one name apart; seeds do not."""
     found = []
     for tree in given:
         words = tree.split(",") if isinstance(tree, str) else []
@@ -254,26 +260,23 @@ def settings(*given: Json) -> str:
 
 
 def label(value: object, what: str, path: Path, line: int | None = None) -> str:
-    """A name or number that identifies something, as text; raises DataError where it is none."""
+    """Returns an identifying name or number as text; raises DataError for other values."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
         raise DataError(message, path, line)
     return str(value)
 
 
-def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
-    """Notes that a log holds fewer answers than its results count: it may have been cut.
-
-    lm-evaluation-harness counts all, also where --samples chose some.
-    """
-    said = number(answered) or 0.0
-    if held < said < math.inf:
-        lost = f"holds {held} of the {said:.0f} answers that its results count"
-        notes[f"{source.path}: {lost}: cut, or not all were asked for"] += 1
+def note_missing(held: int, counted: object, source: Source, notes: Notes) -> None:
+    """Notes that a log holds fewer answers than its own results count."""
+    answers = number(counted) or 0.0
+    if held < answers < math.inf:
+        found = f"holds {held} of the {answers:.0f} answers that its results count"
+        notes[f"{source.path}: {found}: cut, or not all were asked for"] += 1
 
 
 def number(value: object) -> float | None:
-    """A score as a number: true is 1; None for what is none."""
+    """Returns a score as a float, 1 for true; None if it is no number."""
     try:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:

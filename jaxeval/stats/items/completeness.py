@@ -1,45 +1,54 @@
-"""What is compared of the items: runs that are no copies, items that all models answered, tasks.
+"""Prepares scores of items for a comparison: leaves out copies of runs and items that one lacks.
 
-What is not answered may be hard: of too many such items no verdict is given. T tasks, R runs.
+Items without an answer may be the hard ones: if too many are missing, no verdict is given. The
+module also decides whether a mean is taken over tasks, and whether runs are shared by all tasks.
+Notation: I items, R runs, K samples.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
-from jaxeval.runs.imported import listed
-from jaxeval.runs.scores import DataSetScores, Direction, Scores, Status
+from jaxeval.runs.columns import listed
+from jaxeval.runs.metrics import Direction
+from jaxeval.runs.scores import DataSetScores, Scores, Status
+from jaxeval.stats import samples
+from jaxeval.stats.items import estimates
+from jaxeval.stats.results import Factor
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 
 
 @dataclasses.dataclass(frozen=True)
 class DataSetCounts:
-    """What is compared on a data set, and what is not; by model."""
+    """Counts of items that are compared on a data set or left out; mappings are by model."""
 
     data_set: str
     metric: str
     higher_is_better: bool
     direction: Direction
-    items: int  # of which every model has a score
-    left_out: int  # the others
+    items: int  # with a score of every model
+    left_out: int  # items without
     clusters: int | None  # of the items compared
     runs: Mapping[str, int]
-    samples: int  # the most answers of a run to an item
+    samples: int  # the largest number of answers to an item in a run
     failed: Mapping[str, int]  # answers that ended in an error
-    unscored: Mapping[str, int]  # answers that no score was given
-    failed_items: Mapping[str, int]  # items of which an answer ended in an error
-    lacking: Mapping[str, tuple[str, ...]]  # ids of items of the others without an answer
-    copies: Mapping[str, int]  # runs left out, whose every score is that of another run
-    alike: Mapping[str, int]  # runs of which the same holds, but which have names of their own
+    unscored: Mapping[str, int]  # answers without a score
+    failed_items: Mapping[str, int]  # items with a failed answer
+    copies: Mapping[str, int]  # runs left out as copies of others
     missing: Mapping[str, float]  # share of answers that failed, have no score or are lacking
 
 
-def prepared(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
-    """The data sets without copies of runs and without items that a model has no score of."""
+def prepare(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
+    """Returns the data sets without copies of runs and without items that a model lacks.
+
+    Raises:
+      DataError: one model, no common data set or item, scores on different scales.
+    """
     if len(scores.models) < 2:
         named = "NAME=PATH names that of a file or folder of logs"
         raise DataError(f"one model ({', '.join(scores.models)}); expected two or more: {named}")
@@ -47,66 +56,54 @@ def prepared(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
     every = listed(scores.models)
     if not complete:
         raise DataError(f"no data set that {every} all have", scores.source)
-    unique, copies, alike = without_copies(complete)
     found, counts = [], []
-    for k, (before, whole) in enumerate(zip(complete, unique, strict=True)):
-        data = _common(whole)
+    for before, (unique, copies) in zip(complete, _drop_copies(complete), strict=True):
+        lacking = [np.isnan(of.scores).all((1, 2)) for of in unique.models.values()]
+        data = _select(unique, ~np.any(lacking, axis=0))
         if not data.items:
-            raise DataError(f"{_of(data.name)}no item that {every} all have a score of")
+            raise DataError(f"{_task(data.name)}no item that {every} all have a score of")
         _refuse_scales(data)
         found.append(data)
-        counts.append(_counts(before, whole, data, copies[k], alike[k]))
+        counts.append(_counts(before, unique, data, copies))
     return found, counts
 
 
-def _common(data: DataSetScores) -> DataSetScores:
-    """The same without the items that a model has no score of: all means are of the same items."""
-    kept = np.all([~np.isnan(of.scores).all((1, 2)) for of in data.models.values()], axis=0)
+def _select(data: DataSetScores, items: np.ndarray) -> DataSetScores:
     return dataclasses.replace(
         data,
-        items=tuple(np.array(data.items, object)[kept].tolist()),
-        clusters=None if data.clusters is None else data.clusters[kept],
+        items=tuple(np.array(data.items, object)[items].tolist()),
+        clusters=None if data.clusters is None else data.clusters[items],
         models={
-            model: dataclasses.replace(of, scores=of.scores[kept], status=of.status[kept])
+            model: dataclasses.replace(of, scores=of.scores[items], status=of.status[items])
             for model, of in data.models.items()
         },
     )
 
 
 def _counts(
-    before: DataSetScores,
-    whole: DataSetScores,
-    data: DataSetScores,
-    copies: Mapping[str, int],
-    alike: Mapping[str, int],
+    before: DataSetScores, unique: DataSetScores, data: DataSetScores, copies: Mapping[str, int]
 ) -> DataSetCounts:
-    """Of a data set as it was read, without copies, and without items that one lacks."""
+    """Counts of a data set as it was read, without copies, and without items that one lacks."""
     status = {model: of.status for model, of in before.models.items()}
+    failed = {model: of == Status.FAILED for model, of in status.items()}
     return DataSetCounts(
         *(data.name, data.metric, data.higher_is_better, data.direction),
         *(len(data.items), len(before.items) - len(data.items)),
         clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
         runs={model: of.runs for model, of in data.models.items()},
         samples=max(of.scores.shape[2] for of in data.models.values()),
-        failed={m: int(np.sum(of == Status.FAILED)) for m, of in status.items()},
+        failed={model: int(of.sum()) for model, of in failed.items()},
         unscored={m: int(np.sum(of == Status.UNSCORED)) for m, of in status.items()},
-        failed_items={
-            m: int(np.sum((of == Status.FAILED).any((1, 2)))) for m, of in status.items()
-        },
-        lacking={
-            m: tuple(before.items[k] for k in np.flatnonzero((of == Status.ABSENT).all((1, 2))))
-            for m, of in status.items()
-        },
+        failed_items={model: int(of.any((1, 2)).sum()) for model, of in failed.items()},
         copies=copies,
-        alike=alike,
-        missing={model: _missing(of.scores) for model, of in whole.models.items()},
+        missing={model: _missing(of.scores) for model, of in unique.models.items()},
     )
 
 
 def _missing(scores: np.ndarray) -> float:
-    """The share of a model's answers [I, R, K] to all items that have no score.
+    """Share of a model's answers [I, R, K] to all items that have no score.
 
-    Of every run as many answers to an item are expected as more than 5 % of its items have.
+    A run is expected to have as many answers to an item as more than 5 % of its items have.
     """
     answered, usual = np.sum(~np.isnan(scores), 2), []
     for of_run in answered.T:
@@ -117,37 +114,33 @@ def _missing(scores: np.ndarray) -> float:
     return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
 
 
-def without_copies(
+def _drop_copies(
     data_sets: Sequence[DataSetScores],
-) -> tuple[list[DataSetScores], list[dict[str, int]], list[dict[str, int]]]:
-    """The data sets with one run of those that are copies of one another (greedy decoding).
+) -> list[tuple[DataSetScores, dict[str, int]]]:
+    """Drops runs that are copies of an earlier run, as greedy decoding makes them.
 
-    A copy has the score of an earlier run on every item of a data set, and scores that vary. Runs
-    with names stay, and are counted, unless all of a model's are alike on all data sets. Beside:
-    model -> copies that were left out, and that stay, of each data set.
+    A copy has the score of an earlier run on every item of a data set, and these scores vary. Runs
+    with names stay unless all runs of the model are alike on all data sets. Returns each data set
+    with the number of dropped runs by model.
     """
     models = [{**data.models} for data in data_sets]
-    copies: list[dict[str, int]] = [{} for _ in data_sets]
-    alike: list[dict[str, int]] = [{} for _ in data_sets]
+    dropped: list[dict[str, int]] = [{} for _ in data_sets]
     for model in dict.fromkeys(model for data in data_sets for model in data.models):
         cubes = [of[model].scores for of in models]
         found = _copies(cubes)
         named = any("name" in of[model].labels for of in models)
         differ = any(len(of) < cube.shape[1] - 1 for of, cube in zip(found, cubes, strict=True))
-        stay = named and differ
-        for k, here in enumerate(found):
-            (alike if stay else copies)[k][model] = len(here)
-            if here and not stay:
-                left = np.setdiff1d(np.arange(models[k][model].runs), here)
+        for k, copies in enumerate(found):
+            dropped[k][model] = 0 if named and differ else len(copies)
+            if dropped[k][model]:
+                left = np.setdiff1d(np.arange(models[k][model].runs), copies)
                 models[k][model] = models[k][model].chosen(left)
-    whole = [
-        dataclasses.replace(data, models=of) for data, of in zip(data_sets, models, strict=True)
-    ]
-    return whole, copies, alike
+    unique = map(lambda data, of: dataclasses.replace(data, models=of), data_sets, models)
+    return [*zip(unique, dropped, strict=True)]
 
 
 def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
-    """On each data set, runs of a model, of its scores [I, R, K], that are copies of earlier."""
+    """Runs of a model that are copies of earlier ones, for each data set's scores [I, R, K]."""
     varying, repeated = [], []
     for cube in cubes:
         first: dict[bytes, int] = {}
@@ -161,7 +154,7 @@ def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
 
 
 def _refuse_scales(data: DataSetScores) -> None:
-    """Raises DataError for fractions of one model beside percentages of another."""
+    """Raises DataError if one model has fractions and another percentages."""
     # error rates may be above 1, and so may what an item contributes to an F1
     if data.counts or metrics.unit_of(data.metric.split("/")[0]) != "fraction":
         return
@@ -170,13 +163,13 @@ def _refuse_scales(data: DataSetScores) -> None:
     below = [model for model, top in largest.items() if 0 < top <= 1]
     if above and below:
         raise DataError(
-            f"{_of(data.name)}{data.metric} of {above[0]} is above 1, that of {below[0]} is not; "
+            f"{_task(data.name)}{data.metric} of {above[0]} is above 1, that of {below[0]} not; "
             "expected one scale, such as fractions"
         )
 
 
 def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
-    """Why nothing is said of the first model against the second, a sentence part each."""
+    """Returns why the first two models cannot be compared fairly: too many scores are missing."""
     absent = scores.absent.get(scores.models[0], ())
     lines = [f"{scores.models[0]} has no scores on {name or 'a task'}" for name in absent]
     lines += [
@@ -196,40 +189,55 @@ def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
 
 
 def warnings(of: DataSetCounts) -> Iterator[str]:
-    """What was left out of a data set, and runs that are copies of one another."""
-    head = _of(of.data_set)
+    """Yields what was left out of a data set: items, answers and copies of runs."""
+    head = _task(of.data_set)
     if of.left_out:
-        lacking = []
-        for model, items in of.lacking.items():
-            named = ", ".join(f"{item:.40}" for item in items[:3])
-            more = " ..." if len(items) > 3 else ""
-            lacking += [f"{model} lacks {len(items)} ({named}{more})"] if items else []
-        yield f"{head}{of.left_out} items are left out" + (
-            f": {'; '.join(lacking)}" if lacking else ""
-        )
+        yield f"{head}{of.left_out} items are left out, since a model has no score of them"
     for what, counts in (("ended in an error", of.failed), ("have no score", of.unscored)):
         if said := ", ".join(f"{n} of {model}" for model, n in counts.items() if n):
             yield f"{head}answers that {what}: {said}"
-    for model, runs in of.runs.items():
-        copies, alike = of.copies.get(model, 0), of.alike.get(model, 0)
-        if copies or alike:
-            become = "left out" if copies else "no runs of their own"
+    for model, copies in of.copies.items():
+        if copies:
             yield (
-                f"{head}runs of {model} that have the same score as another on every item: "
-                f"{copies + alike} of {runs + copies}; decoding that draws nothing gives copies, "
-                f"which are {become}"
+                f"{head}{copies} of {copies + of.runs[model]} runs of {model} have the same score "
+                "as another run on every item and are left out; greedy decoding gives such copies"
             )
 
 
-def _of(name: str) -> str:
+def _task(name: str) -> str:
     return f"task {name}: " if name else ""
 
 
-_OWN = "Runs differ between tasks: they are taken as a task's own"
+def failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> samples.Failures | None:
+    """Tests the numbers of items with a failed answer, of all pairs on all data sets."""
+    found = {}
+    for of, model in itertools.product(counts, models):
+        failed, whole = of.failed_items[model], of.items + of.left_out
+        found[model, of.data_set] = samples.Counts(failed, whole - failed)
+    return samples.failures(found, [*itertools.combinations(models, 2)])
+
+
+def choose_factors(
+    tasks: Sequence[DataSetScores], asked: tuple[Factor, ...] | None
+) -> tuple[tuple[Factor, ...], tuple[str, ...]]:
+    """Returns what errors generalise over, and a note if a single run limits them to items."""
+    runs = {(task.name, model): of.runs for task in tasks for model, of in task.models.items()}
+    over = estimates.default_over([*runs.values()]) if asked is None else asked
+    single = next((where for where, count in runs.items() if count == 1), None)
+    if single is None or (asked is not None and "runs" not in over):
+        return over, ()
+    has_one = f"{single[1]} has one run" + (f" on {single[0]}" if single[0] else "")
+    if "runs" in over:
+        raise DataError(
+            f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
+            f"of others: {argument('over', 'items')}"
+        )
+    several = any(min(of.runs for of in task.models.values()) > 1 for task in tasks)
+    return over, (f"Over items alone on all tasks, since {has_one}.",) if several else ()
 
 
 def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:
-    """Why no mean is taken over the tasks; () where it is."""
+    """Returns why no mean is taken over the tasks, or () if it is taken."""
     metrics = dict.fromkeys(task.metric for task in tasks)
     if len(metrics) > 1 or len({task.higher_is_better for task in tasks}) > 1:
         return (
@@ -249,52 +257,42 @@ def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:
 
 
 def from_0_to_1(tasks: Sequence[DataSetScores]) -> bool:
-    """Whether all models' scores are; then those that are all 0 or 1 are no losses."""
+    """True if all scores of all models are: then scores of 0 and 1 are right and wrong answers."""
     return all(task.known.min() >= 0 and task.known.max() <= 1 for task in tasks)
 
 
 def why_own(tasks: Sequence[DataSetScores]) -> str:
-    """Why runs are a task's own, as a sentence; "" where run r may be one network on all tasks."""
+    """Returns why runs of different tasks are not shared, or "" if run r may be one network."""
+    own = "Runs differ between tasks: they are taken as a task's own"
+    models = [[task.models[model] for task in tasks] for model in tasks[0].models]
+    names = [[[*of.labels.get("name", ())] for of in model] for model in models]
     if len(tasks) == 1:
         return ""
-    if all(_apart(tasks, model) for model in tasks[0].models):
-        return f"{_OWN}."
-    if all(len({task.models[m].runs for task in tasks}) == 1 for m in tasks[0].models):
+    if all(all(of) and len({*itertools.chain(*of)}) == sum(map(len, of)) for of in names):
+        return f"{own}."  # no two tasks have a name in common
+    if all(len({of.runs for of in model}) == 1 for model in models):
         return ""
-    return f"{_OWN}; where some are one network, the interval of the mean is too short."
+    return f"{own}; where some are one network, the interval of the mean is too short."
 
 
-def _apart(tasks: Sequence[DataSetScores], model: str) -> bool:
-    """Whether all runs of a model have names, and no two tasks have one in common."""
-    names = [[*task.models[model].labels.get("name", ())] for task in tasks]
-    every = [name for of_task in names for name in of_task]
-    return all(names) and len({*every}) == len(every)
-
-
-def aligned(tasks: Sequence[DataSetScores]) -> list[DataSetScores]:
-    """The same with a run of one name in one column of all tasks, as far as there is room."""
-    columns: dict[str, dict[str, int]] = {}  # model -> name of a run -> its column
+def align_runs(tasks: Sequence[DataSetScores]) -> list[DataSetScores]:
+    """Puts runs of one name in the same column of all tasks, as far as there is room."""
+    columns: dict[str, dict[str, int]] = {}  # model -> name -> column
     found = []
     for task in tasks:
         models = {**task.models}
         for model, of in task.models.items():
             names = of.labels.get("name", np.zeros(0, object)).tolist()
-            if names:
-                known = columns.setdefault(model, {})
-                order = _order(names, known)
-                if order != sorted(order):
-                    models[model] = of.chosen(np.array(order))
-                placed = models[model].labels["name"].tolist()
-                columns[model] = {name: column for column, name in enumerate(placed)} | known
+            known = columns.setdefault(model, {})
+            at: dict[int, int] = {}  # column -> run
+            for run, name in enumerate(names):
+                if known.get(name, len(names)) < len(names):
+                    at.setdefault(known[name], run)
+            rest = iter(sorted({*range(len(names))} - {*at.values()}))
+            order = [at[k] if k in at else next(rest) for k in range(len(names))]
+            if order != sorted(order):
+                models[model] = of.chosen(np.array(order))
+            for column, run in enumerate(order):
+                known.setdefault(names[run], column)
         found.append(dataclasses.replace(task, models=models))
     return found
-
-
-def _order(names: Sequence[str], known: Mapping[str, int]) -> list[int]:
-    """The run in each column."""
-    placed: dict[int, int] = {}
-    for run, name in enumerate(names):
-        if known.get(name, len(names)) < len(names):
-            placed.setdefault(known[name], run)
-    rest = (run for run in range(len(names)) if run not in placed.values())
-    return [placed[column] if column in placed else next(rest) for column in range(len(names))]

@@ -1,78 +1,71 @@
-"""A model's mean over items and runs, with an honest error.
+"""A model's mean over items and runs, and the difference of two models, with an honest error.
 
-Every run answers every item, x_ir = mean + item + run + rest. An error speaks, by `over`, of
+Every run answers every item: score = mean + item + run + rest. The error of an estimate is over
 
     items   other items, these runs:  Miller (2024), clustered by Bell & McCaffrey (2002)
-    runs    other runs, these items:  the means of runs as a sample; of two models Welch's t
-    both    the items' part and what runs bring beyond it
+    runs    other runs, these items:  run means as a sample; Welch's t for two models
+    both    the items' component and what runs add to it
+
+In means over T tasks every task has the same weight. Notation: I items, R runs.
 """
 
 import dataclasses
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
+from scipy import special
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed
-from jaxeval.stats.items import cells, proportions
-from jaxeval.stats.items.cells import Labels, Part, Parts, Scores, Table
-from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
-from jaxeval.stats.rules import Factor
+from jaxeval.stats.items import cells, variances
+from jaxeval.stats.items.cells import Labels, Scores, Table
+from jaxeval.stats.items.variances import Parts
+from jaxeval.stats.results import Factor, Interval, fraction
 
 FACTORS: tuple[Factor, ...] = ("items", "runs")
 FEW_CLUSTERS = 30
-JEFFREYS = "Jeffreys, effective number of answers"
-T = "t, Satterthwaite"
 _OFTEN_MISSING = 0.05
-_QUARTER = 0.25  # of an item
-ROUNDING = 1e-12  # of the largest score
+_ROUNDING = 1e-12  # of the largest score
 
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """What an estimate rests on."""
+    """Numbers of items, clusters and runs that an estimate rests on."""
 
-    items: int  # with a score of every model
-    dropped: int  # items left out, since a model has no score of them
+    items: int
     clusters: int
     runs: tuple[int, ...]  # of each model
-    samples: int  # most answers to an item in a run
-    missing: int  # cells (item, run) without a score, of all models
+    samples: int  # the largest number of answers to an item in a run
+    missing: int  # cells (item, run) of all models without a score
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
     """A mean, or the difference of two means.
 
-    An error that is estimated as 0 is not known: the p-value and the ends of the interval are NaN.
+    An estimated error of 0 is unknown: the p-value and the ends of the interval are NaN.
     """
 
     value: float
     se: float
     df: float  # degrees of freedom of `se` by Satterthwaite (1946)
-    interval: Interval  # Jeffreys' of right and wrong answers, else t (two items added to those)
+    interval: Interval
     over: tuple[str, ...]  # what the error generalises over: items, runs, tasks
     sizes: Sizes
-    # of a difference; None of a mean
-    p_value: float | None = None  # two-sided, that it is 0, of the test that the interval inverts
-    unpaired_se: float | None = None  # had the models been scored on different items
-    correlation: float | None = None  # of both over items; None where one's scores are all equal
-    warnings: tuple[str, ...] = ()  # what a reader must know, a sentence each
+    p_value: float | None = None  # two-sided test of 0, which the interval inverts
+    unpaired_se: float | None = None  # the error if the models had answered different items
+    correlation: float | None = None  # of the two models over items; None if one never varies
+    warnings: tuple[str, ...] = ()
     binary: bool = False  # whether it is a difference of right and wrong answers
 
     @property
     def possible(self) -> Interval:
-        """The interval without what differences of right and wrong answers cannot be."""
-        if not self.binary:
-            return self.interval
-        low, high = (min(max(end, -1.0), 1.0) for end in self.interval[:2])
-        return self.interval._replace(low=low, high=high)
+        """The interval, cut to [-1, 1] for differences of right and wrong answers."""
+        return self.interval.clip(-1.0, 1.0) if self.binary else self.interval
 
     @property
     def error(self) -> float:
-        """The standard error of which the t interval is made; NaN where it is not known."""
-        from scipy import special
-
+        """The standard error behind the t interval; NaN if it is unknown."""
         low, high, confidence, _ = self.interval
         return (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
 
@@ -83,35 +76,27 @@ class Estimate:
         return dataclasses.replace(self, value=-self.value, interval=interval)
 
     def p_above(self, margin: float = 0.0) -> float:
-        """One-sided p-value that a true difference is not above `margin`: small says it is."""
+        """Returns the one-sided p-value against a true difference of at most `margin`."""
         return self._tail(margin, -1)
 
     def p_below(self, margin: float = 0.0) -> float:
-        """The same of "not below": 1 - `p_above`, to the last digit of a small one."""
+        """Returns the one-sided p-value against a true difference of at least `margin`."""
         return self._tail(margin, 1)
 
     def _tail(self, margin: float, side: int) -> float:
-        from scipy import special
-
         beyond = side * ((self.interval.low + self.interval.high) / 2 - margin)
         return float(special.stdtr(self.df, beyond / self.error))
 
 
 def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
-    """Items, and runs where every model has two or more."""
+    """Returns items, and runs too if every model has two or more."""
     return FACTORS if min(runs) > 1 else ("items",)
 
 
-def sizes_of(of: Sequence[Table], dropped: int = 0) -> Sizes:
-    """Of one model, or of several on the same items."""
-    return Sizes(
-        *(len(of[0].kept), dropped, len(of[0].groups.sizes), tuple(table.runs for table in of)),
-        *(max(table.samples for table in of), sum(table.missing for table in of)),
-    )
-
-
-def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Factor, ...]:
-    """The factors in order, each once, of a collection or "items,runs"; else raises `error`."""
+def parse_over(
+    over: str | Collection[Factor], error: type[Exception] = DataError
+) -> tuple[Factor, ...]:
+    """Returns the factors of a collection or of "items,runs", in order; else raises `error`."""
     words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
     factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
     if not factors or any(word not in FACTORS for word in words):
@@ -119,128 +104,196 @@ def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Fac
     return factors
 
 
-def factors_of(over: str | Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
-    """The factors in order, each once; None: as `default_over`."""
-    over = default_over(sizes.runs) if over is None else named(over)
-    if "runs" in over and min(sizes.runs) < 2:
-        raise DataError(
-            "over runs: expected two or more runs of every model; one says nothing of others"
-        )
-    return over
-
-
-def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> list[str]:
-    """What a reader must know, a sentence each."""
-    lines, few = [], "clusters" if clustered else "items"
-    if min(sizes.runs) == 1:
-        lines.append("One run of a model: this says nothing of other runs.")
-    if "items" in over and sizes.clusters < FEW_CLUSTERS:
-        lines.append(
-            f"Only {sizes.clusters} {few}: fewer than {FEW_CLUSTERS} tell little of others."
-        )
-    cells = sizes.items * sum(sizes.runs)
-    if sizes.missing > _OFTEN_MISSING * cells:
-        lines.append(
-            f"{sizes.missing} of {cells} scores are missing: filled in by least squares, "
-            "from item and run."
-        )
-    return lines
-
-
-def mean(
-    scores: Scores,
+def estimate(
+    a: Scores,
+    b: Scores | None = None,
     *,
     over: str | Collection[Factor] | None = None,
     clusters: Labels | None = None,
     confidence: float = 0.95,
     from_0_to_1: bool = True,
 ) -> Estimate:
-    """Mean score of a model.
+    """Computes the mean score of a model, or the mean of A minus that of B on the items of both.
 
     Args:
-      scores: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing.
-      over: what the interval generalises over, as "items,runs"; None: runs too where known.
+      a, b: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing. The numbers
+        of runs may differ.
+      over: what the interval generalises over, as "items,runs"; None: runs too if there are more.
       clusters: [I] labels of items that belong together, such as questions on one text.
       from_0_to_1: whether scores that are all 0 or 1 are right and wrong answers, and no losses.
     """
     confidence = fraction(confidence, "confidence")
-    (table,) = cells.tables([scores], clusters)
-    sizes = sizes_of([table], len(scores) - len(table.kept))
-    return of_table(
-        table, sizes, factors_of(over, sizes), confidence, clusters is not None, from_0_to_1
+    if b is None:
+        tables = cells.tables([a], clusters)
+    else:
+        tables = cells.tables([a, b], clusters, ("scores of A", "scores of B"))
+    runs = [table.runs for table in tables]
+    factors = default_over(runs) if over is None else parse_over(over)
+    if "runs" in factors and min(runs) < 2:
+        raise DataError(
+            "over runs: expected two or more runs of every model; one says nothing of others"
+        )
+    clustered = clusters is not None
+    return estimate_tables([tables], [factors], confidence, clustered, from_0_to_1)[0]
+
+
+def estimate_tables(
+    tasks: Sequence[Sequence[Table]],
+    overs: Sequence[tuple[Factor, ...]],
+    confidence: float,
+    clustered: bool = False,
+    from_0_to_1: bool = True,
+    *,
+    shared_runs: bool = False,
+) -> list[Estimate]:
+    """Computes the mean of one model, or the difference of two, over these very tasks.
+
+    Args:
+      tasks: for each task, the tables of one model or two.
+      overs: what errors generalise over; one estimate for each.
+      clustered: whether items are in clusters, for warnings.
+      shared_runs: whether run r is one network on all tasks. Then the variance of runs is that of
+        a model's means over tasks.
+    """
+    levels, clusters = None, "clusters" if clustered else "items"
+    if shared_runs and any("runs" in over for over in overs):
+        levels = [_run_means(model) for model in zip(*tasks, strict=True)]
+    if len(tasks[0]) == 1:
+        found = _means([table for (table,) in tasks], overs, confidence, levels, from_0_to_1)
+    else:
+        found = _differences(tasks, overs, confidence, levels)
+    return [
+        dataclasses.replace(of, warnings=(*_warnings(of, clusters), *of.warnings)) for of in found
+    ]
+
+
+def _run_means(model: Sequence[Table]) -> np.ndarray:
+    """Means [T, R] of a model by task and run."""
+    counts = [table.runs for table in model]
+    if len(set(counts)) > 1:
+        raise DataError(
+            f"shared runs: expected as many runs of a model on every task, found {counts}"
+        )
+    return np.stack([table.run_means for table in model])
+
+
+def _sizes(tasks: Sequence[Sequence[Table]]) -> Sizes:
+    tables = [table for of_task in tasks for table in of_task]
+    items, clusters = zip(*(first.counts for first, *_ in tasks), strict=True)
+    return Sizes(
+        *(sum(items), sum(clusters)),
+        tuple(min(table.runs for table in model) for model in zip(*tasks, strict=True)),
+        max(table.samples for table in tables),
+        sum(table.missing for table in tables),
     )
 
 
-def of_table(
-    table: Table,
-    sizes: Sizes,
-    over: tuple[Factor, ...],
+def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
+    sizes = of.sizes
+    if min(sizes.runs) == 1:
+        yield "One run of a model: this says nothing of other runs."
+    if "items" in of.over and sizes.clusters < FEW_CLUSTERS:
+        yield f"Only {sizes.clusters} {clusters}: fewer than {FEW_CLUSTERS} tell little of others."
+    count = sizes.items * sum(sizes.runs)
+    if sizes.missing > _OFTEN_MISSING * count:
+        filled = "filled in by least squares, from item and run"
+        yield f"{sizes.missing} of {count} scores are missing: {filled}."
+
+
+def _means(
+    tables: Sequence[Table],
+    overs: Sequence[tuple[Factor, ...]],
     confidence: float,
-    clustered: bool,
+    levels: Sequence[np.ndarray] | None,
     from_0_to_1: bool,
-) -> Estimate:
-    """The mean of a model with its error over the factors named."""
-    value, right = float(table.cells.mean()), table.binary and from_0_to_1
-    limits = binary_limits(value, table.parts, sizes, over, confidence) if right else None
-    level = value, table.parts, table.largest
-    return of_level(*level, limits, sizes, over, confidence, clustered)
+) -> Iterator[Estimate]:
+    shares, each = [np.asarray(of.cells.mean()) for of in tables], [of.parts for of in tables]
+    value, parts = float(np.mean(shares)), variances.average(each, levels)
+    sizes, largest = _sizes([(table,) for table in tables]), max(of.largest for of in tables)
+    for over in overs:
+        part, lines = variances.total(parts, over), list[str]()
+        se = float(np.sqrt(part.variance))
+        if from_0_to_1 and all(of.binary for of in tables):
+            counts = [(*table.counts, table.cells.size * table.samples) for table in tables]
+            low, high = variances.jeffreys_limits(shares, each, counts, over, confidence, levels)
+            method = "Jeffreys, effective number of answers"
+            interval = Interval(float(low), float(high), confidence, method)
+        elif se <= _ROUNDING * largest:
+            interval = Interval.none(confidence, "the scores do not vary")
+            same = f"The score is the same over all {' and '.join(over)}"
+            lines.append(f"{same}: its error cannot be told.")
+        else:
+            interval = variances.t_interval(value, part, confidence)
+        yield Estimate(value, se, float(part.df), interval, over, sizes, warnings=tuple(lines))
 
 
-def of_level(
-    value: float,
-    parts: Parts,
-    largest: float,
-    limits: tuple[np.ndarray, np.ndarray] | None,
-    sizes: Sizes,
+def _differences(
+    tasks: Sequence[Sequence[Table]],
+    overs: Sequence[tuple[Factor, ...]],
+    confidence: float,
+    levels: Sequence[np.ndarray] | None,
+) -> Iterator[Estimate]:
+    tables = [table for both in tasks for table in both]
+    binary, largest = all(of.binary for of in tables), max(of.largest for of in tables)
+    gaps = [a.item_means - b.item_means for a, b in tasks]
+    each = [_gap_parts(gap, *both) for gap, both in zip(gaps, tasks, strict=True)]
+    parts, unpaired = (variances.average(of, levels) for of in zip(*each, strict=True))
+    value, sizes = float(np.mean([gap.mean() for gap in gaps])), _sizes(tasks)
+    if binary:
+        more = [variances.add_two_items(gap, of) for gap, (of, _) in zip(gaps, each, strict=True)]
+        middle = float(np.mean([of for of, _ in more]))
+        shrunk = variances.average([of for _, of in more], levels)
+    correlation = _correlation(*tasks[0]) if len(tasks) == 1 else None
+    for over in overs:
+        part, lines, two = variances.total(parts, over), list[str](), binary and "items" in over
+        centre, tested = (middle, variances.total(shrunk, over)) if two else (value, part)
+        interval, p_value = Interval.none(confidence, "the differences do not vary"), math.nan
+        if (error := np.sqrt(tested.variance)) <= _ROUNDING * largest:
+            same = f"The difference is the same over all {' and '.join(over)}"
+            lines.append(f"{same}: its error cannot be told, and nothing is shown.")
+        else:
+            p_value = float(2 * special.stdtr(tested.df, -abs(centre) / error))
+            interval = variances.t_interval(centre, tested, confidence, ", two items added" * two)
+        ses = [float(np.sqrt(of.variance)) for of in (part, variances.total(unpaired, over))]
+        yield Estimate(
+            *(value, ses[0], float(tested.df), interval, over, sizes),
+            *(p_value, ses[1], correlation, tuple(lines), binary),
+        )
+
+
+def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> tuple[Parts, Parts]:
+    """Components of a difference, and the same if the models had answered different items."""
+    paired = Parts(variances.items_part(gap, a.groups))
+    if min(a.runs, b.runs) > 1:
+        between = a.parts.between + b.parts.between
+        paired = Parts(paired.items, between, a.parts.interaction + b.parts.interaction)
+    return paired, paired._replace(items=variances.add([a.parts.items, b.parts.items]))
+
+
+def _correlation(a: Table, b: Table) -> float | None:
+    if not (np.ptp(a.item_means) and np.ptp(b.item_means)):
+        return None
+    return float(np.corrcoef(a.item_means, b.item_means)[0, 1])
+
+
+def difference_over_tasks(
+    tasks: Sequence[tuple[Table, Table]],
     over: tuple[Factor, ...],
     confidence: float,
-    clustered: bool,
+    shared_runs: bool,
 ) -> Estimate:
-    """A mean with the parts of its variance, the largest score, and Jeffreys' limits if binary."""
-    part, lines = cells.total(parts, over), warnings_of(sizes, over, clustered)
-    se, df = float(np.sqrt(part.variance)), float(part.df)
-    if limits is not None:
-        interval = Interval(float(limits[0]), float(limits[1]), confidence, JEFFREYS)
-    elif se <= ROUNDING * largest:
-        interval = no_interval(confidence, "the scores do not vary")
-        lines.append(
-            f"The score is the same over all {' and '.join(over)}: its error cannot be told."
-        )
-    else:
-        interval = t_interval(value, part, confidence, T)
-    return Estimate(value, se, df, interval, over, sizes, warnings=tuple(lines))
+    """Computes the mean difference A - B with tasks as a sample of such tasks.
 
-
-def t_interval(value: float, part: Part, confidence: float, method: str) -> Interval:
-    """Of a mean or difference with this variance."""
-    half = float(np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence))
-    return Interval(value - half, value + half, confidence, method)
-
-
-def binary_limits(
-    share: float, parts: Parts, sizes: Sizes, over: tuple[str, ...], confidence: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of Jeffreys' interval, with as many answers as the variance is worth.
-
-    One answer to each of independent items is Jeffreys' own. Otherwise a quarter of an item, half
-    of it right, is added to the items' part, and there are no more answers than were given.
+    The means of a task by run stand for an item; other runs are part of the spread over tasks.
     """
-    answers = sizes.items * sizes.runs[0] * sizes.samples
-    units, most, value = sizes.clusters, float(answers), np.asarray(share)
-    if answers == sizes.clusters:
-        return proportions.limits(value, np.asarray(most), confidence)
-    if "items" in over:
-        parts = with_quarter(share, parts, sizes.items)
-    else:
-        units, most = answers, np.inf  # answers to fixed items spread less than a coin's
-    part = cells.total(parts, over)
-    n = proportions.effective(value, part.variance, part.df, units, most, confidence)
-    return proportions.limits(value, n, confidence)
-
-
-def with_quarter(share: float, parts: Parts, items: int) -> Parts:
-    """Parts of a mean of right and wrong answers with a quarter of an item, half of it right."""
-    value = np.asarray(share)
-    more = _QUARTER / 2 * (value**2 + (1 - value) ** 2)
-    variance = (parts.items.variance * items**2 + more) / (items + _QUARTER) ** 2
-    return parts._replace(items=Part(variance, parts.items.df))
+    by_run = shared_runs and "runs" in over
+    levels = [
+        [of.run_means if by_run else of.run_means.mean(keepdims=True) for of in model]
+        for model in zip(*tasks, strict=True)
+    ]
+    factors = FACTORS if by_run else ("items",)
+    found = estimate(*levels, over=factors, confidence=confidence)
+    few = (f"Only {len(tasks)} tasks: they tell little of others.",)
+    named: tuple[str, ...] = ("tasks", *factors[1:])
+    lines = few if len(tasks) < FEW_CLUSTERS else ()
+    return dataclasses.replace(found, over=named, warnings=lines)

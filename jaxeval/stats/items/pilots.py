@@ -1,25 +1,23 @@
-"""What spreads the difference of two models' means, as a pilot shows it, and how sure that is.
+"""Variance components of the difference of two models' means, estimated from a pilot.
 
-score = mean + item + run + item x run + sample, all but the mean random and independent, estimated
-from mean squares. Notation: I items, R runs and K samples of a model, C clusters.
+The model is score = mean + item + run + item x run + sample; all but the mean are random and
+independent. Notation: I items, R runs and K samples of a model, C clusters.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed
-from jaxeval.stats.crossed import Combination, MeanSquare, Term
-from jaxeval.stats.items import cells
+from jaxeval.stats.crossed import Combination, MeanSquare
+from jaxeval.stats.items import cells, variances
 from jaxeval.stats.items.cells import Labels, Scores, Table
 from jaxeval.stats.results import fraction
 
 _ROUNDING = 1e-12  # of the largest score
-_DRAWS = 100
 _MOST_DF = 1e6
 
 
@@ -27,11 +25,11 @@ _MOST_DF = 1e6
 class Spread:
     """Variances of the difference of two models' scores of an item."""
 
-    items: float  # over items, of the true difference (Miller's omega^2)
-    runs: float = 0.0  # of a run's mean, both models' summed; 0 also where it is unknown
-    items_x_runs: float = 0.0  # both models' summed, as is the next
+    items: float  # of the true difference (Miller's omega^2), with the design effect of clusters
+    runs: float = 0.0  # of run means, summed over both models; 0 also if unknown
+    items_x_runs: float = 0.0  # summed over both models, as is `samples`
     samples: float = 0.0
-    cluster_size: float = 1.0  # items in one, on average; their design effect is in `items`
+    cluster_size: float = 1.0  # mean number of items in a cluster
 
     def __post_init__(self) -> None:
         values = tuple(self.variances.values())
@@ -42,12 +40,12 @@ class Spread:
 
     @property
     def variances(self) -> dict[str, float]:
-        """By name."""
+        """The variances by name."""
         return {name: getattr(self, name) for name in ("items", "runs", "items_x_runs", "samples")}
 
 
 class Size(NamedTuple):
-    """Items, and runs and samples of each model."""
+    """Numbers of items, and of runs and samples of each model."""
 
     items: int
     runs: int = 1
@@ -55,18 +53,17 @@ class Size(NamedTuple):
 
 
 class Pilot(NamedTuple):
-    """The spread of a difference as a pilot shows it."""
+    """Variances estimated from a pilot, with the ends of their intervals."""
 
     spread: Spread
     size: Size
-    low: Spread | None  # the lower ends of the intervals of all variances; None: all are 0
+    low: Spread | None  # None: all lower ends are 0
     high: Spread
     confidence: float
-    draws: tuple[Spread | None, ...]  # variances that the pilot leaves possible; None: all 0
 
 
 class _Squares(NamedTuple):
-    """Mean squares of a model's cells. Their expectations, with the variances v of the parts:
+    """Mean squares of a model's cells. With variances v, their expectations are
 
     sample v_sample; interaction v_ir + v_sample / K; run v_ir + v_sample / K + I v_run.
     """
@@ -81,32 +78,33 @@ class _Squares(NamedTuple):
 def pilot(
     a: Scores, b: Scores, *, clusters: Labels | None = None, confidence: float = 0.95
 ) -> Pilot:
-    """The variances that a pilot shows, each with its modified large-sample interval.
+    """Estimates the variances of A - B, each with its modified large-sample interval.
 
-    What cannot be told apart is in `items`, as is the design effect of clusters. Of several
-    samples their means count where the other model has one. Arguments and errors as of
-    `differences.difference`; no spread at all is one.
+    Variances that cannot be told apart are in `items`. Samples are averaged if the other model has
+    one. Arguments are those of `estimates.estimate`.
+
+    Raises:
+      DataError: invalid scores, or differences without any spread.
     """
     confidence = fraction(confidence, "confidence")
     arrays = [cells.array(scores) for scores in (a, b)]
     if min(scores.shape[2] for scores in arrays) == 1:
         arrays = [cells.cell_means(scores) for scores in arrays]
     tables = cells.tables(arrays, clusters, ("scores of A", "scores of B"))
-    squares, gaps = [_squares(table) for table in tables], tables[0].means - tables[1].means
+    squares, gaps = (
+        [_squares(table) for table in tables],
+        tables[0].item_means - tables[1].item_means,
+    )
     parts = _parts(tables, squares, gaps)
     spread = _estimated(tables, squares, gaps)
     size = Size(
         len(gaps), *(min(getattr(t, name) for t in tables) for name in ("runs", "samples"))
     )
-    ends = {name: crossed.limits(part, confidence) for name, part in parts.items()}
+    ends = {name: part.limits(confidence) for name, part in parts.items()}
     low = {name: min(float(end[0]), getattr(spread, name)) for name, end in ends.items()}
     high = {name: max(float(end[1]), getattr(spread, name)) for name, end in ends.items()}
-
-    def of(variances: Mapping[str, float]) -> Spread | None:
-        return dataclasses.replace(spread, **variances) if any(variances.values()) else None
-
-    widest = dataclasses.replace(spread, **high)
-    return Pilot(spread, size, of(low), widest, confidence, tuple(map(of, _drawn(parts))))
+    least = dataclasses.replace(spread, **low) if any(low.values()) else None
+    return Pilot(spread, size, least, dataclasses.replace(spread, **high), confidence)
 
 
 def _squares(table: Table) -> _Squares:
@@ -128,11 +126,11 @@ def _squares(table: Table) -> _Squares:
 
 
 def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> MeanSquare:
-    """A sum over items (clusters) of squares [I], with the df that match its spread.
+    """Sum of squares [I] over items or clusters, with the df that match its spread.
 
-    Of normal scores a mean square with m degrees of freedom has variance 2 mean^2 / m; equating it
-    to the one seen gives its degrees of freedom. `centred`: d, the degrees of freedom of one
-    item's square, where squares are about a mean over items: (v + 2 mean^2 / (d (n - 1))) / n.
+    A mean square of normal scores with m degrees of freedom has variance 2 mean^2 / m; m follows
+    from the variance seen. If squares are about a mean over items, `centred` is the degrees of
+    freedom d of one item, and the variance is (v + 2 mean^2 / (d (n - 1))) / n.
     """
     count, mean = squares.shape[-1], squares.mean(-1)
     seen = squares.var(-1, ddof=1) / count  # of the mean over items
@@ -145,14 +143,14 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
 
 def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray) -> Spread:
     items, groups = len(gaps), tables[0].groups
-    variance = items * float(cells.items_part(gaps, groups).variance)
+    variance = items * float(variances.items_part(gaps, groups).variance)
     runs = crossing = samples = rest = 0.0
     for of in squares:
         if of.run is not None and of.interaction is not None:
-            beyond = Combination((Term(1 / items, of.run),), Term(1 / items, of.interaction))
+            beyond = Combination(((1 / items, of.run),), (1 / items, of.interaction))
             runs += max(0.0, float(beyond.estimate))
-            below = None if of.sample is None else Term(1 / of.samples, of.sample)
-            whole = Combination((Term(1.0, of.interaction),), below)
+            below = None if of.sample is None else (1 / of.samples, of.sample)
+            whole = Combination(((1.0, of.interaction),), below)
             crossing += max(0.0, float(whole.estimate))
             rest += float(of.interaction.value) / of.runs
         elif of.sample is not None:
@@ -173,7 +171,7 @@ def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.nd
 def _parts(
     tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray
 ) -> dict[str, Combination]:
-    """Each variance of `Spread` as a combination of mean squares."""
+    """The variances of `Spread` as combinations of mean squares, for their intervals."""
     items, groups = len(gaps), tables[0].groups
     # I times the variance of the mean difference over items; it expects the rest over R too
     sums = groups.sums((gaps - gaps.mean())[:, np.newaxis])[:, 0] / items
@@ -190,59 +188,30 @@ def _parts(
             within.append((1 / (of.runs * of.samples), of.sample))
     cell = _term(of_cells)
     if min(of.runs for of in squares) == 1:  # where one has several, with its items x runs whole
-        one_run = Term(1.0, _added([(1.0, of_items), *beyond]))
+        one_run = (1.0, _added([(1.0, of_items), *beyond]))
         parts = {"items": Combination((one_run,), cell)}
     else:
         run = _added([(1.0, of.run) for of in squares if of.run])  # there are two of each
         rest = _added([(1.0, of.interaction) for of in squares if of.interaction])
         parts = {
-            "items": Combination((Term(1.0, of_items),), _term(within)),
-            "runs": Combination((Term(1 / items, run),), Term(1 / items, rest)),
-            "items_x_runs": Combination((Term(1.0, rest),), cell),
+            "items": Combination(((1.0, of_items),), _term(within)),
+            "runs": Combination(((1 / items, run),), (1 / items, rest)),
+            "items_x_runs": Combination(((1.0, rest),), cell),
         }
     if sample := _term(of_samples):
         parts["samples"] = Combination((sample,))
     return parts
 
 
-def _term(terms: list[tuple[float, MeanSquare]]) -> Term | None:
-    return Term(1.0, _added(terms)) if terms else None
+def _term(terms: list[tuple[float, MeanSquare]]) -> tuple[float, MeanSquare] | None:
+    return (1.0, _added(terms)) if terms else None
 
 
 def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
-    """A sum of independent mean squares as one (Satterthwaite 1946)."""
+    """The sum of independent mean squares as one (Satterthwaite 1946)."""
     values = [factor * square.value for factor, square in terms]
     spread = sum(v**2 / square.df for v, (_, square) in zip(values, terms, strict=True))
     whole = np.sum(values, axis=0)
     most = sum(np.asarray(square.df) for _, square in terms)  # where all are 0
     df = np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
     return MeanSquare(whole, df)
-
-
-def _drawn(parts: Mapping[str, Combination]) -> list[dict[str, float]]:
-    """Variances that could have given this pilot.
-
-    The expectation of a mean square is its value times its df over a chi-squared value, as under
-    the prior 1 / variance (Box & Tiao 1973); quantiles in random order (Latin hypercube).
-    """
-    from scipy import special
-
-    generator, expected = np.random.default_rng(0), dict[int, np.ndarray]()
-
-    def value(term: Term) -> np.ndarray:
-        square = term.square
-        if id(square) not in expected:  # one of several parts is drawn once
-            places = (generator.permutation(_DRAWS) + 0.5) / _DRAWS
-            chi_squared = special.chdtri(square.df, places)
-            expected[id(square)] = square.value * square.df / chi_squared
-        return term.coefficient * expected[id(square)]
-
-    drawn = {
-        name: np.maximum(
-            0.0, sum(map(value, part.plus)) - (value(part.minus) if part.minus else 0)
-        )
-        for name, part in parts.items()
-    }
-    return [
-        dict(zip(drawn, map(float, row), strict=True)) for row in zip(*drawn.values(), strict=True)
-    ]

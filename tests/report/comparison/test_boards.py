@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jaxeval.report import render
-from jaxeval.report.comparison import claims, documents
+from jaxeval.report import comparison, render
+from jaxeval.report.comparison import claims
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.power import t_test_power
 from tests.stats import cubes
@@ -28,27 +28,7 @@ def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: objec
 
 
 def _page(study: ItemStudy) -> str:
-    return render.to_page(documents.of_items(study))
-
-
-def test_boards_are_those_of_the_study() -> None:
-    """Dies if a board's mean, order or pairs are of other models, if ties contradict the pairs, or
-    if a beaten model counts as unbeaten."""
-    study = _study("acc", "acc")
-    assert study.board is not None and [each.data_set for each in study.boards] == [
-        "task0",
-        "task1",
-    ]
-    for each in (study.board, *study.boards):
-        assert each.rows[-1].model == "poor" and each.rows[-1].beaten
-        assert not each.rows[0].beaten and (each.rows[-1].low, each.rows[-1].high) == (3, 3)
-        assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
-        for row in each.rows:
-            assert row.mean.interval.low < row.mean.value < row.mean.interval.high
-            sides = [sum(pair[side] == row.model for pair in each.told_apart) for side in (1, 0)]
-            assert (row.low, row.high) == (1 + sides[0], 3 - sides[1])
-        of = {row.model: set(row.groups) for row in each.rows}
-        assert of["good"] & of["fair"] and not of["good"] & of["poor"]
+    return render.to_page(comparison.items_document(study))
 
 
 def test_detectable_difference_has_the_power_that_is_said() -> None:
@@ -73,16 +53,16 @@ def test_what_cannot_be_shown_is_put_down_to_its_reason() -> None:
     draw = np.random.default_rng(0)
     item = np.round(draw.normal(size=(60, 1, 1)), 1)
     study = cubes.studied([cubes.task("t", "score", {"a": item, "b": item + 0.5})])
-    assert "is not known, as two models differ" in claims.detected_on(study.boards[0], study)
+    assert "is not known, as two models differ" in claims.detectable_on(study.boards[0], study)
     scores = {"a": item, "copy": item, "b": item + 0.3 * draw.normal(size=(60, 1, 1))}
     study = cubes.studied([cubes.task("t", "score", scores)])
     assert study.boards[0].detectable.smallest is not None
-    said = claims.detected_on(study.boards[0], study)
+    said = claims.detectable_on(study.boards[0], study)
     assert "of the pair known best is detected" in said and "however large" not in said
     scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}
     study = cubes.studied([cubes.task("t", "score", scores)], over=("runs",), alpha=1e-5)
     assert study.boards[0].detectable == (None, None, True, False)
-    assert "no difference, however large" in claims.detected_on(study.boards[0], study)
+    assert "no difference, however large" in claims.detectable_on(study.boards[0], study)
 
 
 def test_unequal_metrics_have_no_common_order() -> None:

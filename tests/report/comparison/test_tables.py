@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from jaxeval.report import render
-from jaxeval.report.comparison import documents, tables
+from jaxeval.report.comparison import tables
 from jaxeval.report.document import Bold
 from jaxeval.stats import study
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from jaxeval.stats.study import RunStudy
 from tests.stats import cubes
 
@@ -55,21 +54,10 @@ def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:
     assert not _bold(single)
 
 
-def test_latex_and_markdown_hold_the_same_cells() -> None:
-    """Dies if bold, the caption or the sign is lost in one of them."""
-    of = _study({"a&b": [0.5], "c": [0.7]}, 10)
-    (cell,) = (c for row in tables.paper(of).rows for c in row if isinstance(c, Bold))
-    document = documents.of_runs(of)
-    latex, markdown = render.to_latex(document), render.to_markdown(document)
-    assert rf"\textbf{{{cell.replace('±', '$' + chr(92) + 'pm$')}}}" in latex
-    assert latex.startswith("\\begin{table}\n\\centering\n\\caption{Mean $\\pm$ sd of f1")
-    assert f"**{cell}**" in markdown and "Bold: shown to be better" in markdown
-
-
 @pytest.mark.parametrize("higher", [True, False])
 def test_a_row_of_two_models_has_the_better_one_first(higher: bool) -> None:
     """Dies if names and numbers of a row are turned apart, or a worse model stands first."""
-    *_, pairs = tables.of_runs(_study({"a": [0.5], "b": [0.7], "c": [0.6]}, 10, higher))
+    *_, pairs = tables.runs_tables(_study({"a": [0.5], "b": [0.7], "c": [0.6]}, 10, higher))
     signs = {row[:2]: row[2].startswith("-") for row in pairs.rows}
     best = "bca" if higher else "acb"
     assert signs == {(best[i], best[k]): not higher for i, k in ((0, 1), (0, 2), (1, 2))}

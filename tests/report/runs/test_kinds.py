@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
-from jaxeval.errors import ConfigError, DataError
-from jaxeval.report import __main__ as verb
-from jaxeval.report.runs import document, figures, summary
+from jaxeval import runs, sources
+from jaxeval.errors import ConfigError
+from jaxeval.report import runs as document
+from jaxeval.report.runs import figures, summary
 from jaxeval.results import Runs
-from jaxeval.runs import MemberResult, MemberRow, experiments, native
-from jaxeval.runs import __main__ as of_runs
+from jaxeval.runs import MemberResult, MemberRow, records
 from jaxeval.runs.layout import Layout
+from tests import verbs
 from tests.runs import test_store
+from tests.verbs import report
 
 RATES = [json.dumps({"learning_rate": rate}) for rate in (0.1, 0.2, 0.3)]
 
@@ -51,48 +52,32 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_kinds_are_told_by_records(folder: Path) -> None:
-    """Dies if a variant that is called noise is taken for repeated runs."""
-    groups = experiments.by_experiment(runs.load(folder))
-    kinds = {rows[0].name: experiments.kind(rows) for rows in groups}
-    assert [kinds[name] for name in ("repeated", "near", "search")] == [
-        "noise",
-        "neighbourhood",
-        "tuning",
-    ]
-    assert {kind for name, kind in kinds.items() if name.startswith("bag")} == {"seeds"}
-    table = native.scores(str(folder), Layout())
-    assert {*table.models} == {name for name in kinds if name.startswith("bag")}
-    (said,) = [line for line in table.warnings if "not compared" in line]
-    assert "repeated (6 runs of f1; repeated runs" in said and "bag" not in said
-
-
 def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if three seeds twice are six scores, anywhere."""
-    once, twice = (summary.of_members(of(folder, name)) for name in ("bag", "repeated"))
+    once, twice = (summary.summarize(of(folder, name)) for name in ("bag", "repeated"))
     assert (twice.dev, twice.test, twice.rho) == (once.dev, once.test, once.rho)
     assert twice.statuses == {"finished": 6}
     assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
     drawn = figures.scatter(of(folder, "repeated"))
     assert "n = 3" in drawn.caption and len(drawn.rows) == 3
-    of_runs.main(["list", str(folder), "--json", "-"])
+    verbs.runs(["list", str(folder), "--json", "-"])
     told = json.loads(capsys.readouterr().out)["experiments"]
     listed = {entry["name"]: entry for entry in told}
     assert listed["repeated"]["test"]["n"] == 3
     assert listed["repeated"]["statuses"] == {"finished": 6}
     different = of(folder, "repeated")
     different = [r._replace(dev=r.dev + r.repeat) for r in different if r.dev is not None]
-    described = summary.of_members(different).dev
+    described = summary.summarize(different).dev
     assert described is not None and described.mean == pytest.approx(0.2 + 0.5)
 
 
 def test_settings_are_no_seeds(folder: Path) -> None:
     """Dies if settings near a config's have a violin, or their spread is taken for that of
     seeds."""
-    lines = list(document._remarks(summary.of_members(of(folder, "near"))))
+    lines = list(document._remarks(summary.summarize(of(folder, "near"))))
     assert "spread is that of settings, not of seeds" in lines[0]
     assert not any("train more seeds" in line for line in lines)
-    violins = figures.draw(experiments.by_experiment(runs.load(folder)), [])[0]
+    violins = figures.draw(records.by_experiment(runs.load(folder)), [])[0]
     shown = {row[0] for row in violins.rows}
     assert {"bag", "repeated"} < shown and not shown & {"near", "search"}
 
@@ -100,7 +85,7 @@ def test_settings_are_no_seeds(folder: Path) -> None:
 def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if test scores of settings that were chosen by dev are shown: they would choose too."""
     page = folder / "page.html"
-    assert verb.main([str(folder), "--experiment", "search", "--save", str(page)]) == 0
+    assert report([str(folder), "--experiment", "search", "--save", str(page)]) == 0
     printed, html = capsys.readouterr().out, page.read_text()
     assert "search (search): the settings of a search" in printed
     for text in (printed, html[html.index("<tbody>") :]):
@@ -109,7 +94,7 @@ def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> 
     with pytest.raises(ConfigError, match=r"part='dev'.*_tuned"):
         searched.scores()
     assert searched.scores("dev").tolist() == [0.1, 0.2, 0.3]
-    described = summary.of_members(of(folder, "search"))
+    described = summary.summarize(of(folder, "search"))
     assert "dev f1 (%) median 20.00" in document.line(described)
     assert (described.dev, described.test) != (None, None) and described.test is None
 
@@ -119,32 +104,23 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2)]
     ends.append(test_store.result(3, dev=0.9, test=None, status="diverged"))
     fill(tmp_path, "bag", ends)
-    described = summary.of_members(of(tmp_path, "bag"))
+    described = summary.summarize(of(tmp_path, "bag"))
     assert described.dev is not None and described.test is not None
     assert (described.dev.n, described.dev.max, described.test.n) == (3, 0.9, 2)
     assert (described.best_seed, described.best_test) == (3, None)
     violins = figures.draw([of(tmp_path, "bag")], [])[0]
     assert [row[1] for row in violins.rows] == ["dev"] * 3 + ["test"] * 2
-    table = native.scores(str(tmp_path), Layout(columns={"score": "dev"}))
+    table = sources.read(str(tmp_path), Layout(columns={"score": "dev"}))
     assert (table.known.size, table.data_sets[0].models[table.models[0]].runs) == (
         2,
         3,
     )  # what diverged is no score
 
 
-def test_repeated_runs_are_no_model(folder: Path) -> None:
-    """Dies if repeated runs are offered as a model, or refused by the numbers of their rows."""
-    with pytest.raises(DataError, match="no model 'x'; has ") as raised:
-        native.scores(str(folder), Layout(models=["x"]))
-    assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
-    with pytest.raises(DataError, match=r"'repe' has repeated runs: python -m jaxeval\.noise"):
-        native.scores(str(folder), Layout(models=["bag", "repe"]))
-
-
 def test_one_lookup_of_experiments() -> None:
     """Dies if a verb takes a name and no id, an id and no beginning of one, or a vague one."""
     names = {"8fb8aaaa": "of 8", "8fb8bbbb": "of 8", "77770000": "of 7"}
-    assert experiments.ids_of(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
-    assert experiments.ids_of(names, "7777") == ["77770000"]
-    assert experiments.ids_of(names, "8fb8b") == ["8fb8bbbb"]
-    assert [experiments.ids_of(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4
+    assert records.find_ids(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
+    assert records.find_ids(names, "7777") == ["77770000"]
+    assert records.find_ids(names, "8fb8b") == ["8fb8bbbb"]
+    assert [records.find_ids(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval import runs
+from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
-from jaxeval.report import __main__ as verb
+from jaxeval.report import runs as document
 from jaxeval.report import scores as units
-from jaxeval.report.runs import document, figures, summary
-from jaxeval.runs import experiments, native
+from jaxeval.report.runs import figures, summary
+from jaxeval.runs import records
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
+from tests.verbs import report
 
 DEV = [0.80, 0.85, 0.83, 0.85, 0.79]
 TEST = [0.70, 0.78, 0.74, 0.72, 0.71]
@@ -58,7 +59,7 @@ def fill(
 
 def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
     """Dies if a quantile, the sd's denominator, or the chosen member is wrong."""
-    summarized = summary.of_members(runs.load(fill(tmp_path)))
+    summarized = summary.summarize(runs.load(fill(tmp_path)))
     assert summarized.test is not None and summarized.dev is not None
     assert (summarized.test.min, summarized.test.median, summarized.test.max) == (0.70, 0.72, 0.78)
     assert summarized.test.q1 == pytest.approx(0.71)
@@ -73,7 +74,7 @@ def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
 def test_lower_is_better(tmp_path: Path) -> None:
     """Dies if the best member of a loss is the one with the highest."""
     rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
-    summarized = summary.of_members(rows)
+    summarized = summary.summarize(rows)
     assert (summarized.best_seed, summarized.best_dev) == (5, 0.79)
     assert units.shown(2.5, "nats") == "2.5" and units.shown(0.25, "fraction") == "25.00"
 
@@ -91,8 +92,7 @@ CASES = {
 def test_awkward_experiments(tmp_path: Path, case: str, capsys: pytest.CaptureFixture) -> None:
     """Dies if few, equal or missing scores break the report or are hidden."""
     assert (
-        verb.main([str(fill(tmp_path, scores=CASES[case])), "--save", str(tmp_path / "p.html")])
-        == 0
+        report([str(fill(tmp_path, scores=CASES[case])), "--save", str(tmp_path / "p.html")]) == 0
     )
     printed, html = capsys.readouterr().out, (tmp_path / "p.html").read_text()
     lost = sum(dev is None for dev, _ in CASES[case])
@@ -129,7 +129,7 @@ def test_page_is_self_contained_and_escaped(tmp_path: Path) -> None:
     """Dies if a name can run as a script, the page needs a network, or a figure is lost."""
     evil = "<script>alert(1)</script>&amp;"
     folder = fill(tmp_path, [evil, "beta"])
-    verb.main([str(folder), "--save", str(tmp_path / "page.html")])
+    report([str(folder), "--save", str(tmp_path / "page.html")])
     html = (tmp_path / "page.html").read_text()
     parsed = _Outside()
     parsed.feed(html)
@@ -156,11 +156,11 @@ def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
 def test_json_and_choice_of_an_experiment(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if --experiment is ignored or a wrong name goes unnoticed."""
     folder = fill(tmp_path, ["alpha", "beta"])
-    assert verb.main([str(folder), "--experiment", "beta", "--json", "-"]) == 0
+    assert report([str(folder), "--experiment", "beta", "--json", "-"]) == 0
     (only,) = json.loads(capsys.readouterr().out)["experiments"]
     assert only["name"] == "beta" and only["test"]["n"] == 5
     with pytest.raises(ConfigError, match=r"alpha \(id0\), beta \(id1\)"):
-        verb.main([str(folder), "--experiment", "gamma"])
+        report([str(folder), "--experiment", "gamma"])
 
 
 def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     scores = [(0.0, 0.1), (0.8, 0.7), (None, None), (0.0, 0.0), (0.9, 0.8), (0.7, 0.6)]
     folder = fill(tmp_path, ("alpha", "beta"), scores)
     rows = runs.load(folder)
-    described = summary.of_members([row for row in rows if row.name == "alpha"])
+    described = summary.summarize([row for row in rows if row.name == "alpha"])
     lines = list(document._remarks(described))
     said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
     assert described.never_learned == 2 and said in lines
     assert "scored epoch of the others: median 5, 2 to 6" in lines
-    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
-    warnings = native.scores(str(folder), Layout()).warnings
+    warnings = sources.read(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 
 
@@ -185,22 +185,22 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
     corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
     moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
-    drawn = figures.violins(experiments.by_experiment(moved))
+    drawn = figures.violins(records.by_experiment(moved))
     panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
     assert set(panels) == {"ewt", "gum"}
     ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
-    assert len(figures.violins(experiments.by_experiment(rows)).drawing.axes) == 1
+    assert len(figures.violins(records.by_experiment(rows)).drawing.axes) == 1
 
 
 def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a folder of many experiments scrolls away, or --details leaves one out."""
     folder = fill(tmp_path, [f"model{k}" for k in range(6)])
-    assert verb.main([str(folder)]) == 0
+    assert report([str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith("model") and "median" in line]
     assert len(said) == 6 and "members:" not in str(lines)
     assert said[2] == "model2 (id2): test f1 (%) median 72.00, 70.00 to 78.00; 5 early stopped"
-    assert verb.main([str(folder), "--details"]) == 0
+    assert report([str(folder), "--details"]) == 0
     assert capsys.readouterr().out.count("members: 5 early stopped") == 6

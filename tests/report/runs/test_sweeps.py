@@ -9,14 +9,15 @@ import pytest
 
 import jaxeval
 from jaxeval import runs
-from jaxeval.report import __main__ as verb
-from jaxeval.report import figures as files
-from jaxeval.report.runs import document, summary
-from jaxeval.report.sweep_plan import SweepPlan
+from jaxeval.report import plots as files
+from jaxeval.report import runs as document
+from jaxeval.report.plans import SweepPlan
+from jaxeval.report.runs import summary
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
 from tests.space import fabricated
+from tests.verbs import report
 
 
 def _rows(folder: Path, name: str) -> list[MemberRow]:
@@ -26,7 +27,7 @@ def _rows(folder: Path, name: str) -> list[MemberRow]:
 def test_summary_of_a_sweep(tmp_path: Path) -> None:
     """Dies if the best run's setting is another's, or the runs as good as it are miscounted."""
     rows = _rows(fabricated.fill(tmp_path), "transformer")
-    described = summary.of_members(rows)
+    described = summary.summarize(rows)
     dev = [row.dev for row in rows if row.dev is not None]
     top = next(row for row in rows if row.dev == max(dev))
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
@@ -79,9 +80,9 @@ def test_report_of_a_folder_with_sweeps(
 ) -> None:
     """Dies if a sweep gets a violin among seeds, or two sweeps do not share a figure of ranks."""
     folder = fabricated.fill(test_report.fill(tmp_path / "r", ["alpha"]))
-    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     drawn = {figure.name: figure for figure in jaxeval.load(folder).document().figures()}
-    panels = ("ranks", "near_best", "marginals", "dev_test", "curves")
+    panels = ("ranks", "marginals", "dev_test", "curves")
     assert drawn.keys() == {
         "distributions_f1",
         "ranks_accuracy",
@@ -92,7 +93,7 @@ def test_report_of_a_folder_with_sweeps(
     assert printed.count(": a random sweep\n") == 2
     assert printed.count("members: 2 diverged, 22 early stopped; each") == 2
     assert "Sweeps: score by rank" in html and "a random sweep" in html
-    assert html.count("<svg") == 2 + 2 + 5 + 5
+    assert html.count("<svg") == 2 + 2 + 4 + 4
     assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
     swept = {row[0] for row in drawn["ranks_accuracy"].rows}
     assert swept == {"attentive_lstm, sweep", "transformer, sweep"}
@@ -111,6 +112,6 @@ def test_report_of_an_unfinished_sweep_without_scores(
         store.record(
             [dataclasses.replace(m, dev=None, test=None, status="diverged") for m in ended], []
         )
-    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     for text in (capsys.readouterr().out, (tmp_path / "p.html").read_text()):
         assert "6 more of its runs have not ended" in text and "4 diverged" in text

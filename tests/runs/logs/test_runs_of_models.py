@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.runs.logs import finding
 from jaxeval.stats.items import study
 from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 
 LATER = "2026-04-01T00-00-00.1"
 Runs = Mapping[str, Sequence[float]]  # name -> scores of items
@@ -68,23 +68,3 @@ def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
     assert _studied(tmp_path).notes == (
         "Runs differ between tasks: they are taken as a task's own.",
     )
-
-
-def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
-    """Dies if a sampled task makes runs of copies on another one, or if copies on all tasks stay
-    on one where all are right."""
-    draw = np.random.default_rng(2)
-    drawn = {str(k): draw.integers(2, size=20).astype(float).tolist() for k in range(4)}
-    same, right = dict.fromkeys(drawn, drawn["0"]), dict.fromkeys(drawn, [1.0] * 20)
-    for folder, tasks, kept in (
-        ("sampled", {"s": same, "t": drawn, "u": right}, [1, 4, 4]),
-        ("greedy", {"s": same, "t": same, "u": right}, [1, 1, 1]),
-    ):
-        for task, of_a in tasks.items():
-            _task(tmp_path / folder, task, {"a": of_a, "b": drawn}, named=False)
-        found = _studied(tmp_path / folder).data_sets
-        assert [of.runs["a"] for of in found] == kept
-        assert [of.copies["a"] for of in found] == [4 - count for count in kept]
-    result = _studied(tmp_path / "sampled")
-    assert "of a that have the same score as another on every item: 3 of 4;" in result.warnings[0]
-    assert result.notes[0] == "Over items alone on all tasks, since a has one run on s."

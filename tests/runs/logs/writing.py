@@ -48,10 +48,7 @@ def lm_eval(
     former = json.loads(path.read_text()) if path.is_file() else {}
     tree = _results(model, task, {**former.get("higher_is_better", {}), task: dict(metrics)})
     size = len({line["doc_id"] for line in lines})
-    tree["n-samples"] = {
-        **former.get("n-samples", {}),
-        task: {"original": size + 9, "effective": size},
-    }
+    tree["n-samples"] = {**former.get("n-samples", {}), task: {"effective": size}}
     path.write_text(json.dumps(tree, indent=2))
     return folder
 
@@ -73,9 +70,7 @@ def _document(number: int) -> dict[str, Any]:
     return {
         "doc": doc,
         "target": "A",
-        "arguments": {"gen_args_0": {"arg_0": doc["question"], "arg_1": " A"}},
         "resps": [[["-1.5", "False"]]],
-        "filtered_resps": [["-1.5", "False"]],
         "doc_hash": digest(doc),
         "prompt_hash": digest(doc["question"]),
         "target_hash": digest("A"),
@@ -95,13 +90,9 @@ def inspect_head(model: str = "openai/a", task: str = "popularity", **changes: A
         "created": "2026-03-01T10:00:00+00:00",
         "task": task,
         "task_id": f"{model} {task}",
-        "task_version": 0,
         "task_args": {},
-        "dataset": {"name": task, "samples": 3, "shuffled": False},
         "model": model,
         "model_args": {},
-        "config": {"epochs": 1},
-        "packages": {"inspect_ai": "0.3.285"},
         **changes,
     }
 

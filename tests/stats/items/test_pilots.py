@@ -53,21 +53,6 @@ def test_intervals_hold_the_variances() -> None:
         assert np.mean(estimates[name]) == pytest.approx(getattr(TRUE, name), rel=0.1)
 
 
-def test_expected_power_is_what_planned_designs_reach() -> None:
-    """Dies if the pilot's uncertainty is left out, or drawn with another spread: designs that 60
-    pilots of 10 items plan for power .8 reach it at the true variance less often, and as often as
-    the pilots expect on average."""
-    generator, true = np.random.default_rng(3), pilots.Spread(1.0)
-    reached, expected = [], []
-    for a in generator.normal(size=(60, 10, 1)):
-        pilot = pilots.pilot(a, np.zeros((10, 1)))
-        size = _planned(pilot.spread)
-        reached.append(planning.power(0.3, true, size))
-        expected.append(planning.expected_power(pilot, 0.3, size))
-    assert np.mean(expected) == pytest.approx(np.mean(reached), abs=0.04)
-    assert np.mean(reached) < 0.77
-
-
 def test_a_pilot_without_spread_is_refused() -> None:
     """Dies if rounding passes for spread, or the message is that of a number given by hand."""
     scores = np.random.default_rng(4).normal(size=(30, 1))

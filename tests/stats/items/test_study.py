@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import multiple
-from jaxeval.stats.items import completeness, differences, leaderboard, study
+from jaxeval.stats.items import completeness, estimates, planning, study
 from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.pairs import by_margin
-from jaxeval.stats.rules import Rules
 from tests.stats.cubes import studied, task
 
 DRAW = np.random.default_rng(11)
 B = DRAW.normal(size=(60, 90))
 A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
-DIFFERENCES = [differences.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
+DIFFERENCES = [estimates.estimate(A[:, [k]], B[:, [k]]) for k in range(90)]
 
 
 def _outcomes(
@@ -49,25 +47,11 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
     for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
         assert _outcomes([DIFFERENCES[-1]], [True], margin) == [expected]
     for level, others in ((0.05, ()), (0.05 / 3, (DIFFERENCES[0], DIFFERENCES[-1]))):
-        difference = differences.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
+        difference = estimates.estimate(A[:, [44]], B[:, [44]], confidence=1 - level)
         low, high, *_ = difference.interval
         for margin, equal in ((max(-low, high) + 0.01, True), (max(-low, high) - 0.01, False)):
             shown = by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
             assert shown[0].equivalent is equal
-
-
-def test_p_values_beside_the_margin() -> None:
-    """Dies if they are of a difference of 0, or of one side at the whole level: twice the tail
-    of a t distribution beyond the margin, and the larger tail within it."""
-    difference = DIFFERENCES[-1]
-    value, df = np.mean(difference.interval[:2]), difference.df
-    se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
-    for margin in (0.01, 0.3):
-        (shown,) = by_margin([difference], [True], margin, 0.05)
-        tail = scipy.stats.t.cdf((value - margin) / se, df)
-        lower = scipy.stats.t.sf((value + margin) / se, df)
-        assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))
-        assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))
 
 
 def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
@@ -90,17 +74,6 @@ def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
     assert pairs[0].adjusted["items"] == pairs[0].p_adjusted
 
 
-def test_what_is_shown_rests_on_the_corrected_p_values() -> None:
-    """Dies if a pair is judged as if it were the only one of ten."""
-    draw = np.random.default_rng(6)
-    pairs = studied(
-        [task("", "x", {m: draw.normal(k / 9, 1, 80) for k, m in enumerate("abcde")})]
-    ).pairs
-    assert any(pair.p_value <= 0.05 < pair.p_adjusted for pair in pairs)
-    for pair in pairs:
-        assert pair.shown == (np.sign(pair.value) if pair.p_adjusted <= 0.05 else 0)
-
-
 def test_tests_of_items_are_scipys_and_of_whole_clusters() -> None:
     """Dies if items of a cluster are exchanged one by one (four clusters have 16 exchanges), or
     McNemar's test is left out of single runs, or made of means."""
@@ -113,15 +86,6 @@ def test_tests_of_items_are_scipys_and_of_whole_clusters() -> None:
     (pair,) = studied([task("", "acc", {"a": a, "b": b})], resamples=5000).pairs
     assert pair.tests["mcnemar"].p_value == pytest.approx(scipy.stats.binomtest(2, 11).pvalue)
     assert pair.tests["sign_flips"].p_value == pytest.approx(pair.tests["mcnemar"].p_value)
-
-
-def test_what_cannot_be_studied() -> None:
-    """Dies if a rule that no test has passes."""
-    for wrong in ({"margin": math.nan}, {"alpha": 1.0}):
-        with pytest.raises(ConfigError, match=next(iter(wrong))):
-            Rules(**wrong)
-    with pytest.raises(DataError, match=r"one model \(a\)"):
-        studied([task("t", "m", {"a": np.zeros(2)})])
 
 
 @pytest.mark.parametrize("higher", [True, False])
@@ -143,14 +107,13 @@ def test_copies_are_one_run_unless_another_task_tells_them_apart() -> None:
     own = DRAW.normal(size=(20, 2, 1))
     for first, second, left in ((copies, copies, (1, 1)), (np.ones((9, 2, 1)), own, (0, 0))):
         tasks = [task("s", "m", {"a": first}), task("t", "m", {"a": second})]
-        whole, found, alike = completeness.without_copies(tasks)
-        assert tuple(of["a"] for of in found) == left and not any(of["a"] for of in alike if of)
-        assert whole[0].models["a"].runs == 2 - left[0]
+        found = completeness._drop_copies(tasks)
+        assert tuple(dropped["a"] for _, dropped in found) == left
+        assert [of.models["a"].runs for of, _ in found] == [2 - dropped for dropped in left]
     named = [
         task(n, "m", {"a": of}, runs={"a": ("x", "y")}) for n, of in (("s", copies), ("t", own))
     ]
-    _, found, alike = completeness.without_copies(named)
-    assert not any(found[0].values()) and alike[0] == {"a": 1}
+    assert [dropped for _, dropped in completeness._drop_copies(named)] == [{"a": 0}, {"a": 0}]
 
 
 def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
@@ -180,8 +143,22 @@ def test_smallest_and_largest_detectable_differences(runs: int) -> None:
     every = [(found.boards[k], of, len(found.pairs)) for k, of in enumerate(by_task)]
     for shown, compared, tests in [*every, (found.board, found.overall, len(found.overall))]:
         estimates = [p.difference for p in compared if p.difference]
-        known = [leaderboard.shift(of.df, 0.05 / tests) * of.error for of in estimates]
+        known = [planning.shift(of.df, 0.05 / tests) * of.error for of in estimates]
         finite = [of for of in known if of < math.inf]
         never = len(finite) < len(known)
         largest = None if never else max(finite)
         assert shown.detectable == (min(finite, default=None), largest, never, False)
+
+
+def test_p_values_beside_the_margin() -> None:
+    """Dies if they are of a difference of 0, or of one side at the whole level: twice the tail
+    of a t distribution beyond the margin, and the larger tail within it."""
+    difference = DIFFERENCES[-1]
+    value, df = np.mean(difference.interval[:2]), difference.df
+    se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
+    for margin in (0.01, 0.3):
+        (shown,) = by_margin([difference], [True], margin, 0.05)
+        tail = scipy.stats.t.cdf((value - margin) / se, df)
+        lower = scipy.stats.t.sf((value + margin) / se, df)
+        assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))
+        assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))

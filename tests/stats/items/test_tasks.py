@@ -8,7 +8,7 @@ import pytest
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import cells, differences
+from jaxeval.stats.items import cells, estimates
 from jaxeval.stats.items.estimates import Estimate
 from tests.stats.cubes import studied, task
 
@@ -42,15 +42,15 @@ def _mean(
 ) -> Estimate:
     both: list = [cells.tables([_of(t, "m0"), _of(t, "m1")], None, ("a", "b")) for t in tasks]
     if sample:
-        return differences.of_sample_of_tasks(both, over, shared, 0.95)  # type: ignore[arg-type]
-    return differences.of_tasks(both, over, shared, 0.95, False)  # type: ignore[arg-type]
+        return estimates.difference_over_tasks(both, over, 0.95, shared)  # type: ignore[arg-type]
+    return estimates.estimate_tables(both, [over], 0.95, shared_runs=shared)[0]  # type: ignore[list-item]
 
 
 def test_runs_of_their_own_add_up_and_shared_runs_do_not_average_out() -> None:
     """Dies if the run that all tasks share is taken as another one on each task."""
     tasks = _tasks()
     apart = _mean(tasks, BOTH, shared=False)
-    each = [differences.difference(_of(t, "m0"), _of(t, "m1")).se for t in tasks]
+    each = [estimates.estimate(_of(t, "m0"), _of(t, "m1")).se for t in tasks]
     assert apart.se == pytest.approx(np.sqrt(np.sum(np.square(each))) / 3, rel=0.05)
     assert _mean(tasks, BOTH).se > 1.2 * apart.se
     assert (apart.sizes.items, apart.sizes.runs) == (180, (3, 3))
@@ -81,7 +81,7 @@ def test_tasks_as_a_sample_is_the_t_test_of_their_differences(shared: bool) -> N
     tasks = _tasks()
     means = [np.stack([_of(t, m).mean(0) for t in tasks]) for m in ("m0", "m1")]  # [T, R]
     of_tasks = means if shared else [mean.mean(1) for mean in means]
-    expected = differences.difference(*of_tasks, over=BOTH if shared else ["items"])
+    expected = estimates.estimate(*of_tasks, over=BOTH if shared else ["items"])
     estimate = _mean(tasks, BOTH, shared, sample=True)
     assert estimate.over == (("tasks", "runs") if shared else ("tasks",))
     assert (estimate.se, estimate.df, estimate.interval) == (
@@ -95,8 +95,11 @@ def test_a_models_mean_over_tasks() -> None:
     own; or if the interval of a perfect model has no width."""
 
     def mean(scores: list[np.ndarray], over: str, shared: bool = True, binary: bool = False):  # type: ignore[no-untyped-def]
-        each = [cells.tables([of])[0] for of in scores]
-        return differences.mean_of_tasks(each, (over,), shared, 0.95, False, binary)  # type: ignore[arg-type]
+        each = [cells.tables([of]) for of in scores]
+        (found,) = estimates.estimate_tables(
+            each, [(over,)], 0.95, False, binary, shared_runs=shared
+        )  # type: ignore[list-item]
+        return found
 
     scores = [DRAW.normal(size=n) for n in (20, 80)]
     squares = sum(each.var(ddof=1) / len(each) for each in scores)

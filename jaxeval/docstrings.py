@@ -1,0 +1,80 @@
+"""Docstrings of verbs: their sections, and the help of arguments that many verbs share."""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable
+
+_HELP = {  # parameter -> its help, where a verb's docstring has none
+    "config": "TOML file or shipped name; absent: the embedded default.",
+    "changes": "change a config's key; key= unsets it.",
+    "data": "the corpus: a folder, for a text also a file, or tfds:NAME.",
+    "out": "the runs folder.",
+    "store": "URL of a database instead of the folder's.",
+    "seeds": "N for seeds 1 .. N, or a list such as 3,5,8.",
+    "again": "train also members that have ended without the saved model that is asked for.",
+    "experiment": "its name, its id, or the beginning of its id.",
+    "space": "the search space (TOML).",
+    "score": "column of scores (score; test of a runs folder).",
+    "column": "ROLE=NAME of columns with other names.",
+    "metric": "only rows of this metric.",
+    "missing": "what to do with a score that is missing, no number or infinite.",
+    "lower_is_better": "lower scores are better (as the metric's name says, else higher).",
+    "alpha": "level, after the correction.",
+    "margin": "smallest difference that matters, in the unit of the scores.",
+    "control": "compare all others with this model only, not all pairs.",
+    "resamples": "permutations, bootstraps.",
+    "seed": "of the random draws.",
+    "rule": (
+        "top-two evaluates the probable leader or its challenger, batch draws each slot of a "
+        "batch by the probability of being the best, non-adaptive evaluates every model once a "
+        "round, sequential-halving spends the budget and halves the field in every round."
+    ),
+    "delta": (
+        "stop when a model is the best with probability 1 - delta (.05; for non-adaptive never "
+        "where there is a budget)."
+    ),
+    "budget": "most evaluations.",
+    "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
+    "trials": "settings in all.",
+    "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
+    "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
+    "time_limit": "seconds that one run of a command may take.",
+    "dry_run": "show what would be done, and stop; nothing is written.",
+    "quiet": "without progress; signals are left alone.",
+}
+_HEADS = ("Args:", "Returns:", "Raises:", "Examples:")
+_ERRORS = "  ConfigError, DataError, RunError: an argument or the data cannot be used."
+
+
+def sections(function: Callable[..., object]) -> dict[str, list[str]]:
+    """Returns the lines of a docstring in Google's style by section; "" is the text."""
+    found: dict[str, list[str]] = {"": []}
+    head = ""
+    for line in (inspect.getdoc(function) or "").splitlines():
+        head = line if line in _HEADS else head
+        found.setdefault(head, []).extend([] if line in _HEADS else [line])
+    return found
+
+
+def arguments(lines: Iterable[str]) -> dict[str, str]:
+    """Returns the help of each argument in the lines of an Args section."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in lines:
+        if line.startswith("  ") and not line.startswith("    ") and ":" in line:
+            name, _, line = line.strip().partition(":")
+        for each in name.split(", ") if line.strip() else ():
+            found[each] = f"{found.get(each, '')} {line.strip()}".strip()
+    return found
+
+
+def complete(function: Callable[..., object]) -> str:
+    """Returns a verb's docstring with the help of shared arguments, and its errors."""
+    found = sections(function)
+    known = _HELP | arguments(found.get("Args:", ()))
+    names = [name for name in inspect.signature(function).parameters if name in known]
+    wrap = textwrap.TextWrapper(96, initial_indent="  ", subsequent_indent="    ")
+    found["Args:"] = [line for name in names for line in wrap.wrap(f"{name}: {known[name]}")]
+    found.setdefault("Raises:", [_ERRORS])
+    parts = ["\n".join([head, *lines]).strip() for head, lines in found.items() if lines]
+    return "\n\n".join(parts)

@@ -1,0 +1,261 @@
+"""Reads tables of any program as columns: CSV, TSV, JSON, JSON lines, Parquet, data frames."""
+
+import contextlib
+import csv
+import dataclasses
+import difflib
+import gc
+import gzip
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxeval.data import text
+from jaxeval.errors import DataError, JaxevalError, parsing, printable
+from jaxeval.files import Json
+
+_MOST_ROWS = 10_000_000
+_EXPECTED_JSON = (
+    'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """A table: column name -> values, all of one length.
+
+    Control characters in the names are escaped. Values of text files are str; "" is missing.
+    """
+
+    source: str
+    values: Mapping[str, Sequence[object]]
+    rows: Sequence[int]  # row numbers as an editor counts them; the header is row 1
+
+    def __post_init__(self) -> None:
+        if any(printable(name) != name for name in (self.source, *self.values)):
+            values = {printable(name): column for name, column in self.values.items()}
+            object.__setattr__(self, "values", values)
+            object.__setattr__(self, "source", printable(self.source))
+
+    def __getitem__(self, name: str) -> Sequence[object]:
+        """Returns the values of a column; raises DataError if there is none of this name."""
+        if name not in self.values:
+            near = difflib.get_close_matches(name, self.values, 1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {listed(self.values)}"
+            raise DataError(f"no column {name!r}; {hint}", self.source)
+        return self.values[name]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def texts(self, name: str) -> list[str]:
+        """Returns the values of a column as text."""
+        return [str(value) for value in self[name]]
+
+    def select(self, places: Sequence[int]) -> "Columns":
+        """Returns some rows of the table; the table itself for all of its rows."""
+        if len(places) == len(self):
+            return self
+        values = {name: [column[k] for k in places] for name, column in self.values.items()}
+        return dataclasses.replace(self, values=values, rows=[self.rows[k] for k in places])
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Returns names for a message, at most `most` of them."""
+    every = list(names)
+    shown = ", ".join(printable(str(name)[:60]) for name in every[:most])
+    return shown + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
+@contextlib.contextmanager
+def paused_collector() -> Iterator[None]:
+    """Switches the cycle collector off, which would walk millions of new rows again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+@paused_collector()
+def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Columns:
+    """Reads the columns of a file; of JSON lines only those that are wanted, if any are told.
+
+    .json, .jsonl, .ndjson and .parquet are read as such. Any other file is JSON lines if its first
+    line is a JSON object, else delimited text with a header. The delimiter is the tab, comma or
+    semicolon of the header.
+
+    Raises DataError: names the file, the row, and what was expected.
+    """
+    suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+    if suffix == ".parquet":
+        table = _read_parquet(path)
+    else:
+        _refuse_many_unpacked(path)
+        lines = text.iterate_lines(path)
+        first, second = next(lines, ""), next(lines, None)
+        several = suffix != ".json" or second is not None
+        if suffix in (".jsonl", ".ndjson") or (several and _is_object(first)):
+            table = _read_json_lines(path, wanted)
+        elif suffix == ".json":
+            table = _read_json("\n".join([first, second or "", *lines]), path)
+        else:
+            table = _read_delimited(text.iterate_lines(path), path)
+    if not len(table):
+        raise DataError("a header without rows; expected at least one row of scores", path)
+    return table
+
+
+def read_header(path: str | Path) -> list[str]:
+    """Returns the column names of delimited text."""
+    line = next(text.iterate_lines(path), "")
+    return [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), ())]
+
+
+def from_python(table: Any) -> Columns:
+    """Returns the columns of a list of records, or of a data frame (pandas, Polars).
+
+    Raises DataError: a frame without rows, or with two columns of one name.
+    """
+    if not hasattr(table, "to_dict"):
+        records = [{str(key): value for key, value in record.items()} for record in table]
+        return _from_records(records, "records", range(1, len(records) + 1))
+    values = {str(name): [*table[name]] for name in table.columns}
+    if len(values) < len(table.columns) or not len(table):
+        raise DataError("table: expected a data frame with rows, and columns of different names")
+    return Columns("data frame", values, range(1, len(table) + 1))
+
+
+def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Json]]]:
+    """Yields the number and object of each line that is not blank.
+
+    Raises DataError: a line is no JSON object; names the line.
+    """
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        if line.strip():
+            record = _parsed(line, path, number)
+            if not isinstance(record, dict):
+                raise DataError("expected a JSON object in each line", path, number)
+            yield number, record
+
+
+def _parsed(content: str, path: str | Path, line: int | None = None) -> Json:
+    def unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+        if len(tree := dict(pairs)) < len(pairs):
+            _refuse_twice([name for name, _ in pairs], "the key {} occurs twice", path, line)
+        return tree
+
+    with parsing("not valid JSON", path, line):
+        return json.loads(content, object_pairs_hook=unique)
+
+
+def _is_object(line: str) -> bool:
+    with contextlib.suppress(ValueError, RecursionError):
+        return line.lstrip().startswith("{") and isinstance(json.loads(line), dict)
+    return False
+
+
+def _from_records(
+    records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
+) -> Columns:
+    """Returns the columns of records; None where a record lacks a key."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    values = {name: [record.get(name) for record in records] for name in names}
+    return Columns(str(path), values, rows)
+
+
+def _read_delimited(lines: Iterator[str], path: str | Path) -> Columns:
+    first = next(lines)
+    whole = (line + "\n" for line in itertools.chain([first], lines))
+    # strict: an open quote would swallow the rest
+    reader = csv.reader(whole, delimiter=_delimiter(first), strict=True)
+    numbers: list[int] = []
+    body: list[list[str]] = []
+    try:
+        names = [name.strip() for name in next(reader)]
+        _refuse_twice(names, "two columns are named {}", path, 1)
+        width = len(names)
+        for row in filter(None, reader):
+            if len(row) != width:
+                message = f"expected {width} fields as in the header, found {len(row)}"
+                raise DataError(message, path, reader.line_num)
+            body.append(row)
+            numbers.append(reader.line_num)
+            if len(body) > _MOST_ROWS:
+                _refuse_many(len(body), path)
+    except csv.Error as error:
+        message = f"not a table of delimited text ({error})"
+        raise DataError(message, path, reader.line_num) from None
+    columns = zip(*body, strict=True) if body else ([] for _ in names)
+    return Columns(str(path), dict(zip(names, columns, strict=True)), numbers)
+
+
+def _delimiter(header: str) -> str:
+    return "\t" if "\t" in header else max(",;", key=header.count)
+
+
+def _read_json_lines(path: str | Path, wanted: Callable[[str], bool] | None) -> Columns:
+    numbers, records = list[int](), list[dict[str, Json]]()
+    for number, record in json_lines(path):
+        numbers.append(number)
+        if wanted and records:  # the first record has all keys, for messages
+            record = {key: value for key, value in record.items() if wanted(key)}
+        records.append(record)
+        _refuse_many(len(records), path)
+    return _from_records(records, path, numbers)
+
+
+def _read_json(whole: str, path: str | Path) -> Columns:
+    """Reads a list of records, or {model: [scores]}; `number` counts the scores of a list."""
+    tree = _parsed(whole, path)
+    if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
+        _refuse_many(len(tree), path)
+        return _from_records(tree, path, range(1, len(tree) + 1))
+    if not (isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values())):
+        raise DataError(_EXPECTED_JSON, path)
+    scores = [(name, k, score) for name, of in tree.items() for k, score in enumerate(of, 1)]
+    columns = zip(*scores, strict=True) if scores else ([], [], [])
+    values = dict(zip(("model", "number", "score"), columns, strict=True))
+    return Columns(str(path), values, values["number"])
+
+
+def _read_parquet(path: str | Path) -> Columns:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
+    if not Path(path).exists():
+        raise text.no_file(path)
+    with parsing("not a Parquet file", path, passing=(JaxevalError, MemoryError)):
+        _refuse_many(parquet.read_metadata(path).num_rows, path)
+        table = parquet.read_table(path)
+        values = {name: table.column(name).to_pylist() for name in table.column_names}
+    return Columns(str(path), values, range(1, table.num_rows + 1))
+
+
+def _refuse_twice(
+    names: Sequence[str], message: str, path: str | Path, line: int | None = None
+) -> None:
+    if len({*names}) < len(names):
+        name = next(name for name, times in Counter(names).items() if times > 1)
+        raise DataError(message.format(repr(name)), path, line)
+
+
+def _refuse_many_unpacked(path: str | Path) -> None:
+    """Counts lines before any is kept: few compressed bytes can be more than memory holds."""
+    with text.opened(path) as stream:
+        zipped = isinstance(stream, gzip.GzipFile)
+    if zipped:
+        lines = filter(bytes.strip, itertools.chain.from_iterable(text.blocks(path)))
+        for rows, _ in enumerate(lines):  # the first may be a header
+            _refuse_many(rows, path)
+
+
+def _refuse_many(rows: int, path: str | Path) -> None:
+    if rows > _MOST_ROWS:
+        raise DataError(f"expected at most {_MOST_ROWS:,} rows", path)

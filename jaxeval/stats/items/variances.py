@@ -1,0 +1,248 @@
+"""Components of the variance of a mean over items, runs and tasks.
+
+With the scores x_ir of a model on item i in run r, the variance of its mean is made of sums over
+clusters of items
+
+    g_cr = sum of (x_ir - mean of run r) over the items i of cluster c, divided by I
+
+and of their means over runs, each divided by 1 - n_c / I, which makes it unbiased for independent
+items (Bell & McCaffrey 2002, CR2). Notation: I items, R runs, C clusters, T tasks; [...] are many
+tables of one shape.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from jaxeval.stats import crossed
+from jaxeval.stats.results import Interval
+
+_QUARTER = 0.25  # of an item
+
+
+class Groups(NamedTuple):
+    """Clusters of items: `order` [I] sorts items by cluster, `starts` [C] and `sizes` [C]."""
+
+    order: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sums [..., I, R] over the items of each cluster: [..., C, R]."""
+        if len(self.sizes) == len(self.order):
+            return values
+        return np.add.reduceat(values[..., self.order, :], self.starts, axis=-2)
+
+
+class Part(NamedTuple):
+    """A component of the variance of a mean and its degrees of freedom, both [...]."""
+
+    variance: np.ndarray
+    df: np.ndarray
+
+
+class Parts(NamedTuple):
+    """Components of the variance of a mean, or of the difference of two models' means."""
+
+    items: Part
+    between: tuple[Part, ...] = ()  # of each model with several runs: of its run means, over R
+    interaction: tuple[Part, ...] = ()  # the share of items x runs in `between` and in `items`
+
+
+def items_part(means: np.ndarray, groups: Groups) -> Part:
+    """Computes the variance of the mean of item means [..., I] over items."""
+    count = means.shape[-1]
+    centred = (means - means.mean(-1, keepdims=True))[..., np.newaxis]
+    sums = groups.sums(centred)[..., 0] / count
+    return Part(np.sum(sums**2 / (1 - groups.sizes / count), axis=-1), _df(means, groups))
+
+
+def run_parts(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> tuple[Part, Part]:
+    """Computes `between` and `interaction` (see `Parts`) of cells [..., I, R] with R > 1."""
+    items, runs = cells.shape[-2:]
+    run_means = cells.mean(-2, keepdims=True)
+    sums = groups.sums(cells - run_means) / items  # [..., C, R]
+    rest = sums - sums.mean(-1, keepdims=True)
+    shrink = (1 - groups.sizes / items)[:, np.newaxis]
+    interaction = inflation * np.sum(rest**2 / shrink, axis=(-2, -1)) / (runs - 1) / runs
+    between = run_means[..., 0, :].var(-1, ddof=1) / runs
+    df = np.asarray(runs - 1.0)
+    return Part(between, df), Part(interaction, df * (len(groups.sizes) - 1))
+
+
+def total(parts: Parts, over: tuple[str, ...]) -> Part:
+    """Combines components to the variance of the mean over items, runs or both.
+
+    Degrees of freedom are Satterthwaite's. The interaction is in the items' and in the runs'
+    component; over both factors it is subtracted once.
+    """
+    if over == ("items",):
+        return parts.items
+    if over == ("runs",):
+        return add(parts.between)
+    rest = add(parts.interaction)
+    by_items = parts.items.variance >= rest.variance
+    variance = np.where(by_items, parts.items.variance, rest.variance)
+    df = np.where(by_items, parts.items.df, rest.df)
+    spread = variance**2 / df
+    for between, interaction in zip(parts.between, parts.interaction, strict=True):
+        more = between.variance - interaction.variance
+        squares = between.variance**2 / between.df + interaction.variance**2 / interaction.df
+        variance = variance + np.maximum(more, 0.0)
+        spread = spread + np.where(more > 0, squares, 0.0)
+    return Part(variance, _satterthwaite(variance, spread, df))
+
+
+def add(parts: Sequence[Part]) -> Part:
+    """Computes the variance of a sum of independent means (Satterthwaite 1946; Welch 1947)."""
+    variance = np.sum([part.variance for part in parts], axis=0)
+    spread = np.sum([part.variance**2 / part.df for part in parts], axis=0)
+    return Part(variance, _satterthwaite(variance, spread, np.sum([p.df for p in parts], axis=0)))
+
+
+def _satterthwaite(variance: np.ndarray, spread: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    known = spread > 0
+    return np.where(known, variance**2 / np.where(known, spread, 1.0), otherwise)
+
+
+def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
+    """Bell & McCaffrey's degrees of freedom [...] of the mean of [..., I].
+
+    They are tr(B)^2 / tr(B^2), with B the scaled covariance of the cluster sums under equal
+    correlation within clusters (Imbens & Kolesar 2016): a diagonal plus a matrix of rank 2.
+    """
+    sizes, count = groups.sizes.astype(np.float64), means.shape[-1]
+    if np.ptp(sizes) == 0:
+        return np.full(means.shape[:-1], len(sizes) - 1.0)
+    correlation = _intraclass(means, groups)[..., np.newaxis]
+    a = 1 / (1 - sizes / count)
+    tau = sizes * (1 + (sizes - 1) * correlation)  # [..., C] variances of the sums
+    whole = tau.sum(-1)
+    corner = a * (sizes**2 * whole[..., np.newaxis] / count**2 - 2 * sizes * tau / count)
+    tt, tn, nn = (np.sum(a * x * y, -1) for x, y in ((tau, tau), (tau, sizes), (sizes, sizes)))
+    s11, s12 = -tn / count, -nn / count
+    s21, s22 = whole * tn / count**2 - tt / count, whole * nn / count**2 - tn / count
+    trace = np.sum(a * tau + corner, -1)
+    squares = np.sum((a * tau) ** 2 + 2 * a * tau * corner, -1) + s11**2 + 2 * s12 * s21 + s22**2
+    return trace**2 / squares
+
+
+def _intraclass(means: np.ndarray, groups: Groups) -> np.ndarray:
+    """Intraclass correlation [...], from 0 to 1, by one-way analysis of variance."""
+    sizes, count = groups.sizes, means.shape[-1]
+    centred = means - means.mean(-1, keepdims=True)
+    sums = groups.sums(centred[..., np.newaxis])[..., 0]
+    between = np.sum(sums**2 / sizes, -1)
+    within = (np.sum(centred**2, -1) - between) / (count - len(sizes))
+    between = between / (len(sizes) - 1)
+    size = (count - np.sum(sizes**2) / count) / (len(sizes) - 1)
+    whole = between + (size - 1) * within
+    return np.clip((between - within) / np.where(whole > 0, whole, 1.0), 0.0, 1.0)
+
+
+def average(each: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts:
+    """Computes the components of a mean over tasks.
+
+    `levels` are the means [T, R] of each model, if runs are shared by all tasks.
+    """
+    if len(each) == 1:
+        return each[0]
+    share = 1 / len(each) ** 2
+
+    def scaled(*parts: Part) -> Part:
+        return add([Part(share * part.variance, part.df) for part in parts])
+
+    items = scaled(*(parts.items for parts in each))
+    if levels is None:
+        return Parts(
+            items,
+            tuple(scaled(of) for parts in each for of in parts.between),
+            tuple(scaled(of) for parts in each for of in parts.interaction),
+        )
+    means = [level.mean(0) for level in levels]
+    between = (Part(of.var(ddof=1) / len(of), np.asarray(len(of) - 1.0)) for of in means)
+    models = zip(*(parts.interaction for parts in each), strict=True)
+    return Parts(items, tuple(between), tuple(scaled(*of) for of in models))
+
+
+def add_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
+    """Adds two items to differences [..., I] of right and wrong answers; each model wins one.
+
+    Without them the interval of models that agree on nearly all items is too short (Bonett & Price
+    2012). For several runs the two items differ by sum d^2 / sum |d|. Returns the mean [...] too.
+    """
+    items, value = gaps.shape[-1], gaps.mean(-1)
+    size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
+    more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
+    centred = parts.items.variance * items * (items - 1)
+    variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
+    part = Part(variance, parts.items.df)
+    return value * items / (items + 2), parts._replace(items=part)
+
+
+def t_interval(value: float, part: Part, confidence: float, how: str = "") -> Interval:
+    """Computes the t interval of a mean."""
+    half = float(np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence))
+    return Interval(value - half, value + half, confidence, f"t, Satterthwaite{how}")
+
+
+def jeffreys_limits(
+    shares: Sequence[np.ndarray],
+    each: Sequence[Parts],
+    counts: Sequence[tuple[int, int, int]],
+    over: tuple[str, ...],
+    confidence: float,
+    levels: Sequence[np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Computes Jeffreys' interval of the mean of shares [...] of right answers, one of each task.
+
+    It is that of the effective number of answers, to which a quarter of an item, half of it right,
+    is added. One answer to each of independent items gives Jeffreys' own interval. Several tasks
+    are the strata of a stratified sample (Korn & Graubard 1998).
+
+    Args:
+      each, counts: components of variance, and numbers of items, clusters and answers, by task.
+      levels: as of `average`.
+    """
+    items, clusters, answers = zip(*counts, strict=True)
+    value, most, units = np.mean(shares, axis=0), np.inf, float(clusters[0])
+    if len(shares) > 1:
+        units = len(shares) ** 2 / sum(1 / count for count in clusters)
+    elif answers == clusters:
+        return _jeffreys(value, np.asarray(units), confidence)
+    elif "items" in over:
+        most = float(answers[0])
+    else:  # answers to fixed items spread less than those of a coin
+        units = float(answers[0])
+    part = total(average([*map(_with_quarter, shares, each, items)], levels), over)
+    return _jeffreys(value, _effective(value, part, units, most, confidence), confidence)
+
+
+def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
+    more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
+    variance = (parts.items.variance * items**2 + more) / (items + _QUARTER) ** 2
+    return parts._replace(items=Part(variance, parts.items.df))
+
+
+def _jeffreys(
+    share: np.ndarray, n: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Computes Jeffreys' interval of shares [...] of n right and wrong answers."""
+    tail, right, wrong = (1 - confidence) / 2, share * n, (1 - share) * n
+    low = special.betaincinv(right + 0.5, wrong + 0.5, tail)
+    high = special.betaincinv(right + 0.5, wrong + 0.5, 1 - tail)
+    return np.where(right == 0, 0.0, low), np.where(wrong == 0, 1.0, high)
+
+
+def _effective(
+    share: np.ndarray, part: Part, units: float, most: float, confidence: float
+) -> np.ndarray:
+    """Number of independent answers with this variance; `units` if all answers are alike."""
+    tail = (1 - confidence) / 2
+    ratio = special.ndtri(tail) / special.stdtrit(part.df, tail)
+    spread = share * (1 - share)
+    known = (spread > 0) & (part.variance > 0)
+    n = spread * ratio**2 / np.where(known, part.variance, 1.0)
+    return np.where(known, np.minimum(n, most), units)

@@ -1,3 +1,0 @@
-"""The version, which pages, records and saved models name."""
-
-VERSION = "0.1.0"
