@@ -40,7 +40,7 @@ def test_settings_fill_their_intervals_and_no_more() -> None:
 def _traced(**values: float) -> dict[str, fields.Hyperparameter]:
     """Hyperparameters as the default config marks them, with other values."""
     own = {"dropout_output": fields.dropout("dropout_output")}
-    each = {name: h.marker for name, h in fields.traced(tagging.Config()).items()} | own
+    each = {name: h.marker for name, h in fields.traced(tagging._Config()).items()} | own
     return {name: fields.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
 
 
