@@ -14,14 +14,16 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
 from concurrent import futures
+from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
-from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.files import Json
 
 _Job = TypeVar("_Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
 Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
 PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+_NAMED = re.compile(r"[A-Za-z][\w./ -]*[:=]\s*([-+\w.]+)")  # a last line such as "accuracy: 0.71"
 
 
 class EvaluationFailed(RunError):
@@ -45,12 +47,14 @@ class Command:
 
     Args:
       names: places that values are put into; other text in braces stays as it is.
-      field: dotted path into the JSON output, such as "test.median"; without it the last line is
-        the score.
+      field: dotted path into the JSON output, such as "test.median"; without it, and without a
+        pattern, the last line is the score, as in "0.71" or "accuracy: 0.71".
       limit: seconds after which a command is stopped, with all processes that it started.
+      pattern: regular expression with one group, which is the score where it matches last.
+      folder: where the program runs.
 
     Raises:
-      ConfigError: the template cannot be split, or there is no such program.
+      ConfigError: the template cannot be split, there is no such program, or the pattern is none.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class Command:
         names: Collection[str],
         field: str | None = None,
         limit: float | None = None,
+        pattern: str | None = None,
+        folder: str | Path = ".",
     ):
         try:
             self._words = shlex.split(template)
@@ -66,9 +72,12 @@ class Command:
             raise ConfigError(f"command: {template!r} cannot be split ({error})") from None
         if not self._words:
             raise ConfigError("command: expected a program and its arguments, got nothing")
-        if shutil.which(self._words[0]) is None and "{" not in self._words[0]:
-            raise ConfigError(f"command: {self._words[0]}: no such program")
-        self._names, self._field, self._limit = frozenset(names), field, limit
+        program, self._folder = self._words[0], Path(folder)
+        found = shutil.which(self._folder / program if "/" in program else program)
+        if found is None and "{" not in program:
+            raise ConfigError(f"command: {program}: no such program")
+        self._names, self._limit = frozenset(names), limit
+        self._field, self._pattern = field, None if pattern is None else _compiled(pattern)
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen] = set()
         self._stopped = False
@@ -114,6 +123,8 @@ class Command:
                 said = errors.read().decode(errors="replace").strip().splitlines()
                 last = (said or ["no message"])[-1][:200]
                 raise EvaluationFailed(f"exit code {process.returncode} ({last})")
+        if self._pattern is not None:
+            return _matched(output, self._pattern)
         return _score(output, self._field)
 
     def start(self) -> None:
@@ -134,6 +145,7 @@ class Command:
             try:
                 process = subprocess.Popen(
                     words,
+                    cwd=self._folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,
@@ -174,11 +186,33 @@ def _step(line: str) -> tuple[int, float] | None:
     return (step, float(score)) if numbers and isinstance(score, int | float) else None
 
 
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{argument('pattern', pattern)}: not a pattern ({error})") from None
+    if compiled.groups != 1:
+        expected = f"expected one group, which is the score, found {compiled.groups}"
+        raise ConfigError(f"{argument('pattern', pattern)}: {expected}")
+    return compiled
+
+
+def _matched(output: str, pattern: re.Pattern[str]) -> float:
+    found = [match[1] for match in pattern.finditer(output)]
+    with contextlib.suppress(TypeError, ValueError):  # TypeError: the group took no part
+        if found:
+            return float(found[-1])
+    what = f"matches {found[-1]!r:.80}, no number" if found else "is nowhere in the output"
+    raise EvaluationFailed(f"the pattern {pattern.pattern} {what}")
+
+
 def _score(output: str, field: str | None) -> float:
     lines = output.strip().splitlines()
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
-    value = lines[-1].strip() if field is None else _field(output, lines[-1], field)
+    last = lines[-1].strip()
+    named = _NAMED.fullmatch(last)
+    value = _field(output, last, field) if field is not None else named[1] if named else last
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)
