@@ -54,6 +54,19 @@ def sd(values: np.ndarray) -> float:
     return float(np.std(values, ddof=1)) if varies(values) else 0.0
 
 
+def sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
+    """Returns the chi-squared interval of the standard deviation of normal scores."""
+    scores, confidence = sample(values), fraction(confidence, "confidence")
+    if not varies(scores):
+        reason = "all scores are equal" if len(scores) > 1 else "one score has no spread"
+        return Interval.none(confidence, reason)
+    df, tail = len(scores) - 1, (1 - confidence) / 2
+    low, high = (
+        sd(scores) * math.sqrt(df / scipy.special.chdtri(df, p)) for p in (tail, 1 - tail)
+    )
+    return Interval(low, high, confidence, "chi-squared")
+
+
 def five_numbers(values: Sample) -> tuple[float, ...]:
     """Minimum, lower quartile, median, upper quartile, maximum (linear interpolation, type 7)."""
     return tuple(map(float, np.quantile(values, [0, 0.25, 0.5, 0.75, 1])))

@@ -6,16 +6,21 @@ Ville's inequality it ever reaches 1 / alpha with probability alpha at most. All
 natural logarithms.
 """
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import special, stats
+import scipy
+
+from jaxeval.stats import results
 
 FIRST_LOOK = 3
 """Scores of each model before the first look: with two, a spread that is 0 by chance decides."""
 
 PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
+
+_LARGEST_T = 1e9
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -35,13 +40,16 @@ class Looks(NamedTuple):
     """[L] effective size n: the variance of the estimate is that of one score divided by n."""
 
 
-def looks(a: np.ndarray, b: np.ndarray | None = None) -> Looks:
+def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     """Returns the estimate A - B and its error after each score, from the third on.
+
+    There is no look while one of the models has fewer than `FIRST_LOOK` scores.
 
     Args:
         a: [..., n] scores in the order in which they came, or differences within pairs.
         b: [..., m] scores of the other model; None: `a` holds differences. The look at k scores
             sees the first k of each model, or all where there are fewer.
+        known: scores of B that stood before the first one of A came: every look sees them.
     """
     a = np.asarray(a, np.float64)
     if b is None:
@@ -49,8 +57,10 @@ def looks(a: np.ndarray, b: np.ndarray | None = None) -> Looks:
         mean, squares = _running(a, count)
         return _looks(count, mean, squares, count - 1.0, count.astype(float))
     b = np.asarray(b, np.float64)
-    count = np.arange(FIRST_LOOK, max(a.shape[-1], b.shape[-1]) + 1)
-    n, m = np.minimum(count, a.shape[-1]), np.minimum(count, b.shape[-1])
+    few, many = sorted((a.shape[-1], b.shape[-1]))
+    last = a.shape[-1] if b.shape[-1] <= known else many
+    count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
+    n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
     (mean_a, squares_a), (mean_b, squares_b) = _running(a, n), _running(b, m)
     return _looks(count, mean_a - mean_b, squares_a + squares_b, n + m - 2.0, n * m / (n + m))
 
@@ -100,7 +110,8 @@ def log_e_t(
     # Twice the posterior probability of the side: the posterior of the mean is a t of df + 1.
     side = t if alternative == "greater" else -t
     standardised = side * np.sqrt((1 - 1 / shrunk) * (df + 1) / (df + t**2 / shrunk))
-    return log_e + np.log(2) + stats.t.logcdf(standardised, df + 1)
+    with np.errstate(divide="ignore"):  # log 0: the other side is certain
+        return log_e + np.log(2) + np.log(scipy.special.stdtr(df + 1, standardised))
 
 
 def e_process(
@@ -145,46 +156,11 @@ def log_e_wins(
     The share of wins has a uniform prior on 0 to 1, for a one-sided alternative on its half.
     """
     wins, n = np.asarray(wins, np.float64), np.asarray(n, np.float64)
-    log_e = n * np.log(2) + special.betaln(wins + 1, n - wins + 1)
+    log_e = n * np.log(2) + scipy.special.betaln(wins + 1, n - wins + 1)
     if alternative == "two-sided":
         return log_e
     lost, won = (n - wins, wins) if alternative == "greater" else (wins, n - wins)
-    return log_e + np.log(2) + np.log(special.betainc(lost + 1, won + 1, 0.5))
-
-
-def betting_interval(
-    x: np.ndarray, *, alpha: float = 0.05, grid: int = 1000
-) -> tuple[float, float]:
-    """Returns a confidence interval of the mean of scores in [0, 1] that holds at any time.
-
-    Hedged capital with predictable plug-in bets (Waudby-Smith & Ramdas 2024, section 4.3), means
-    on a grid; the interval is that after the last score, within those before it.
-
-    Args:
-        x: [n] independent scores in the order in which they came.
-    """
-    x = np.asarray(x, np.float64)
-    count = np.arange(1, len(x) + 1)
-    mean = (0.5 + np.cumsum(x)) / (count + 1)
-    variance = (0.25 + np.cumsum((x - mean) ** 2)) / (count + 1)
-    before = np.concatenate([[0.25], variance[:-1]])
-    bets = np.sqrt(2 * np.log(2 / alpha) / (before * count * np.log(count + 1)))
-    candidates = (np.arange(grid) + 0.5) / grid
-    up, down = np.zeros(grid), np.zeros(grid)
-    peak = np.full(grid, -np.inf)
-    for score, bet in zip(x, bets, strict=True):
-        up += np.log1p(np.minimum(bet, 0.5 / candidates) * (score - candidates))
-        down += np.log1p(-np.minimum(bet, 0.5 / (1 - candidates)) * (score - candidates))
-        peak = np.maximum(peak, np.maximum(up, down) - np.log(2))
-    kept = candidates[peak < np.log(1 / alpha)]
-    if not len(kept):
-        return float("nan"), float("nan")
-    return max(0.0, float(kept[0] - 0.5 / grid)), min(1.0, float(kept[-1] + 0.5 / grid))
-
-
-def merged(log_e: np.ndarray) -> float:
-    """Returns log of the mean of e-values: an e-value under any dependence (Vovk & Wang 2021)."""
-    return float(special.logsumexp(log_e) - np.log(len(log_e)))
+    return log_e + np.log(2) + np.log(scipy.special.betainc(lost + 1, won + 1, 0.5))
 
 
 def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) -> float:
@@ -197,25 +173,51 @@ def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) 
     return alpha * share * (kept + 1 if rule == "e-lond" else 1)
 
 
+def smallest_difference(
+    n: int, sd: float, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
+) -> float:
+    """Returns the least difference of two means of n scores that `settle` decides at this look.
+
+    It is infinite where no difference is large enough.
+
+    Args:
+        sd: standard deviation of the scores of each model.
+    """
+    n = results.count(n, "n", 2)
+
+    def missing(t: float) -> float:
+        log_e = log_e_t(t, 2 * n - 2, n / 2, g=g, alternative="greater")
+        return np.log(2 / alpha) - float(log_e)
+
+    if missing(_LARGEST_T) > 0:
+        return np.inf
+    return float(sd * np.sqrt(2 / n) * scipy.optimize.brentq(missing, 0, _LARGEST_T))
+
+
 class Settled(NamedTuple):
     """What may be said of A and B after the last look, however often one has looked."""
 
     verdict: Literal["better", "worse", "equal", "undecided"]
     looks: int
     decided: int | None
-    """Scores of each model at the look that decided."""
+    """Scores of each model at the look that decided, those known before not counted."""
     difference: float
+    """A - B; NaN if one of the models has no score."""
     interval: tuple[float, float]
+    """Infinite before the first look and while no score varies."""
     p_value: float
-    """Anytime p-value of equal means: the least 1 / e of all looks."""
+    """Anytime p-value of equal means: the least 1 / e of all looks, at most 1."""
     log_e: dict[str, float]
     """Largest log e of "better", "worse", "not better", "not worse" by more than the margin."""
+    warnings: tuple[str, ...]
+    """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
 
 
 def settle(
-    a: np.ndarray,
-    b: np.ndarray | None = None,
+    a: results.Sample,
+    b: results.Sample | None = None,
     *,
+    known: int = 0,
     margin: float = 0.0,
     alpha: float = 0.05,
     g: float = PRIOR_VARIANCE,
@@ -226,31 +228,51 @@ def settle(
     is ever made. "equal" needs both "not better" and "not worse" and a margin above 0.
 
     Args:
-        a, b: scores as of `looks`, of which higher is better.
+        a, b, known: scores as of `looks`, of which higher is better.
+
+    Raises:
+        DataError: a score is not a finite number.
     """
-    seen = looks(a, b)
+    first = results.sample(a, "scores of A", 0)
+    second = None if b is None else results.sample(b, "scores of B", 0)
+    seen = looks(first, second, known)
     claims = {
         "better": e_process(seen, null=margin, g=g, alternative="greater"),
         "worse": e_process(seen, null=-margin, g=g, alternative="less"),
         "not better": e_process(seen, null=margin, g=g, alternative="less"),
         "not worse": e_process(seen, null=-margin, g=g, alternative="greater"),
     }
-    peaks = {claim: np.maximum.accumulate(log_e) for claim, log_e in claims.items()}
     needed = np.log(2 / alpha)
-    shown = {claim: peak >= needed for claim, peak in peaks.items()}
-    shown["equal"] = shown["not better"] & shown["not worse"] if margin else np.zeros(0, bool)
+    shown = {claim: np.maximum.accumulate(log_e) >= needed for claim, log_e in claims.items()}
+    shown["equal"] = (shown["not better"] & shown["not worse"]) & (margin > 0)
     verdicts = {
         v: int(np.argmax(shown[v])) for v in ("better", "worse", "equal") if shown[v].any()
     }
-    first = min(verdicts, key=lambda v: verdicts[v], default="undecided")
+    verdict = min(verdicts, key=lambda v: verdicts[v], default="undecided")
     low, high = confidence_sequence(seen, alpha=alpha, g=g)
-    two_sided = e_process(seen, g=g)
     return Settled(
-        first,  # type: ignore[arg-type]
+        verdict,  # type: ignore[arg-type]
         looks=len(seen.scores),
-        decided=int(seen.scores[verdicts[first]]) if verdicts else None,
-        difference=float(seen.estimate[-1]),
-        interval=(float(low[-1]), float(high[-1])),
-        p_value=float(np.exp(-max(0.0, two_sided.max()))),
-        log_e={claim: float(peak[-1]) for claim, peak in peaks.items()},
+        decided=int(seen.scores[verdicts[verdict]]) if verdicts else None,
+        difference=_difference(first, second),
+        interval=(float(low[-1]), float(high[-1])) if len(low) else (-np.inf, np.inf),
+        p_value=float(np.exp(-e_process(seen, g=g).max(initial=0.0))),
+        log_e={claim: float(log_e.max(initial=0.0)) for claim, log_e in claims.items()},
+        warnings=(*_warnings(first, second),),
     )
+
+
+def _difference(a: np.ndarray, b: np.ndarray | None) -> float:
+    if not len(a) or (b is not None and not len(b)):
+        return float("nan")
+    return float(np.mean(a)) if b is None else results.location_gap(a, b)
+
+
+def _warnings(a: np.ndarray, b: np.ndarray | None) -> Iterator[str]:
+    samples = [a] if b is None else [a, b]
+    if min(map(len, samples)) < FIRST_LOOK:
+        return
+    if not any(map(results.varies, samples)):
+        yield (
+            "all scores of a model are equal" if b is not None else "all differences are equal"
+        ) + ": they count as one score, and nothing is claimed; do they depend on the seed?"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxeval.stats import describe
 
@@ -24,3 +25,12 @@ def test_interval_of_the_mean_covers_as_promised(n: int) -> None:
         assert interval is not None
         hits += interval.low <= 0.0 <= interval.high
     assert 929 <= hits <= 971  # .95 +- 3 standard errors
+
+
+def test_interval_of_the_sd() -> None:
+    """Dies if the ends are swapped, or n is taken for its degrees of freedom."""
+    scores = [1.0, 2.0, 3.0, 4.0, 10.0]
+    interval = describe.sd_interval(scores, confidence=0.9)
+    for end, p in ((interval.low, 0.95), (interval.high, 0.05)):
+        assert stats.chi2.cdf(4 * 12.5 / end**2, 4) == pytest.approx(p)
+    assert describe.sd_interval([1.0]).absent and describe.sd_interval([1.0, 1.0]).absent

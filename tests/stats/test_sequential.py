@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
+from jaxeval import errors
 from jaxeval.stats import sequential
 
 GOLDEN = [
@@ -76,6 +77,51 @@ def test_equal_scores_decide_nothing():
     found = sequential.settle(np.full(9, 0.9), np.full(9, 0.8))
     assert found.verdict == "undecided" and found.p_value == 1
     assert found.interval == (-np.inf, np.inf)
+    assert "count as one score" in found.warnings[0]
+    assert "differences are equal" in sequential.settle([0.1] * 9).warnings[0]
+
+
+@pytest.mark.parametrize("a, b", [([], []), ([1.0], [2.0, 3, 4, 5]), ([1.0, 2], [2.0, 3])])
+def test_nothing_is_claimed_before_both_have_three_scores(a, b):
+    found = sequential.settle(a, b)
+    assert (found.verdict, found.looks, found.p_value, found.warnings) == ("undecided", 0, 1, ())
+    assert found.interval == (-np.inf, np.inf)
+    assert np.isnan(found.difference) if not a else found.difference == np.mean(a) - np.mean(b)
+    with pytest.raises(errors.DataError, match="scores of A: value 1 is nan"):
+        sequential.settle([1, np.nan], [1.0])
+
+
+def test_scores_of_the_base_that_were_known_enter_every_look():
+    draw = np.random.default_rng(7)
+    a, b = draw.normal(size=5), draw.normal(size=12)
+    seen = sequential.looks(a, b, known=8)
+    assert [*seen.scores] == [*range(3, 13)] and [*seen.df[:3]] == [9, 10, 11]
+    found = stats.ttest_ind(a[:4], b[:8])
+    assert seen.estimate[1] / seen.error[1] == pytest.approx(found.statistic)
+    assert [*sequential.looks(a, b, known=12).scores] == [3, 4, 5]
+
+
+@pytest.mark.parametrize("known", [3, 10, 30])
+def test_known_scores_leave_wrong_claims_rare(known):
+    draw = np.random.default_rng(8)
+    seen = sequential.looks(draw.normal(size=(2000, 100)), draw.normal(size=(2000, known)), known)
+    wrong = [
+        (sequential.e_process(seen, alternative=side) >= np.log(40)).any(-1)
+        for side in ("greater", "less")
+    ]
+    assert np.mean(wrong[0] | wrong[1]) <= 0.05
+
+
+def test_smallest_difference_is_where_settle_decides():
+    a = np.random.default_rng(9).normal(size=12)
+    a = (a - a.mean()) / a.std(ddof=1)
+    least = sequential.smallest_difference(12, 0.5)
+    e = [
+        sequential.e_process(sequential.looks(0.5 * a + d, 0.5 * a), alternative="greater")[-1]
+        for d in (0.999 * least, 1.001 * least)
+    ]
+    assert e[0] < np.log(40) < e[1]
+    assert sequential.smallest_difference(3, 1) == np.inf
 
 
 def test_a_and_b_mirror():
@@ -111,15 +157,7 @@ def test_settle_says_equal_and_better():
     assert sequential.settle(a, b).verdict == "undecided"
 
 
-def test_betting_interval_covers():
-    draw = np.random.default_rng(6)
-    ends = [sequential.betting_interval(draw.beta(2, 5, size=150)) for _ in range(200)]
-    assert np.mean([low <= 2 / 7 <= high for low, high in ends]) >= 0.95
-    assert np.mean([high - low for low, high in ends]) < 0.1
-
-
 def test_levels_of_a_sequence_sum_to_alpha():
     spent = sum(sequential.level(0.05, k, 0, "spending") for k in range(1, 20_000))
     assert spent == pytest.approx(0.05, rel=1e-3)
     assert sequential.level(0.05, 3, 2, "e-lond") == 3 * sequential.level(0.05, 3, 2, "spending")
-    assert sequential.merged(np.log([1.0, 3.0])) == pytest.approx(np.log(2))
