@@ -20,9 +20,10 @@ FIRST_LOOK = 3
 PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
-_LARGEST_T = 1e9
+_ROUNDS = 20
 
 Alternative = Literal["two-sided", "greater", "less"]
+Verdict = Literal["better", "worse", "equal", "undecided"]
 
 
 class Looks(NamedTuple):
@@ -107,11 +108,17 @@ def log_e_t(
     )
     if alternative == "two-sided":
         return log_e
-    # Twice the posterior probability of the side: the posterior of the mean is a t of df + 1.
     side = t if alternative == "greater" else -t
-    standardised = side * np.sqrt((1 - 1 / shrunk) * (df + 1) / (df + t**2 / shrunk))
-    with np.errstate(divide="ignore"):  # log 0: the other side is certain
-        return log_e + np.log(2) + np.log(scipy.special.stdtr(df + 1, standardised))
+    return log_e + np.log(2) + _log_side(side, df, shrunk)
+
+
+def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
+    """Returns the log posterior probability of a positive effect, whose posterior is a t."""
+    with np.errstate(invalid="ignore"):
+        standardised = t * np.sqrt((1 - 1 / shrunk) * (df + 1) / (df + t**2 / shrunk))
+    limit = np.sqrt((shrunk - 1) * (df + 1))  # of an infinite t
+    standardised = np.where(np.isinf(t), limit, standardised)
+    return scipy.stats.t.logcdf(standardised, df + 1)
 
 
 def e_process(
@@ -135,17 +142,26 @@ def confidence_sequence(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns both ends [..., L] of intervals that all hold the difference (1 - alpha).
 
-    An interval holds the differences that the two-sided e-process has not rejected yet: those of
-    its look, within those of the looks before.
+    Each end is where a one-sided e-process has reached 2 / alpha: that of a look, or of the looks
+    before. An end beyond a margin and a claim about this margin are one thing.
     """
-    shrunk = 1 + seen.effective * g
-    ratio = np.exp((2 * np.log(1 / alpha) + np.log(shrunk)) / (seen.df + 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.sqrt(seen.df * (ratio - 1) / (1 - ratio / shrunk))
-    half = np.where(ratio < shrunk, t, np.inf) * seen.error
+    half = _critical_t(seen.df, seen.effective, alpha, g) * seen.error
     half = np.where(np.isnan(half), np.inf, half)
     low = np.maximum.accumulate(seen.estimate - half, axis=-1)
     return low, np.minimum.accumulate(seen.estimate + half, axis=-1)
+
+
+def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float, g: float) -> np.ndarray:
+    """Returns the t with a one-sided e of 2 / alpha; infinite where no t has it."""
+    shrunk, needed = 1 + effective * g, np.full(np.shape(df), np.log(2 / alpha))
+    two_sided = needed - np.log(2)
+    t = np.zeros(np.shape(df))
+    for _ in range(_ROUNDS):  # from below: the larger t, the less the cut at 0 takes
+        ratio = np.exp((2 * two_sided + np.log(shrunk)) / (df + 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(ratio < shrunk, np.sqrt(df * (ratio - 1) / (1 - ratio / shrunk)), np.inf)
+        two_sided = needed - np.log(2) - _log_side(t, df, shrunk)
+    return t
 
 
 def log_e_wins(
@@ -184,20 +200,14 @@ def smallest_difference(
         sd: standard deviation of the scores of each model.
     """
     n = results.count(n, "n", 2)
-
-    def missing(t: float) -> float:
-        log_e = log_e_t(t, 2 * n - 2, n / 2, g=g, alternative="greater")
-        return np.log(2 / alpha) - float(log_e)
-
-    if missing(_LARGEST_T) > 0:
-        return np.inf
-    return float(sd * np.sqrt(2 / n) * scipy.optimize.brentq(missing, 0, _LARGEST_T))
+    (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha, g)
+    return float(sd * np.sqrt(2 / n) * t)
 
 
 class Settled(NamedTuple):
     """What may be said of A and B after the last look, however often one has looked."""
 
-    verdict: Literal["better", "worse", "equal", "undecided"]
+    verdict: Verdict
     looks: int
     decided: int | None
     """Scores of each model at the look that decided, those known before not counted."""
@@ -206,9 +216,7 @@ class Settled(NamedTuple):
     interval: tuple[float, float]
     """Infinite before the first look and while no score varies."""
     p_value: float
-    """Anytime p-value of equal means: the least 1 / e of all looks, at most 1."""
-    log_e: dict[str, float]
-    """Largest log e of "better", "worse", "not better", "not worse" by more than the margin."""
+    """Anytime p-value of equal means: the least 2 / e of both sides and all looks, at most 1."""
     warnings: tuple[str, ...]
     """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
 
@@ -224,8 +232,9 @@ def settle(
 ) -> Settled:
     """Decides whether A is better or worse than B by more than the margin, or equal within it.
 
-    Each one-sided claim has the level alpha / 2, so that with probability 1 - alpha no wrong claim
-    is ever made. "equal" needs both "not better" and "not worse" and a margin above 0.
+    A claim is one about the confidence sequence: better is above the margin, worse below it, equal
+    within. With probability 1 - alpha no wrong claim is ever made. Without a margin no two models
+    are called equal.
 
     Args:
         a, b, known: scores as of `looks`, of which higher is better.
@@ -236,28 +245,23 @@ def settle(
     first = results.sample(a, "scores of A", 0)
     second = None if b is None else results.sample(b, "scores of B", 0)
     seen = looks(first, second, known)
-    claims = {
-        "better": e_process(seen, null=margin, g=g, alternative="greater"),
-        "worse": e_process(seen, null=-margin, g=g, alternative="less"),
-        "not better": e_process(seen, null=margin, g=g, alternative="less"),
-        "not worse": e_process(seen, null=-margin, g=g, alternative="greater"),
-    }
-    needed = np.log(2 / alpha)
-    shown = {claim: np.maximum.accumulate(log_e) >= needed for claim, log_e in claims.items()}
-    shown["equal"] = (shown["not better"] & shown["not worse"]) & (margin > 0)
-    verdicts = {
-        v: int(np.argmax(shown[v])) for v in ("better", "worse", "equal") if shown[v].any()
-    }
-    verdict = min(verdicts, key=lambda v: verdicts[v], default="undecided")
     low, high = confidence_sequence(seen, alpha=alpha, g=g)
+    shown: dict[Verdict, np.ndarray] = {
+        "better": low > margin,
+        "worse": high < -margin,
+        "equal": (low >= -margin) & (high <= margin) & (margin > 0),
+    }
+    first_looks = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
+    verdict: Verdict = min(first_looks, key=lambda v: first_looks[v], default="undecided")
+    sides = (e_process(seen, g=g, alternative=side) for side in ("greater", "less"))
+    largest = max(float(log_e.max(initial=0.0)) for log_e in sides)
     return Settled(
-        verdict,  # type: ignore[arg-type]
+        verdict,
         looks=len(seen.scores),
-        decided=int(seen.scores[verdicts[verdict]]) if verdicts else None,
+        decided=int(seen.scores[first_looks[verdict]]) if first_looks else None,
         difference=_difference(first, second),
         interval=(float(low[-1]), float(high[-1])) if len(low) else (-np.inf, np.inf),
-        p_value=float(np.exp(-e_process(seen, g=g).max(initial=0.0))),
-        log_e={claim: float(log_e.max(initial=0.0)) for claim, log_e in claims.items()},
+        p_value=min(1.0, 2 * float(np.exp(-largest))),
         warnings=(*_warnings(first, second),),
     )
 

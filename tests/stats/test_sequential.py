@@ -67,7 +67,9 @@ def test_confidence_sequence_holds_what_is_not_rejected():
     alone = sequential.Looks(*(values[-1:] for values in seen))
     (end,) = sequential.confidence_sequence(alone, alpha=0.1)[1]
     reached = optimize.brentq(
-        lambda d: sequential.e_process(alone, null=d)[0] - np.log(10), alone.estimate[0], 50
+        lambda d: sequential.e_process(alone, null=d, alternative="less")[0] - np.log(20),
+        alone.estimate[0],
+        50,
     )
     assert end == pytest.approx(reached)
     assert (np.diff(low) >= 0).all() and (np.diff(high) <= 0).all()
@@ -131,7 +133,6 @@ def test_a_and_b_mirror():
     assert (one.verdict, other.verdict) == ("better", "worse")
     assert one.decided == other.decided
     assert one.interval == (-other.interval[1], -other.interval[0])
-    assert one.log_e["better"] == other.log_e["worse"]
 
 
 @pytest.mark.parametrize(
