@@ -1,8 +1,7 @@
-"""Commands that print a score, and workers that run evaluations side by side with retries."""
+"""Commands that print a score."""
 
 import contextlib
 import json
-import math
 import os
 import re
 import shlex
@@ -11,16 +10,13 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
-from concurrent import futures
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any
 
-from jaxeval.errors import ConfigError, DataError, RunError, argument
+from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.files import Json
 
-_Job = TypeVar("_Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
 Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
 PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 _NAMED = re.compile(r"[A-Za-z][\w./ -]*[:=]\s*([-+\w.]+)")  # a last line such as "accuracy: 0.71"
@@ -28,15 +24,6 @@ _NAMED = re.compile(r"[A-Za-z][\w./ -]*[:=]\s*([-+\w.]+)")  # a last line such a
 
 class EvaluationFailed(RunError):
     """An evaluation gave no score; another try may."""
-
-
-def as_number(score: Any) -> float | None:
-    """Returns a score as a float, also of an array of one; None for anything else."""
-    try:
-        value = score.item() if getattr(score, "size", None) == 1 else score
-        return None if isinstance(value, bool | str | bytes | bytearray) else float(value)
-    except (TypeError, ValueError, OverflowError, AttributeError):
-        return None
 
 
 class Command:
@@ -236,76 +223,3 @@ def _field(output: str, last: str, field: str) -> Json:
         else:
             raise EvaluationFailed(f"the JSON has no field {field} ({part} is missing)")
     return tree
-
-
-class Workers(Generic[_Job]):
-    """Threads that run waiting jobs, a context manager.
-
-    Args:
-      evaluate: receives the parts of a job; raises `EvaluationFailed` if there is no score.
-      count: jobs that run at once.
-      retries: how often a failed job is tried again.
-      stop: ends the evaluations that still run at the end.
-    """
-
-    def __init__(
-        self,
-        evaluate: Callable[..., float],
-        count: int,
-        retries: int = 0,
-        stop: Callable[[], None] = lambda: None,
-    ):
-        self._evaluate, self._count, self._retries, self._stop = evaluate, count, retries, stop
-        self.waiting: deque[_Job] = deque()
-        self._pool = futures.ThreadPoolExecutor(count)
-        self._running: dict[futures.Future, _Job] = {}
-        self._failures: Counter[_Job] = Counter()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._stop()
-        self._pool.shutdown(cancel_futures=True)
-
-    @property
-    def free(self) -> int:
-        """Workers without a running or waiting job."""
-        return self._count - len(self._running) - len(self.waiting)
-
-    @property
-    def busy(self) -> bool:
-        """True if a job waits or runs."""
-        return bool(self._running or self.waiting)
-
-    def next_results(self) -> list[tuple[_Job, float | EvaluationFailed]]:
-        """Starts waiting jobs and waits until one or more have ended."""
-        while self.waiting and len(self._running) < self._count:
-            job = self.waiting.popleft()
-            self._running[self._pool.submit(self._evaluate, *job)] = job
-        done, _ = futures.wait(self._running, return_when=futures.FIRST_COMPLETED)
-        ended = sorted(((self._running.pop(of), of) for of in done), key=lambda pair: pair[0])
-        return [(job, _result(job, future)) for job, future in ended]
-
-    def try_again(self, job: _Job) -> bool:
-        """Puts a failed job first in the queue; returns False if it has no try left."""
-        self._failures[job] += 1
-        if self._failures[job] > self._retries:
-            return False
-        self.waiting.appendleft(job)
-        return True
-
-    def drop(self, first: object) -> None:
-        """Removes waiting jobs that begin with this part."""
-        self.waiting = deque(job for job in self.waiting if job[0] != first)
-
-
-def _result(job: tuple[Any, ...], future: futures.Future) -> float | EvaluationFailed:
-    try:
-        result = future.result()
-    except EvaluationFailed as error:
-        return error
-    score = as_number(result)
-    if score is None:
-        raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}")
-    return score if math.isfinite(score) else EvaluationFailed(f"the score is {score}")

@@ -1,6 +1,7 @@
 """A base and a candidate, evaluated side by side until a claim holds whenever one stops."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Mapping
 
@@ -46,11 +47,11 @@ class Settle(Rule):
         """Returns what may be said of the candidate after the last look."""
         n = self.looks(state)
         base, candidate = (self.signed(_first(state.scores[m])) for m in state.models)
-        more = {"margin": self.margin, "alpha": self.alpha}
+        settle = functools.partial(sequential.settle, margin=self.margin, alpha=self.alpha)
         if self.paired:
-            return sequential.settle(candidate[:n] - base[:n], **more)
+            return settle(candidate[:n] - base[:n])
         known = min(self.known, len(base))
-        return sequential.settle(candidate[:n], base[: max(n, known)], known=known, **more)
+        return settle(candidate[:n], base[: max(n, known)], known=known)
 
     def ask(self, state: State) -> tuple[str, ...]:
         """Returns the sides to evaluate now, one name an evaluation; () if done or waiting."""

@@ -64,7 +64,7 @@ class Ledger:
         """Returns all comparisons in their order."""
         rows = self._sql.execute("SELECT * FROM comparisons ORDER BY number")
         return [
-            Comparison(*row[:4], json.loads(row[4]), *row[5:10], row[10] and json.loads(row[10]))
+            Comparison._make([*row[:4], json.loads(row[4]), *row[5:10], json.loads(row[10])])
             for row in rows
         ]
 
@@ -93,7 +93,7 @@ class Ledger:
         base: Side,
         candidate: Side,
         note: str,
-        settings: Mapping[str, Json],
+        settings: Mapping[str, Any],
         again: bool = False,
     ) -> Comparison:
         """Returns the last comparison of two sides with these settings, or a new one.
@@ -107,7 +107,9 @@ class Ledger:
         """
         every = self.comparisons()
         ids = base.id, candidate.id
-        same = [old for old in every if (old.base, old.candidate, old.settings) == (*ids, settings)]
+        same = [
+            old for old in every if (old.base, old.candidate, old.settings) == (*ids, settings)
+        ]
         if same and not (again and same[-1].verdict in DECIDED):
             return same[-1]
         after = max((old.last for old in every if old.candidate == base.id and old.won), default=0)
@@ -116,11 +118,13 @@ class Ledger:
         known = self.scores(base.id)
         count = next(k for k in itertools.count() if after + k + 1 not in known)
         kept = sum(old.won for old in every)
-        level = sequential.level(settings["alpha"], len(every) + 1, kept, settings["correction"])
+        level, correction = settings["alpha"], settings["correction"]
+        if correction != "none":
+            level = sequential.level(level, len(every) + 1, kept, correction)
         for side in (base, candidate):
             self._sql.execute("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", side[:3])
         self._sql.execute(
-            "INSERT INTO comparisons VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+            "INSERT INTO comparisons VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'null')",
             (*ids, note, json.dumps(settings), level, after, count, time.time()),
         )
         return self.comparisons()[-1]
@@ -146,9 +150,9 @@ def opened(path: Path, read_only: bool = False) -> Iterator[Ledger]:
     if not read_only:
         files.refuse_unwritable(path)
     busy = f"{path}: another process settles with this ledger"
-    lock = contextlib.nullcontext()
-    lock = lock if read_only else files.locked(path.with_name(f".{path.name}.lock"), busy)
-    with lock, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    lock = path.with_name(f".{path.name}.lock")
+    held = contextlib.nullcontext() if read_only else files.locked(lock, busy)
+    with held, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         try:
             _prepare(connection, path)
             yield Ledger(connection)

@@ -26,15 +26,22 @@ class Side(NamedTuple):
     """The command, or the name of a config."""
     commit: str
     """Git's commit, with "+" if tracked files have changed since; "" outside git."""
-    untracked: tuple[str, ...] = ()
-    """Files in the folder that are no part of the id."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def described(self) -> str:
+        """The name and the commit."""
+        return f"{self.name} ({self.commit})" if self.commit else self.name
 
 
 def describe(command: str, folder: Path, score: str) -> Side:
-    """Returns the side of a command that is run in a folder.
+    """Returns the side of a command that runs in a folder.
 
-    The id covers the command, where its score is read, the content of all files that git tracks (whether committed or not,
-    so that a candidate keeps its id when it is committed), and files that the command names.
+    The id covers the command, the place of its score, all files that git tracks, committed or not,
+    and the files that the command names. A candidate keeps its id when it is committed.
+
+    Args:
+      score: where the command's output has the score.
 
     Raises:
       ConfigError: there is no such folder.
@@ -42,10 +49,16 @@ def describe(command: str, folder: Path, score: str) -> Side:
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder")
     tree, commit, untracked = _version(folder)
+    notes = []
+    if untracked:
+        shown = ", ".join(untracked[:3]) + (" ..." if untracked[3:] else "")
+        notes = [f"{folder}: untracked files do not tell versions apart: {shown}"]
+    if not tree:
+        notes = [f"{folder}: not under git: only the command and its files tell versions apart"]
     named = {word: _content(folder / word) for word in shlex.split(command)}
     parts = [command, score, tree, {word: digest for word, digest in named.items() if digest}]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-    return Side(digest[:16], command, commit, untracked)
+    return Side(digest[:16], command, commit, tuple(notes))
 
 
 def _content(path: Path) -> str:
@@ -118,6 +131,13 @@ class Runner:
         score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
         self.seconds[side, number] = time.monotonic() - begun
         return score
+
+    def spent(self) -> dict[str, float]:
+        """Returns the seconds of all new evaluations of each side."""
+        total = dict.fromkeys(self._commands, 0.0)
+        for (side, _), seconds in self.seconds.items():
+            total[side] += seconds
+        return total
 
     def stop(self) -> None:
         """Ends commands that still run."""
