@@ -108,7 +108,7 @@ def _trained(folder: Path) -> Models:
             assert how is not None, metric
             columns = [kept[0].names.index(column) for column in how.columns]
             counts = np.stack([run.counts[:, columns] for run in kept], axis=2)
-            of_runs = [counted.delta_values(counts[..., k], how.score) for k in range(len(kept))]
+            of_runs = [counted._delta_values(counts[..., k], how.score) for k in range(len(kept))]
             models[name] = Answers(np.stack(of_runs, axis=1), counts, how.score)
             scores = models[name].values.mean(0)
             print(
@@ -139,7 +139,7 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         if a.shape[1] > 1:
             pairs["all runs"] = (of_a.counts.sum(2), of_b.counts.sum(2))
         for which, counts in pairs.items():
-            test = single_models.approximate_randomization(
+            test = single_models._approximate_randomization(
                 *counts, score=of_a.score, iterations=SHUFFLES
             )
             p_values[f"randomisation, {which}"] = test.p_value

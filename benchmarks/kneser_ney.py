@@ -122,7 +122,7 @@ def discounts(counts: np.ndarray) -> tuple[float, float, float]:
     return single, single, single
 
 
-def measure(path: str, unit: language.Unit, order: int) -> dict[str, Any]:
+def measure(path: str, unit: language._Unit, order: int) -> dict[str, Any]:
     """Fits train of a text, and scores its dev and test."""
     text = language.build(language.LanguageData(path=path, unit=unit), 1, 1)
     stream, part, begin = text.corpus.shared["tokens"], {}, 0

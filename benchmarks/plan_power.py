@@ -70,7 +70,7 @@ def _error(of: pilots.Spread, size: pilots.Size) -> tuple[float, float]:
 
 def _measured(spread: pilots.Spread, size: pilots.Size, experiments: int) -> dict[str, float]:
     def planned(difference: float) -> float:
-        return planning.power(difference, spread, size)
+        return planning._power(difference, spread, size)
 
     variance, df = _error(spread, size)
     error = np.sqrt(variance)

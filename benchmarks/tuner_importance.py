@@ -127,7 +127,7 @@ def coverage(
         history = _searched(search, function, noise * spread, evaluations)
         indices = true_indices(function, space, history, noise * spread)
         begin = time.process_time()
-        rows = insight.importance(space, gp.fit(space, history), repetition)
+        rows = insight._importance(space, gp.fit(space, history), repetition)
         seconds += time.process_time() - begin
         for of in sorted(rows, key=lambda of: names.index(of.name)):
             first, total = (float(index[names.index(of.name)]) for index in indices)
@@ -196,7 +196,7 @@ def true_indices(
         values: np.ndarray = -function(places)[:, None] + normal
         return np.interp(values, known, warped).mean(axis=1, keepdims=True)
 
-    first, total = insight.sobol_indices(mean_warped, len(space.parameters), [0], EXPONENT)
+    first, total = insight._sobol_indices(mean_warped, len(space.parameters), [0], EXPONENT)
     return first[:, 0], total[:, 0]
 
 

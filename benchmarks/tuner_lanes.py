@@ -90,7 +90,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         changes = [f"training.epochs={args.epochs}"]
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
-            for _ in training.trained(of, search, state, store, Path(folder), args.parallel):
+            for _ in training._trained(of, search, state, store, Path(folder), args.parallel):
                 pass
     ended = state.history.evaluations
     return {

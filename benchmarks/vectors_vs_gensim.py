@@ -2,7 +2,7 @@
 
 `read`: a generated word2vec text file, by `vectors.read` and by gensim's load_word2vec_format;
 seconds. `analogies`: questions over a generated word2vec binary file, all words being candidates,
-by `analogies.solve` (both methods) and by gensim's evaluate_word_analogies (3CosAdd, which is all
+by `analogies._solve` (both methods) and by gensim's evaluate_word_analogies (3CosAdd, which is all
 it has) on the first --asked questions, since it takes each by itself; questions per second. Wall
 and CPU seconds, without imports; for analogies also without reading. Every turn is a process of
 its own, ours and gensim's in alternation; gensim in the Python that --gensim names.

@@ -88,7 +88,7 @@ def _vectors(folder: Path, data: dict[str, str], changes: Sequence[str], most: i
     """Files of drawn vectors of the words that most of the corpora have."""
     counts: collections.Counter[str] = collections.Counter()
     for task, path in data.items():
-        own = [*judge.task_changes(changes, data)[task], "data.without_vector=own"]
+        own = [*judge._task_changes(changes, data)[task], "data.without_vector=own"]
         config: Any = studies.read(f"nayak2016/{task}_fixed", own, path)
         prepared = studies.prepare(config)
         counts.update(dict.fromkeys(prepared.data.table.folded, 1))
@@ -109,7 +109,7 @@ def _task(
 ) -> dict[str, float]:
     """Seconds of a member's epoch over its whole train set: ours, and each peer's."""
     seeds = [*range(1, arguments.seeds + 1)]
-    changes = judge.task_changes(arguments.changes, data)
+    changes = judge._task_changes(arguments.changes, data)
     (entries,) = judge.plan({file: file for file in files}, data, ["fixed"], seeds, changes)
     (cohort,) = cohorts.by_program(entries)
     whole = _steps(cohort.problem, cohort.members)
@@ -199,7 +199,7 @@ def _train_calls(
 ) -> Iterator[list[str]]:
     """So many calls a task, with other seeds."""
     for task, path in data.items():
-        changes = judge.task_changes(arguments.changes, data)[task]
+        changes = judge._task_changes(arguments.changes, data)[task]
         for seed in range(1, arguments.commands + 1):
             flags = ["--data", path, "--seeds", f"{seed},", f"data.vectors={files[0]}"]
             yield ["train", f"nayak2016/{task}_fixed", *flags, *changes]

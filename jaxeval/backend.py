@@ -29,7 +29,7 @@ _SETTINGS = {  # of JAX: the values that are accepted, and why no other
 _XLA_FLAGS = {"xla_cpu_multi_thread_eigen": "false", "xla_cpu_prefer_vector_width": "512"}
 
 
-def check_version(version: str) -> None:
+def _check_version(version: str) -> None:
     """Raises RunError for the jax versions that cannot be used, saying why."""
     for refused, reason in _REFUSED.items():
         if version == refused or (refused.endswith(".") and version.startswith(refused)):
@@ -39,7 +39,7 @@ def check_version(version: str) -> None:
             )
 
 
-def check_settings() -> None:
+def _check_settings() -> None:
     """Raises RunError for settings of JAX that change scores, or that it cannot train with.
 
     They are read where JAX reads them: once it is imported, the environment counts no more.
@@ -59,8 +59,8 @@ def prepare() -> None:
     its last bits. XLA's own kernels use half of AVX-512 by default: 5 % of a tagger's time.
     Settings of the user in the environment stay, or are refused (`_SETTINGS`).
     """
-    check_version(importlib.metadata.version("jax"))
-    check_settings()
+    _check_version(importlib.metadata.version("jax"))
+    _check_settings()
     os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(cores()))
     flags = os.environ.get("XLA_FLAGS", "")
     missing = [f"--{name}={value}" for name, value in _XLA_FLAGS.items() if name not in flags]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.stats.items.study import ItemStudy
     from jaxeval.stats.study import RunStudy
 
-GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
+_GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -71,7 +71,7 @@ class ItemComparison(Result):
     @property
     def exit_code(self) -> int:  # type: ignore[override]
         """The exit code of a gate, else 0."""
-        return GATE[self.outcome or "better"] if self.gate else 0
+        return _GATE[self.outcome or "better"] if self.gate else 0
 
     def document(self) -> Document:
         """Returns the best model, the tasks, and the tests."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jaxeval.config.fields import Key
 
 
-class Shipped(NamedTuple):
+class _Shipped(NamedTuple):
     """One shipped file."""
 
     name: str  # PAPER/NAME
@@ -24,11 +24,11 @@ class Shipped(NamedTuple):
 class Configs(Result):
     """The configs that come with jaxeval."""
 
-    configs: tuple[Shipped, ...]
+    configs: tuple[_Shipped, ...]
 
     def document(self) -> Document:
         """A table a paper."""
-        by_paper: dict[str, list[Shipped]] = {}
+        by_paper: dict[str, list[_Shipped]] = {}
         for entry in self.configs:
             by_paper.setdefault(entry.name.partition("/")[0], []).append(entry)
         blocks: list[Block] = []
@@ -72,12 +72,12 @@ def configs(name: str | None = None) -> Configs | str:
     return toml.read_text(name)
 
 
-def _shipped(name: str) -> Shipped:
+def _shipped(name: str) -> _Shipped:
     """A file's first line is a comment that says what it is."""
     text = toml.read_text(name)
     tables = tomllib.loads(text)
     use = "--variants" if "variant" in tables else "CONFIG" if "name" in tables else "--space"
-    return Shipped(name, use, text.partition("\n")[0].lstrip("# "))
+    return _Shipped(name, use, text.partition("\n")[0].lstrip("# "))
 
 
 @parameters.verb

@@ -17,7 +17,7 @@ Tree = Any  # a pytree of arrays
 Hparams = Mapping[str, Any]  # name -> traced float32 scalar
 
 
-Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
+_Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
 
 
 class Metric(NamedTuple):
@@ -25,7 +25,7 @@ class Metric(NamedTuple):
 
     name: str
     higher_is_better: bool = True
-    unit: Unit = "number"  # of the scores, by which they are printed
+    unit: _Unit = "number"  # of the scores, by which they are printed
     margin: float = 0.0  # of equivalence: models that differ by less count as equal
 
     @property

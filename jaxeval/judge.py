@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from jaxeval.report.vectors import JudgedVectors
     from jaxeval.studies.cohorts import Entry
 
-TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
-MODES = ("fixed", "tuned")
+_TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
+_MODES = ("fixed", "tuned")
 _FIXED = {  # key -> what sets it
     "name": "the file and the mode",
     "data.vectors": "the files",
@@ -61,14 +61,14 @@ def vectors_judge(
 
     named, corpora = short_names(files, "vectors"), _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
-    own = task_changes(changes, corpora)
+    own = _task_changes(changes, corpora)
     backend.prepare()
     from jaxeval import observe
     from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
-    chosen = MODES if modes == "both" else (modes,)
+    chosen = _MODES if modes == "both" else (modes,)
     groups = plan(named, corpora, chosen, each, own)
     if dry_run:
         return JudgePlan(named, [*_programs(groups)])
@@ -83,11 +83,11 @@ def vectors_judge(
 def _corpora(data: Mapping[str, str | Path] | None) -> dict[str, str]:
     """The corpus of each task, in the order of tasks."""
     known = {task: str(path) for task, path in (data or {}).items()}
-    if not known or {*known} - {*TASKS}:
+    if not known or {*known} - {*_TASKS}:
         found = f", got {', '.join(known)}" if known else ""
-        expected = f"expected TASK=PATH with one of {', '.join(TASKS)}"
+        expected = f"expected TASK=PATH with one of {', '.join(_TASKS)}"
         raise ConfigError(f"{argument('data')}: {expected}{found}")
-    return {task: known[task] for task in TASKS if task in known}
+    return {task: known[task] for task in _TASKS if task in known}
 
 
 def _baseline(baseline: str, named: Mapping[str, str]) -> str:
@@ -99,7 +99,7 @@ def _baseline(baseline: str, named: Mapping[str, str]) -> str:
     raise ConfigError(f"{argument('baseline', baseline)}: {expected}")
 
 
-def task_changes(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
+def _task_changes(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
     """Returns the changes of each task's configs.
 
     Raises:

@@ -24,7 +24,7 @@ _PANELS = 4  # in a row
 _HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p (Holm)")
 
 
-class Trend(NamedTuple):
+class _Trend(NamedTuple):
     """The trend of the score with a hyperparameter: values drawn, Spearman's rho, p by Holm."""
 
     name: str
@@ -51,7 +51,7 @@ class Neighbourhood(Result):
     near: int  # settings beside the best itself
     share: float  # near / (settings - 1)
     share_interval: tuple[float, float]  # 95 %, Wilson's, of settings that score no better
-    trends: Sequence[Trend]
+    trends: Sequence[_Trend]
     points: Sequence[Mapping[str, float | None]]  # a score and values for each setting
     unit: str
     ranges: Mapping[str, Range]  # that the values were drawn from
@@ -157,19 +157,19 @@ def neighbourhood(
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
-    ranges = choose_ranges(traced, range or {})
-    drawn = draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
+    ranges = _choose_ranges(traced, range or {})
+    drawn = _draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
     entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)
     rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
     near, scored = first.margin if within is None else within, [getattr(r, part) for r in rows]
-    found = describe(scored, drawn, near, first.higher_is_better)
+    found = _describe(scored, drawn, near, first.higher_is_better)
     return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
 
-def choose_ranges(
+def _choose_ranges(
     traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
     """Returns the range of each hyperparameter to vary: LOW:HIGH[:log] as asked, or its default.
@@ -199,7 +199,7 @@ def choose_ranges(
     return {name: ranges[name] for name in traced if name in ranges}
 
 
-def draw(
+def _draw(
     centre: Mapping[str, float], ranges: Mapping[str, Range], width: float, count: int, seed: int
 ) -> list[dict[str, float]]:
     """Draws settings around one; the k-th does not depend on how many there are.
@@ -223,7 +223,7 @@ def draw(
     ]
 
 
-def describe(
+def _describe(
     scores: Sequence[float | None],
     settings: Sequence[Mapping[str, float]],
     within: float,
@@ -261,7 +261,7 @@ def describe(
     }
 
 
-def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list[Trend]:
+def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list[_Trend]:
     """The trend of each hyperparameter that was varied; none if all scores are equal."""
     from jaxeval.stats.multiple import adjust_p_values
     from jaxeval.stats.ranks import spearman
@@ -271,7 +271,7 @@ def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list
     found = [spearman(column, values)[:2] for column in varied.values()]
     adjusted = [*adjust_p_values([float(p) for _, p in found])] if found else []
     return [
-        Trend(name, float(column.min()), float(column.max()), float(rho), float(p))
+        _Trend(name, float(column.min()), float(column.max()), float(rho), float(p))
         for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
     ]
 

@@ -14,8 +14,8 @@ from jaxeval.parameters import Parameter
 if TYPE_CHECKING:
     from jaxeval.report.document import Result
 
-Verb = Callable[..., object]
-Commands = Mapping[str, Verb]  # "" or the name of a subcommand -> its function
+_Verb = Callable[..., object]
+Commands = Mapping[str, _Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "store", "runs")  # parameters that name places of runs
 _METAVARS = {int: "N", float: "X", list: "A[,B]", dict: "NAME=VALUE"}
@@ -34,7 +34,7 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     else:
         _help(name, commands, words)
         return 2
-    args = vars(_parsed(make_parser(name, function, commands), function, words))
+    args = vars(_parsed(_make_parser(name, function, commands), function, words))
     targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
     with errors.called_from_shell():
         _refuse_outputs(targets[0], targets[1], args)
@@ -43,8 +43,8 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     return _deliver(found, *targets)
 
 
-def make_parser(
-    name: str, function: Verb, commands: Commands | None = None
+def _make_parser(
+    name: str, function: _Verb, commands: Commands | None = None
 ) -> argparse.ArgumentParser:
     """Returns the parser of a verb or subcommand; the verb's own lists its subcommands."""
     found = docstrings.sections(function)
@@ -159,7 +159,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _parsed(
-    parser: argparse.ArgumentParser, function: Verb, words: Sequence[str]
+    parser: argparse.ArgumentParser, function: _Verb, words: Sequence[str]
 ) -> argparse.Namespace:
     """Parses words in any order; after -- come words whose first letter is a dash."""
     cut = words.index("--") if "--" in words else len(words)
@@ -187,7 +187,7 @@ def _is_change(word: object) -> bool:
     return isinstance(word, str) and "=" in word and not os.path.exists(word)
 
 
-def _arguments(function: Verb, args: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
+def _arguments(function: _Verb, args: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
     """Returns positional and named arguments of the function."""
     named: dict[str, object] = {}
     positional: list[object] = []

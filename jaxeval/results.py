@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jaxeval.report.runs.summary import ExperimentSummary
 
-Part = Literal["dev", "test"]
+_Part = Literal["dev", "test"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -53,7 +53,7 @@ class Runs(Result):
         rows = tuple(row for row in self.rows if row.experiment in ids)
         return dataclasses.replace(self, rows=rows)
 
-    def scores(self, part: Part = "test") -> np.ndarray:
+    def scores(self, part: _Part = "test") -> np.ndarray:
         """Returns the scores [members with a score] as float64; repeats of a seed are averaged.
 
         Raises:

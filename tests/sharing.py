@@ -55,6 +55,6 @@ def _share_engines(patch: pytest.MonkeyPatch) -> None:
             built = build(problem, split, mesh)
             engines[key] = built._replace(shared=None)  # a corpus lives no longer than its users
             return built
-        return engines[key]._replace(shared=engine.shared(problem, split, mesh))
+        return engines[key]._replace(shared=engine._shared(problem, split, mesh))
 
     patch.setattr(engine, "build", sharing)

@@ -103,7 +103,7 @@ def _check(words: list[str]) -> None:
     module = importlib.import_module(VERBS[verb][0])
     name = words.pop(0) if words and words[0] in module.COMMANDS else ""
     function = module.COMMANDS[name]
-    given = vars(parsers._parsed(parsers.make_parser(verb, function), function, words))
+    given = vars(parsers._parsed(parsers._make_parser(verb, function), function, words))
     if "config" in given and not _stands_for_one(given["config"]):
         studies.read(given["config"], given["changes"], given["data"])
     if not _stands_for_one(given.get("space") or "NONE"):

@@ -145,14 +145,14 @@ def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert "8 trainings in 2 programs" in shown and shown.index("ner") < shown.index("sentiment")
     assert not (folder / "runs").exists()
     tasks = {"ner": "", "pos": ""}
-    of = judge.task_changes(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
+    of = judge._task_changes(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
     assert of == {"ner": ["training.epochs=3", "a=1"], "pos": ["a=1", "b=x:y"]}
 
 
 def test_the_six_tasks_have_two_configs_each() -> None:
     """Dies if a mode trains the vectors that it should keep, or a setting of the code is lost."""
     names = {name for name in toml.shipped_names() if name.startswith("nayak2016/")}
-    assert names == {f"nayak2016/{task}_{mode}" for task in judge.TASKS for mode in judge.MODES}
+    assert names == {f"nayak2016/{task}_{mode}" for task in judge._TASKS for mode in judge._MODES}
     rates = {"window": (0.01, 0.3), "sequence": (0.03, 0.001)}  # fixed, fine-tuned
     for name in names:
         config: Any = studies.read(name)

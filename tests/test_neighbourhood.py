@@ -18,38 +18,38 @@ RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 
 
 def _described(scores: list, settings: list | None = None, within: float = 0.01, higher=True):
-    found = verb.describe(scores, settings or [{"a": 1.0}] * len(scores), within, higher)
+    found = verb._describe(scores, settings or [{"a": 1.0}] * len(scores), within, higher)
     ranges = dict.fromkeys(found["points"][0].keys() - {"score"}, Range(0.0, 9.0))
     return verb.Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
 
 
 def test_settings_fill_their_intervals_and_no_more() -> None:
     """Dies if a setting lies outside, the log is lost, or a cut interval is mirrored."""
-    drawn = verb.draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 2000, 1)
+    drawn = verb._draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 2000, 1)
     rates = np.log10([setting["learning_rate"] for setting in drawn])
     low, high = np.log10(3e-3) - 0.3, np.log10(3e-3) + 0.3
     assert low <= rates.min() < low + 0.01 and high - 0.01 < rates.max() <= high
     assert stats.kstest((rates - low) / (high - low), "uniform").pvalue > 1e-3
     states = np.array([setting["state"] for setting in drawn])
     assert 0 <= states.min() < 0.001 and 0.139 < states.max() <= 0.14
-    assert drawn[:5] == verb.draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 1)
+    assert drawn[:5] == verb._draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 1)
     with pytest.raises(ConfigError, match=r"state: 0\.95 is not between"):
-        verb.draw({"learning_rate": 3e-3, "state": 0.95}, RANGES, 0.2, 5, 1)
+        verb._draw({"learning_rate": 3e-3, "state": 0.95}, RANGES, 0.2, 5, 1)
 
 
 def _traced(**values: float) -> dict[str, fields.Hyperparameter]:
     """Hyperparameters as the default config marks them, with other values."""
     own = {"dropout_output": fields.dropout("dropout_output")}
-    each = {name: h.marker for name, h in fields.traced(tagging.Config()).items()} | own
+    each = {name: h.marker for name, h in fields.traced(tagging._Config()).items()} | own
     return {name: fields.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
 
 
 def test_which_hyperparameters_are_varied() -> None:
     """Dies if one without a range, or an absent decay, is varied; or a given range is lost."""
     traced = _traced(beta2=0.999, l2=0.0, learning_rate=0.01, dropout_output=0.1, warmup=1.0)
-    assert list(verb.choose_ranges(traced, {})) == ["learning_rate", "dropout_output"]
+    assert list(verb._choose_ranges(traced, {})) == ["learning_rate", "dropout_output"]
     asked = {"beta2": "0.9:0.99", "dropout_output": "0:0.5", "warmup": "1:100:log"}
-    ranges = verb.choose_ranges(traced, asked)
+    ranges = verb._choose_ranges(traced, asked)
     assert ranges["beta2"] == Range(0.9, 0.99) and ranges["dropout_output"] == Range(0.0, 0.5)
     assert ranges["warmup"] == Range(1.0, 100.0, True)
 
@@ -66,7 +66,7 @@ def test_which_hyperparameters_are_varied() -> None:
 def test_bad_ranges_are_refused(name: str, text: str, message: str) -> None:
     """Dies if a range without numbers in it, or beyond what there can be, is drawn from."""
     with pytest.raises(ConfigError, match=message):
-        verb.choose_ranges(_traced(beta2=0.999, dropout_output=0.1), {name: text})
+        verb._choose_ranges(_traced(beta2=0.999, dropout_output=0.1), {name: text})
 
 
 def test_what_is_said_of_a_neighbourhood() -> None:

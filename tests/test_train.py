@@ -27,7 +27,7 @@ _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
-    "checkpoint": (loop.Checkpoints, "save"),  # while it is written in the background
+    "checkpoint": (loop._Checkpoints, "save"),  # while it is written in the background
 }
 
 

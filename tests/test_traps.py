@@ -65,18 +65,18 @@ def test_settings_that_change_scores_are_refused(
     finally:
         jax.config.update(name, usual)
     monkeypatch.setenv(name.upper(), text)
-    backend.check_settings()  # the environment was read when jax was imported
+    backend._check_settings()  # the environment was read when jax was imported
     monkeypatch.delitem(sys.modules, "jax")
     with pytest.raises(RunError, match=said):
         backend.prepare()
     monkeypatch.setenv(name.upper(), str(usual).upper())
-    backend.check_settings()
+    backend._check_settings()
 
 
 @pytest.mark.parametrize("version", ["0.10.0", "0.10.2", "0.11.0", "0.11.1"])
 def test_bad_versions_are_refused_by_name(version: str) -> None:
     """Dies if the start-up check lets a deadlocking or quadratic jax through, or no other."""
     with pytest.raises(RunError, match=re.escape(version)):
-        backend.check_version(version)
+        backend._check_version(version)
     for good in ("0.9.2", "0.11.2", "0.12.0.1", "0.100.0"):
-        backend.check_version(good)
+        backend._check_version(good)

@@ -79,7 +79,7 @@ class _Search(State):
         """The last history that is saved."""
         self.crash, self.trials = crash, trials
         with runs.open_store(folder) as store:
-            trained = training.trained(self.target, self.search, self, store, folder, parallel)
+            trained = training._trained(self.target, self.search, self, store, folder, parallel)
             self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
         return self.saved[-1]
 

@@ -44,7 +44,7 @@ def test_help_teaches(verb: str) -> None:
     commands = importlib.import_module(command.VERBS[verb][0]).COMMANDS
     for name, function in commands.items():
         called = f"{verb} {name}".rstrip()
-        parser = parsers.make_parser(called, function, commands)
+        parser = parsers._make_parser(called, function, commands)
         assert parser.format_help().startswith(f"usage: jaxeval {called} ")
         assert [action.dest for action in parser._actions if not action.help] == []
 

@@ -23,7 +23,7 @@ from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, splits, text, tfds
 from jaxeval.errors import ConfigError, DataError, argument
 
-Unit = Literal["word", "byte"]
+_Unit = Literal["word", "byte"]
 END, UNKNOWN = "<eos>", "<unk>"
 _SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 
@@ -35,7 +35,7 @@ class LanguageData:
     path: Annotated[
         str, fields.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
     ] = ""
-    unit: Annotated[Unit, about("word (split at spaces) or byte")] = "word"
+    unit: Annotated[_Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"
     test: fields.FilePattern = "*test*"

@@ -30,7 +30,7 @@ _COLUMNS = "columns 1 and 2 are the sentences, column 3 the label, or a header n
 
 
 @reading.settings
-class PairSource:
+class _PairSource:
     """Files, or the generated corpus."""
 
     path: fields.CorpusPath = None
@@ -55,8 +55,8 @@ class PairSource:
 class PairData(word_table.WordSettings):
     """The source of the pairs and how they are read."""
 
-    source: Annotated[PairSource, about("files or the generated corpus")] = PairSource()
-    longest: Annotated[fields.Length | None, about("words of a sentence that are read")] = None
+    source: Annotated[_PairSource, about("files or the generated corpus")] = _PairSource()
+    longest: Annotated[fields.Length | None, about("words of a sentence that are _read")] = None
     padded_to: word_table.PaddedTo = None
 
 
@@ -74,7 +74,7 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     labels [N]. Raises DataError: the pairs cannot be read; train has one class, or lacks one; test
     repeats train; vectors of no word of train.
     """
-    parts, files, remarks = read(settings.source)
+    parts, files, remarks = _read(settings.source)
     labelled = {
         part: [(pair.label, " ".join(pair.premise), pair.line) for pair in own]
         for part, own in parts.items()
@@ -122,10 +122,10 @@ def _lay_out(
     return corpora.lay_out(numbers, batch, settings.max_widths)
 
 
-Parts = Mapping[str, Sequence[LabelledPair]]
+_Parts = Mapping[str, Sequence[LabelledPair]]
 
 
-def read(source: PairSource) -> tuple[Parts, Mapping[str, str | Path], list[str]]:
+def _read(source: _PairSource) -> tuple[_Parts, Mapping[str, str | Path], list[str]]:
     """Returns the pairs of train, dev and test, the file of each, and remarks.
 
     Pairs of a single file are dealt as in VecEval. Raises DataError: no such file; a line that is
@@ -153,7 +153,7 @@ def read(source: PairSource) -> tuple[Parts, Mapping[str, str | Path], list[str]
     return parts, {part: found.get(part, found["train"]) for part in splits.PARTS}, remarks
 
 
-def _deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
+def _deal(source: _PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
     """Shuffles pairs as Python 2 does; the first are test, a fraction of the rest dev.
 
     VecEval calls `random.Random(137).shuffle`, which in Python 2 draws int(random() (i + 1)) for
@@ -174,7 +174,7 @@ def _deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[L
     return {"train": rest[count:], "dev": rest[:count], "test": test}
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """The pair in a line of a file."""
 
     number: int
@@ -183,7 +183,7 @@ class Row(NamedTuple):
     label: str = ""
 
 
-def _in_words(row: Row, tokenised: bool, file: Path) -> LabelledPair:
+def _in_words(row: _Row, tokenised: bool, file: Path) -> LabelledPair:
     premise, hypothesis = (
         tuple(each[start:end] for start, end in words.split(each, tokenised))
         for each in (row.first, row.second)
@@ -193,7 +193,7 @@ def _in_words(row: Row, tokenised: bool, file: Path) -> LabelledPair:
     return LabelledPair(premise, hypothesis, row.label, row.number)
 
 
-def read_unlabelled(path: Path) -> list[Row]:
+def read_unlabelled(path: Path) -> list[_Row]:
     """Reads pairs of JSON lines like SNLI's, of two columns, or PPDB's; other values are ignored.
 
     Lines are PPDB's if the first one is: a number, a label in brackets, two phrases. Raises
@@ -215,7 +215,7 @@ def _first_line(file: Path) -> list[str]:
     return next((line for line in text.iterate_lines(file) if line), "").split("\t")
 
 
-def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
+def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[_Row]:
     for number, line in enumerate(text.iterate_lines(file), 1):
         if not line.strip():
             continue
@@ -224,10 +224,10 @@ def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
             texts = [tree[key] for key in keys]
             if not all(isinstance(each, str) for each in texts):
                 raise TypeError("not a text")
-        yield Row(number, *texts)
+        yield _Row(number, *texts)
 
 
-def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
+def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[_Row]:
     """Reads the first columns, or those that a header such as SNLI's names."""
     head = next(iter(text.iterate_lines(file)), "").split("\t")
     named = all(name in head for name in keys)
@@ -235,7 +235,7 @@ def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
     for number, row in text.columns(file, columns):
         if number > 1 or not named:
             first, second, *label = (row[name] for name in keys)
-            yield Row(number, first, second, *(each.strip() for each in label))
+            yield _Row(number, first, second, *(each.strip() for each in label))
 
 
 def _score(column: str) -> float | None:
@@ -246,7 +246,7 @@ def _score(column: str) -> float | None:
         return None
 
 
-def _read_ppdb(file: Path) -> Iterator[Row]:
+def _read_ppdb(file: Path) -> Iterator[_Row]:
     """Reads lines of a mean score in [0, 5], a syntactic label and two phrases (Pavlick 2015).
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
@@ -259,10 +259,10 @@ def _read_ppdb(file: Path) -> Iterator[Row]:
         if score is None or not 0 <= score <= 5:
             found = f"expected a mean score from 0 to 5 first, found {row['score']!r}"
             raise DataError(found, file, number)
-        yield Row(number, row["first"], row["second"], str(max(math.ceil(score), 1)))
+        yield _Row(number, row["first"], row["second"], str(max(math.ceil(score), 1)))
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
+_READERS: Mapping[str, Callable[[Path], Iterator[_Row]]] = {
     "snli": _read_snli,
     "tsv": _read_tsv,
     "ppdb": _read_ppdb,
@@ -270,7 +270,7 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
 
 
 def encode(
-    settings: PairData, vocabulary: SavedVocabulary, rows: Sequence[Row], file: Path, batch: int
+    settings: PairData, vocabulary: SavedVocabulary, rows: Sequence[_Row], file: Path, batch: int
 ) -> corpora.Encoded:
     """Encodes pairs of a file for a trained classifier, in batches of `batch`.
 

@@ -82,7 +82,7 @@ def _parse(tag: str, scheme: Scheme, position: int = 0) -> tuple[str, str]:
     return prefix, kind
 
 
-def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
+def _to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """Returns the spans of tags; raises an error for the first tag that the scheme forbids."""
     spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
@@ -144,7 +144,7 @@ def convert(
     converted = []
     for number, sentence in enumerate(sentences, 1):
         try:
-            spans = to_spans(sentence.tags, source)
+            spans = _to_spans(sentence.tags, source)
         except _IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
             place = "" if line else f"sentence {number}, word {error.position + 1}: "

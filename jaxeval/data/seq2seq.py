@@ -85,7 +85,7 @@ class SequencePair(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Vocabulary:
+class _Vocabulary:
     """Numbers of symbols: the specials, then `symbols`, which may be spelt like specials."""
 
     symbols: tuple[str, ...]
@@ -115,9 +115,9 @@ class Vocabularies(NamedTuple):
         an unknown letter.
     """
 
-    source: Vocabulary  # equal to `target` if they are tied
-    target: Vocabulary
-    features: Vocabulary | None
+    source: _Vocabulary  # equal to `target` if they are tied
+    target: _Vocabulary
+    features: _Vocabulary | None
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the keys of `SavedVocabulary`, symbols in the order of their numbers."""
@@ -164,8 +164,8 @@ class SavedVocabulary:
     @property
     def vocabularies(self) -> Vocabularies:
         """The vocabularies."""
-        features = None if self.features is None else Vocabulary(self.features)
-        return Vocabularies(Vocabulary(self.source), Vocabulary(self.target), features)
+        features = None if self.features is None else _Vocabulary(self.features)
+        return Vocabularies(_Vocabulary(self.source), _Vocabulary(self.target), features)
 
 
 class SequenceCorpus(NamedTuple):
@@ -191,10 +191,10 @@ class SequenceCorpus(NamedTuple):
 def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
     """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
 
-    Raises ConfigError: no folder named; DataError: as `read`; train's targets have a single
+    Raises ConfigError: no folder named; DataError: as `_read`; train's targets have a single
     symbol; test repeats train.
     """
-    parts = read(settings)
+    parts = _read(settings)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
     vocabularies = _collect(parts["train"], settings.tied)
     numbers = {
@@ -233,11 +233,11 @@ def _collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
     )
     if tied:
         source = target = source | target
-    each = [Vocabulary(tuple(sorted(own))) for own in (source, target, features)]
+    each = [_Vocabulary(tuple(sorted(own))) for own in (source, target, features)]
     return Vocabularies(each[0], each[1], each[2] if features else None)
 
 
-def read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
+def _read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
     """Returns the pairs of each part.
 
     Raises ConfigError: no folder named; DataError: no such folder or file; a line without source,

@@ -142,11 +142,11 @@ class _Convolution(Module):
     def __call__(self, x: Array) -> Array:
         shape = self.span * x.shape[-1], self.width
         kernel = self.param("kernel", nn.initializers.glorot_uniform(), shape)
-        return convolve(x, kernel, self.param("bias", nn.initializers.zeros, (self.width,)))
+        return _convolve(x, kernel, self.param("bias", nn.initializers.zeros, (self.width,)))
 
 
 @jax.custom_vjp
-def convolve(x: Array, kernel: Array, bias: Array) -> Array:
+def _convolve(x: Array, kernel: Array, bias: Array) -> Array:
     """Convolves x [T + span - 1, B, D] with kernel [span D, H] and bias [H]: [T, B, H].
 
     One product makes what each word adds to every window; shifted copies of it are added up. So no
@@ -178,6 +178,6 @@ def _convolve_backward(saved: tuple, d_out: Array) -> tuple[Array, Array, Array]
     return d_x, d_kernel, d_bias[0]
 
 
-convolve.defvjp(
-    lambda x, kernel, bias: (convolve(x, kernel, bias), (x, kernel)), _convolve_backward
+_convolve.defvjp(
+    lambda x, kernel, bias: (_convolve(x, kernel, bias), (x, kernel)), _convolve_backward
 )

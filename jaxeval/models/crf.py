@@ -33,7 +33,7 @@ def _stepwise(transitions: Array, steps: int) -> Array:
     return jnp.broadcast_to(transitions, (steps - 1, *transitions.shape))
 
 
-def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Array:
+def _log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Array:
     """Computes log of the sum of exp(score) over all label sequences (forward algorithm)."""
 
     def step(alpha: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, None]:
@@ -46,7 +46,7 @@ def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Arr
     return jax.nn.logsumexp(alpha + potentials.end)
 
 
-def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
+def _score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
     """Computes the score [] of one label sequence [T] int32 over its valid positions."""
     steps = jnp.arange(len(labels))
     emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
@@ -57,9 +57,9 @@ def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array)
 
 
 def nll(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
-    """Computes -log p(labels | emissions), [] >= 0; arguments as for `score`."""
-    total = log_partition(emissions, potentials, valid)
-    return total - score(emissions, potentials, labels, valid)
+    """Computes -log p(labels | emissions), [] >= 0; arguments as for `_score`."""
+    total = _log_partition(emissions, potentials, valid)
+    return total - _score(emissions, potentials, labels, valid)
 
 
 def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:

@@ -42,7 +42,7 @@ def rates(hparams: Mapping[str, Array]) -> dict[str, Array]:
     return {n.removeprefix(_PREFIX): v for n, v in hparams.items() if n.startswith(_PREFIX)}
 
 
-def mask_number(site: int, layer: int) -> int:
+def _mask_number(site: int, layer: int) -> int:
     """Returns the number of the mask of a site (from 0) in a layer.
 
     Frozen, so that masks stay equal when a site is appended: the first six sites have the numbers
@@ -64,7 +64,7 @@ def words(key: Array) -> Array:
     return jax.random.key_data(key).astype(jnp.uint32)
 
 
-def fold_in(words: Array, number: Array | int) -> Array:
+def _fold_in(words: Array, number: Array | int) -> Array:
     """Returns other words for every number."""
     return _mix(words + _mix(jnp.asarray(number).astype(jnp.uint32) * _GOLDEN + 3))
 
@@ -83,7 +83,7 @@ def _keeps(bits: Array, rate: Array | float, count: int) -> Array:
     return bits < jnp.round((1.0 - rate) * (1 << count)).astype(jnp.uint32)
 
 
-def mask(
+def _mask(
     key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True, hashed: bool = False
 ) -> Array:
     """A float32 mask: 0 with probability `rate`, else 1 / (1 - rate) (inverted) or 1.
@@ -118,7 +118,7 @@ class KeyedDropout:
             self.drawn = number = self.drawn + 1
         if not self.hashed:
             return jax.random.fold_in(self.key, number)
-        made = fold_in(words(self.key), number)
+        made = _fold_in(words(self.key), number)
         return jax.random.wrap_key_data(made, impl=jax.random.key_impl(self.key))
 
     def drops(self, site: str) -> bool:
@@ -132,8 +132,8 @@ class KeyedDropout:
         rate = self.rates[site]
         if self.key is None:
             return jnp.full(shape, 1.0 - rate)
-        number = mask_number(self.sites.index(site), layer) if self.sites else None
-        return mask(self.next_key(number), rate, shape, self.inverted, self.hashed)
+        number = _mask_number(self.sites.index(site), layer) if self.sites else None
+        return _mask(self.next_key(number), rate, shape, self.inverted, self.hashed)
 
     def elements(self, site: str, x: Array, layer: int = 0) -> Array:
         """Applies an independent mask entry to every element of x."""
@@ -158,7 +158,7 @@ class HashedDropout(NamedTuple):
         words = self.words
         if words is not None:
             for number in numbers:
-                words = fold_in(words, number)
+                words = _fold_in(words, number)
         return self._replace(words=words)
 
     def apply(self, x: Array, rows_axis: int = 0, numbers: Array | None = None) -> Array:

@@ -24,9 +24,9 @@ from jaxeval.models import Module, cells, dropout
 from jaxeval.models.cells import Cell, Masks
 from jaxeval.models.dropout import KeyedDropout, site
 
-# dropout sites; append only: masks are numbered by place (`dropout.mask_number`)
+# dropout sites; append only: masks are numbered by place (`dropout._mask_number`)
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")
-SLICE = 1 << 23  # logits [N, V] that exist at once: 32 MB per member
+_SLICE = 1 << 23  # logits [N, V] that exist at once: 32 MB per member
 _BUDGET = 1_000_000
 
 
@@ -101,7 +101,7 @@ class LanguageModelSettings:
             size = self.embedding or self.hidden
             return LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
         shape = LanguageShape(vocabulary, 1, 1, self.layers, self.tied)
-        return solve(shape, self.budget or _BUDGET, self.cell(), self.ratio or 1.0)
+        return _solve(shape, self.budget or _BUDGET, self.cell(), self.ratio or 1.0)
 
 
 class LanguageShape(NamedTuple):
@@ -131,7 +131,7 @@ class LanguageShape(NamedTuple):
         return tuple(cell.start(rows, self.hidden) for _ in range(self.layers))
 
 
-def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
+def _solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
     """Returns the largest model within a budget of parameters (Melis et al. 2018, section 4).
 
     Replaces H and E of `like`; E / H is `ratio`, rounded, and at most 1 (no projection).
@@ -263,7 +263,7 @@ def _slices(
 ) -> tuple[Array, Array, Array]:
     """Positions in K equal slices padded with weight 0: [K, n, E], [K, n] and [K, n]."""
     count = targets.size
-    parts = -(-count // max(1, min(count, SLICE // vocabulary)))
+    parts = -(-count // max(1, min(count, _SLICE // vocabulary)))
     size = -(-count // parts)
     padding = parts * size - count
     rows = jnp.pad(outputs.reshape(count, -1), ((0, padding), (0, 0))).reshape(parts, size, -1)

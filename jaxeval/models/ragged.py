@@ -59,7 +59,7 @@ def uniform(
     return (low + (high - low) * drawn) * live
 
 
-def normal(key: Array, rows: RaggedAxis, columns: RaggedAxis, scale: _Bound = 1.0) -> Array:
+def _normal(key: Array, rows: RaggedAxis, columns: RaggedAxis, scale: _Bound = 1.0) -> Array:
     """Draws normal [rows, columns] with standard deviation `scale`, 0 at dead units."""
     drawn, live = _drawn(key, rows, columns)
     return scale * jax.scipy.special.ndtri(drawn) * live
@@ -68,13 +68,13 @@ def normal(key: Array, rows: RaggedAxis, columns: RaggedAxis, scale: _Bound = 1.
 def _drawn(key: Array, rows: RaggedAxis | None, columns: RaggedAxis) -> tuple[Array, Array]:
     """Uniform in (0, 1), and which units are live: [rows, columns], or [columns]."""
     numbers = jnp.zeros(1) if rows is None else rows.number
-    drawn = open_interval(dropout.bits(dropout.words(key), numbers, columns.number))
+    drawn = _open_interval(dropout.bits(dropout.words(key), numbers, columns.number))
     if rows is None:
         return drawn[0], columns.live
     return drawn, rows.live[:, None] * columns.live[None]
 
 
-def open_interval(bits: Array) -> Array:
+def _open_interval(bits: Array) -> Array:
     """Maps uniform bits, uint32, to float32 in (0, 1): the middles of 2**24 equal steps."""
     # the last would be rounded to 1, whose normal quantile is infinite
     steps = (bits >> 8).astype(jnp.float32)
@@ -113,4 +113,4 @@ def layer_norm(x: Array, weights: Weights, over: RaggedAxis) -> Array:
 
 def embeddings(key: Array, symbols: int, columns: RaggedAxis, scale: _Bound = 1.0) -> Array:
     """Draws a normal table [symbols, columns]; the first row, padding, is 0."""
-    return normal(key, axis(symbols), columns, scale).at[0].set(0.0)
+    return _normal(key, axis(symbols), columns, scale).at[0].set(0.0)

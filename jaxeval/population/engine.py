@@ -19,7 +19,7 @@ from jaxeval.population import lanes, member
 from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
 
 
-class Lane(NamedTuple):
+class _Lane(NamedTuple):
     """A lane's member: its inputs, and the rows that it is scored on."""
 
     inputs: Inputs
@@ -47,11 +47,11 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     """Returns the programs, not yet compiled; any split of the corpus gives the sizes."""
     program, mode = problem.program, problem.mode
 
-    def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
+    def fill(shared: Shared, state: MemberState, lane: _Lane, fresh: Array) -> Tree:
         init = functools.partial(member.init, program, shared, lane.inputs)
         return lanes.choose(mode, fresh, init, state)
 
-    def epoch(shared: Shared, state: MemberState, lane: Lane, active: Array) -> Tree:
+    def epoch(shared: Shared, state: MemberState, lane: _Lane, active: Array) -> Tree:
         train = functools.partial(epochs.train_epoch, program, shared, state, lane.inputs)
         if mode == "vmap":  # an idle lane would wait anyway: it trains too, and nobody reads it
             return train()
@@ -74,7 +74,7 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     return Engine(
         mesh,
         mode,
-        shared(problem, split, mesh),
+        _shared(problem, split, mesh),
         lanes.spread(fill, mesh, mode, donate=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         over_part(member.evaluate),
@@ -83,14 +83,14 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     )
 
 
-def shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
+def _shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
     """Places what all members read on every device."""
     steps = member.steps([len(rows) for rows in split.train], problem.training.batch_size)
     placed = Shared(problem.corpus, member.Steps(*map(jnp.asarray, steps)))
     return Shared(*lanes.replicate(placed, mesh))
 
 
-def member_steps(who: Member, split: Split) -> member.Steps | None:
+def _member_steps(who: Member, split: Split) -> member.Steps | None:
     """Returns the steps of a member with its own batch size, else None."""
     size = dict(who.hparams).get("batch_size")
     if size is None:
@@ -106,18 +106,18 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
     Rounded up to a power of two, so that later populations find programs. This costs nothing, as
     each member's number of steps is traced.
     """
-    each = filter(None, (member_steps(who, split) for who in members))
+    each = filter(None, (_member_steps(who, split) for who in members))
     most = max((len(steps.bucket) for steps in each), default=0)
     return 1 << (most - 1).bit_length() if most else 0
 
 
-def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:
+def lane_of(program: Program, who: Member, split: Split, longest: int) -> _Lane:
     """Returns a member's lane, on the host; `longest` is `most_steps` of its cohort."""
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     batch = program.evaluation_batch_size
     hparams = {name: np.float32(value) for name, value in who.hparams}
     train = [np.asarray(rows, np.int32) for rows in split.train]
-    steps = member_steps(who, split)
+    steps = _member_steps(who, split)
     if steps is not None:
         padding = (0, longest - len(steps.bucket))
         padded = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
@@ -130,17 +130,17 @@ def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:
         pairs = zip(part, lengths, strict=True)
         return [np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs]
 
-    return Lane(inputs, whole(split.dev), whole(split.test))
+    return _Lane(inputs, whole(split.dev), whole(split.test))
 
 
-def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
+def with_hparams(lane: _Lane, changes: Mapping[str, float]) -> _Lane:
     """Returns the lane with hyperparameters changed or added."""
     changed = {name: np.float32(value) for name, value in changes.items()}
     inputs = lane.inputs._replace(hparams={**lane.inputs.hparams, **changed})
     return lane._replace(inputs=inputs)
 
 
-def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tree:
+def empty_state(engine: Engine, program: Program, lane: _Lane, width: int) -> Tree:
     """Returns zeros of the shape of a population's state: [S, ...]."""
     # shapes and types alone: arrays have a mesh too, for which `init` would be traced again
     inputs = jax.tree.map(
@@ -155,8 +155,8 @@ def stack(each: Sequence[Tree]) -> Tree:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *each)
 
 
-def arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
-    """Returns the arguments of each program after `shared`, by its name."""
+def _arguments(state: MemberState, lane: _Lane, flags: Array) -> dict[str, tuple]:
+    """Returns the arguments of each program after `_shared`, by its name."""
     whole = state, lane, flags
     scored = state.params, lane.inputs, lane.dev, flags
     kept = state.best, state.params, flags
@@ -164,7 +164,7 @@ def arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
 
 
 def compile_all(
-    engine: Engine, state: MemberState, lane: Lane, tell: Callable[[str, float | None], None]
+    engine: Engine, state: MemberState, lane: _Lane, tell: Callable[[str, float | None], None]
 ) -> Engine:
     """Compiles the programs for these shapes, in parallel threads.
 
@@ -172,7 +172,7 @@ def compile_all(
     `tell` with each program's name, first with None, then with the seconds it took.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
-    calls = arguments(state, lane, flags)
+    calls = _arguments(state, lane, flags)
 
     def compiled(name: str, lowered: Any, begin: float) -> Callable[..., Tree]:
         program: Callable[..., Tree] = lowered.compile()

@@ -80,7 +80,7 @@ class _Epoch(NamedTuple):
         return jax.tree.map(jnp.add, params, updates), state
 
 
-def epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
+def _epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Shuffles each bucket's rows [N_b], and pads them with -1 to whole batches.
 
     The key, of member and epoch, is consumed.
@@ -98,7 +98,7 @@ def train_epoch(
     """Trains on all of the member's rows once; also returns the mean loss of steps by weight."""
     whole = inputs.steps is None and program.at_once >= program.batch_size
     order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
-    order = epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
+    order = _epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
     filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
     size = member.batch_size(program, inputs)
     optimiser = optimisers.make(program.optimiser, inputs.hparams, state.epoch, size)
@@ -174,7 +174,7 @@ def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
     return _Stepped(grads, step.carry, loss, rows)
 
 
-def leaves_others(settings: optimisers.Optimiser) -> bool:
+def _leaves_others(settings: optimisers.Optimiser) -> bool:
     """True if an update of some rows is, to the last bit, the update of all of them.
 
     False if a weight without gradient moves or decays, or if all gradients are added up. (XLA may
@@ -183,7 +183,7 @@ def leaves_others(settings: optimisers.Optimiser) -> bool:
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
 
-def restrict_table(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
+def _restrict_table(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
     """Restricts a table to the rows that a batch reads.
 
     Returns:
@@ -205,7 +205,7 @@ def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
     one that returned the table would copy it.
     """
     table = epoch.program.task.table
-    if table is None or not leaves_others(epoch.program.optimiser):
+    if table is None or not _leaves_others(epoch.program.optimiser):
         return None
     numbers = jnp.zeros(epoch.program.batch_size, jnp.int32)
     most = max(
@@ -217,7 +217,7 @@ def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
 
     def in_branch(branch: int, step: _Step, state: Tree) -> tuple[_Stepped, Array]:
         batch = epoch.whole_batch(branch, step)
-        rows, same, batch, params = restrict_table(table, batch, step.params)
+        rows, same, batch, params = _restrict_table(table, batch, step.params)
         after = epoch.gradient(batch, step._replace(params=params), step.key)
         few = _map(table, lambda leaf: leaf[rows], state)
         updated, more = epoch.updated(after.changed, few, params), (0, most - len(rows))

@@ -31,7 +31,7 @@ from jaxeval.population.member import Problem
 _SNAPSHOTS = 2  # the older one serves if the newer one is damaged
 
 
-class Compilation(NamedTuple):
+class _Compilation(NamedTuple):
     """The compilation of a program, which begins (seconds None) or has ended."""
 
     program: str
@@ -50,7 +50,7 @@ def train(
     count_rows: bool = False,
     feed: Feed = host.CLOSED,
     steps: int = 0,
-) -> Generator[Compilation | Report, None, None]:
+) -> Generator[_Compilation | Report, None, None]:
     """Trains all members; yields compilations, then a report after every epoch of the population.
 
     Closing the generator early saves the state; after an exception in `record` the epoch repeats.
@@ -70,7 +70,7 @@ def train(
     if not members:
         return
     population = Population(problem, members, count, devices, programs, count_rows, feed, steps)
-    saved = Checkpoints(folder)
+    saved = _Checkpoints(folder)
     try:
         snapshot = saved.restore(population.state)
         if snapshot is not None:
@@ -95,18 +95,18 @@ def train(
         saved.close()
 
 
-def _compilations(population: Population) -> Iterator[Compilation]:
+def _compilations(population: Population) -> Iterator[_Compilation]:
     """Compiles in other threads; yields compilations as they begin and end."""
-    events: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
+    events: queue.SimpleQueue[_Compilation | None] = queue.SimpleQueue()
     pool = concurrent.futures.ThreadPoolExecutor(1)
-    compiling = pool.submit(population.compile, lambda *event: events.put(Compilation(*event)))
+    compiling = pool.submit(population.compile, lambda *event: events.put(_Compilation(*event)))
     compiling.add_done_callback(lambda _: events.put(None))
     pool.shutdown(wait=False)  # a signal need not wait for what runs
     yield from iter(events.get, None)
     compiling.result()
 
 
-class Checkpoints:
+class _Checkpoints:
     """The checkpoints of one cohort."""
 
     def __init__(self, folder: Path):

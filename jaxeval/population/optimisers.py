@@ -29,7 +29,7 @@ def make(
     rate, *others = (hparams[name] for name in DEFAULTS[settings.name])
     parts = []
     if settings.l2:
-        parts.append(weight_decay(hparams["l2"], settings.l2_parameters))
+        parts.append(_weight_decay(hparams["l2"], settings.l2_parameters))
     if settings.clip == "value":
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
@@ -53,7 +53,7 @@ def make(
     return optax.chain(*parts)
 
 
-def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
+def _weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
     """Adds l2 * weight to gradients of parameters whose paths hold one of the names, or of all.
 
     Raises ConfigError at the first update if a name is in no path.

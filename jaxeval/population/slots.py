@@ -176,12 +176,12 @@ def _status(
         return "early_stopped"
     if slot.epoch >= training.epochs:
         return "finished"
-    if dev is None or not (stopping and should_stop(slot, training.epochs, stopping, metric)):
+    if dev is None or not (stopping and _should_stop(slot, training.epochs, stopping, metric)):
         return None
     return "early_stopped"
 
 
-def should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) -> bool:
+def _should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) -> bool:
     """True if a member has not improved of late, or too slowly to reach a target in `epochs`.
 
     As in the public code of Melis et al. (2018). Improvement tends to slow down, so hardly a

@@ -139,7 +139,7 @@ class Sensitivity(Result):
             of = [f"{_cell(g.means[_SHARE], True)} of {g.name}" for g in self.groups]
             none = "; no two groups were compared" if len(of) > 1 else ""
             return f"Runs within {margin} of their sweep's best, averaged: {'; '.join(of)}{none}"
-        ps = corrected(self.contrasts)
+        ps = _corrected(self.contrasts)
         tested = zip(self.contrasts, ps, strict=True)
         shown = [(c, p) for c, p in tested if p < _ALPHA and not unfit]
         count = f"{len(shown)} of {text.counted(len(ps), 'difference')}"
@@ -199,7 +199,7 @@ def _cell(of: Estimate | Mean | None, percent: bool = False) -> str:
     return f"{value:.2f}{' %' if percent else sd} {text.bounds(of.interval)}".rstrip()
 
 
-def corrected(contrasts: Sequence[Contrast]) -> list[float]:
+def _corrected(contrasts: Sequence[Contrast]) -> list[float]:
     """Returns Holm's p-values of paired t tests of the share of runs near the best.
 
     NaN if the differences do not vary or there is only one.

@@ -34,7 +34,7 @@ def ratio(counts: np.ndarray) -> np.ndarray:
     return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
 
 
-def macro_f1(counts: np.ndarray) -> np.ndarray:
+def _macro_f1(counts: np.ndarray) -> np.ndarray:
     """Mean F1 of Y classes, of counts [..., 3 Y]: those of `f1` for each class in turn."""
     counts = np.asarray(counts, np.float64)
     return f1(counts.reshape(*counts.shape[:-1], -1, 3)).mean(axis=-1)
@@ -78,11 +78,11 @@ def scoring(metric: str, names: Sequence[str]) -> _CountScoring | None:
         classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
         kinds = ("right", "predicted", "gold")
         columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
-        known = (_CountScoring(columns, macro_f1),) if classes else ()
+        known = (_CountScoring(columns, _macro_f1),) if classes else ()
     return next((s for s in known if set(s.columns) <= set(names)), None)
 
 
-def delta_values(counts: np.ndarray, score: Score) -> np.ndarray:
+def _delta_values(counts: np.ndarray, score: Score) -> np.ndarray:
     """Returns [N] values of items whose mean is the score of all, with its standard error.
 
     The delta method: the value of item i is score(T) + N g.(c_i - T / N), with the sums T and the
@@ -103,10 +103,10 @@ def delta_values(counts: np.ndarray, score: Score) -> np.ndarray:
 
 
 def item_values(counts: np.ndarray, names: Sequence[str], metric: str) -> np.ndarray | None:
-    """Returns [I, R, 1] `delta_values` of counts [I, R, C]; None if the metric needs others."""
+    """Returns [I, R, 1] `_delta_values` of counts [I, R, C]; None if the metric needs others."""
     how = scoring(metric, names)
     if how is None:
         return None
     columns = [list(names).index(name) for name in how.columns]
-    runs = [delta_values(counts[:, run][:, columns], how.score) for run in range(counts.shape[1])]
+    runs = [_delta_values(counts[:, run][:, columns], how.score) for run in range(counts.shape[1])]
     return np.stack(runs, axis=1)[..., np.newaxis]

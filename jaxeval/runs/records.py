@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-Status = Literal["finished", "early_stopped", "diverged", "failed"]
+_Status = Literal["finished", "early_stopped", "diverged", "failed"]
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
 _MOST_LISTED = 12
 _SHORTEST_ID = 4
@@ -54,7 +54,7 @@ class _MemberKey:
 class MemberResult(_MemberKey):
     """The end of a member's training. Scores are fractions, at the epoch that is scored."""
 
-    status: Status
+    status: _Status
     epochs: int
     best_epoch: int | None
     dev: float | None

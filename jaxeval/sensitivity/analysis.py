@@ -178,10 +178,10 @@ def _interval(
         normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
         reach = max(value - low, high - value, normal)
         low, high, method = value - reach, value + reach, f"symmetric {method}"
-    return Interval(low, high, confidence, method).clip(*bounds(path, gap))
+    return Interval(low, high, confidence, method).clip(*_bounds(path, gap))
 
 
-def bounds(path: str, difference: bool = False) -> tuple[float, float]:
+def _bounds(path: str, difference: bool = False) -> tuple[float, float]:
     """Returns the limits of a metric's values, or of the difference of two."""
     low, high = (-1.0, 1.0) if path.endswith(".rho") else (0.0, 100.0)
     high = math.inf if path.endswith(".maxima") else high
@@ -277,10 +277,10 @@ def _means(
     found: dict[str, list[float]] = {}
     for path, value in itertools.chain.from_iterable(sweep.items() for sweep in sweeps):
         found.setdefault(path, []).append(value)
-    return {path: mean(of, confidence, bounds(path, difference)) for path, of in found.items()}
+    return {path: _mean(of, confidence, _bounds(path, difference)) for path, of in found.items()}
 
 
-def mean(
+def _mean(
     values: Sequence[float],
     confidence: float = 0.95,
     limits: tuple[float, float] = (-math.inf, math.inf),

@@ -32,7 +32,7 @@ _LIMB = 2.0**44  # above 1e13, the most that a typical score has of its twelfth 
 _LARGEST = 1e300  # in units of the twelfth digit
 
 
-def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
+def _kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
     """Kolmogorov-Smirnov: the largest gap between the two empirical distribution functions."""
     first, second = two_samples(a, b)
     exact = max(len(first), len(second)) <= _MOST_EXACT
@@ -78,7 +78,7 @@ def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
     return HypothesisTest("Pitman-Morgan", *found, n, null, f"Spearman, {method}", direction)
 
 
-def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
+def _mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     """Mann-Whitney U: the number of pairs of scores in which A is higher, ties 1/2.
 
     Exact for small samples, with ties; else normal, but not below the share of one labelling.
@@ -257,6 +257,6 @@ def _limbs(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
 
 # secondary tests of two independent samples: what they are called in words, and the function
 FURTHER: Mapping[str, tuple[str, Callable[[Sample, Sample], HypothesisTest]]] = {
-    "mann_whitney_u": ("Mann-Whitney U", mann_whitney_u),
-    "kolmogorov_smirnov": ("Kolmogorov-Smirnov", kolmogorov_smirnov),
+    "mann_whitney_u": ("Mann-Whitney U", _mann_whitney_u),
+    "kolmogorov_smirnov": ("Kolmogorov-Smirnov", _kolmogorov_smirnov),
 }

@@ -96,7 +96,7 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
     (first, second), score = counts, how.score
     drawn: dict[str, Any] = {"score": score, "seed": rules.seed}
     tests = {
-        "approximate_randomization": approximate_randomization(
+        "approximate_randomization": _approximate_randomization(
             first, second, iterations=iterations, **drawn
         )
     }
@@ -153,7 +153,7 @@ def _signed_sums(values: np.ndarray) -> np.ndarray:
     return sums
 
 
-def approximate_randomization(
+def _approximate_randomization(
     a: np.ndarray,
     b: np.ndarray,
     *,
@@ -199,7 +199,7 @@ def _paired_bootstrap(
     """The difference of two runs' scores, with a percentile interval over items (Koehn 2004).
 
     Items are drawn with replacement, the same for both runs. Arguments as of
-    `approximate_randomization`.
+    `_approximate_randomization`.
     """
     resamples = count(resamples, "resamples")
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)

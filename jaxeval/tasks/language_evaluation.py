@@ -28,7 +28,7 @@ from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, make_outputs, summed
 
 _Mean = Literal["arithmetic", "geometric"]
-RATES = 0.8  # an average's dropout rates divided by those of training
+_RATES = 0.8  # an average's dropout rates divided by those of training
 _DECAY, _EPSILON = 0.02, 1.0  # of dynamic evaluation
 
 
@@ -43,7 +43,7 @@ class Averaging(NamedTuple):
     samples: int
 
 
-def averaged(language: Language, averaging: Averaging, factor: float = RATES) -> Task:
+def averaged(language: Language, averaging: Averaging, factor: float = _RATES) -> Task:
     """Returns the task with averaged predictions, at the training rates times a factor."""
     plain, samples = build(language), averaging.samples
 

@@ -55,31 +55,31 @@ class _Config:
     training: Training = _TRAINING
 
 
-def make_model(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
+def _make_model(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
     """Returns the Flax module of a member; hparams named as `models.seq2seq.Live` are sizes."""
     shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
     return _CLASSES[choices.architecture](shape, models.Live.from_hparams(hparams))
 
 
-def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
+def _build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
     """Returns the task; members may differ in sizes: hparams named as `models.seq2seq.Live`."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        model = make_model(choices, vocabularies, hparams)
+        model = _make_model(choices, vocabularies, hparams)
         return model.init(key, batch, HashedDropout(), method=_logits)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         drop = HashedDropout()
         if "dropout" in hparams:
             drop = HashedDropout(dropout.words(key), hparams["dropout"], batch.positions)
-        model = make_model(choices, vocabularies, hparams)
+        model = _make_model(choices, vocabularies, hparams)
         logits = model.apply({"params": params}, batch, drop, method=_logits)
         losses = nll(logits, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
         return jnp.sum(losses * weights) / jnp.maximum(jnp.sum(weights), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        model = make_model(choices, vocabularies, hparams)
+        model = _make_model(choices, vocabularies, hparams)
         steps = 3 * batch.rows["target"].shape[1] // 2  # longer outputs are wrong anyway
         search = batch, choices.beam, steps, False
         return model.apply({"params": params}, *search, method=_search), carry
@@ -225,7 +225,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Tree:
         model, search = (
-            make_model(config.model, vocabularies, hparams),
+            _make_model(config.model, vocabularies, hparams),
             (batch, width, steps, True),
         )
         return model.apply({"params": params}, *search, method=_search)
@@ -240,7 +240,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
 
     # gold symbols, of which only the number matters
     gold = [{**c, "target": np.zeros((len(c["source"]), 2), np.int32)} for c in columns]
-    rows, task = kind.Rows(numbers, gold), build(config.model, vocabularies)
+    rows, task = kind.Rows(numbers, gold), _build(config.model, vocabularies)
     return kind.program(saved, task.init, run, rows, read)
 
 
@@ -249,7 +249,7 @@ KIND = kind.Kind(
     "data.path",
     lambda config: (config.data, _ROWS),
     data.build,
-    lambda config, pairs: (_source(config, pairs), build(config.model, pairs.vocabularies)),
+    lambda config, pairs: (_source(config, pairs), _build(config.model, pairs.vocabularies)),
     member_sizes=_member_sizes,
     predict=_predict,
 )

@@ -47,7 +47,7 @@ class _Scoring:
 
 
 @reading.settings
-class Config:
+class _Config:
     """One experiment. No config file: these defaults, on the generated corpus."""
 
     name: fields.Name = "default"
@@ -58,7 +58,7 @@ class Config:
     training: Training = Training()
 
 
-def build(config: Config, names: Sequence[str], saved: Mapping[str, Any], known: int) -> Task:
+def _build(config: _Config, names: Sequence[str], saved: Mapping[str, Any], known: int) -> Task:
     """Returns the task of a tagger; raises ConfigError for F1 of tags without types.
 
     Args:
@@ -197,7 +197,7 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Prog
     size, trained = config.training.evaluation_batch_size, config.model.words.trained
     encoded = data.encode(config.data, vocabulary, sentences, size)
     rows, known = kind.saved_rows(saved, encoded, _WORDS, trained, vocabulary.rows)
-    task = build(config, vocabulary.labels, vars(vocabulary), known)
+    task = _build(config, vocabulary.labels, vars(vocabulary), known)
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return task.predict(params, (), batch, jax.random.key(0), hparams)[0]  # ignores the key
@@ -215,9 +215,9 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Prog
     return kind.program(saved, task.init, run, rows, read)
 
 
-def _built(config: Config, tagged: WordCorpus) -> tuple[kind.Source, Task]:
-    task = build(config, tagged.labels, tagged.saved, tagged.table.vocabulary)
+def _built(config: _Config, tagged: WordCorpus) -> tuple[kind.Source, Task]:
+    task = _build(config, tagged.labels, tagged.saved, tagged.table.vocabulary)
     return kind.word_source(config, tagged, "sentences"), task
 
 
-KIND = kind.word_kind(Config, data.build, _built, _predict)
+KIND = kind.word_kind(_Config, data.build, _built, _predict)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jaxeval.tuning import Search
     from jaxeval.tuning.running import Runner
 
-Method = Literal["gp", "sobol", "random"]
+_Method = Literal["gp", "sobol", "random"]
 _RETRAINED = 8
 
 
@@ -29,7 +29,7 @@ def tune(
     space: "str | Path | Mapping[str, object] | Space",
     data: str | Path | None = None,
     out: str | Path = "runs",
-    method: Method = "gp",
+    method: _Method = "gp",
     parallel: Count | None = None,
     seeds: Count = 1,
     halving: Count | None = None,
@@ -89,7 +89,7 @@ def tune_command(
     command: "str | Callable[..., float]",
     *,
     space: "str | Path | Mapping[str, object] | Space",
-    method: Method = "gp",
+    method: _Method = "gp",
     parallel: Count = 1,
     seeds: Count = 1,
     halving: Count | None = None,
@@ -196,7 +196,7 @@ def _run(
 
 def _search(
     space: "Space",
-    method: Method,
+    method: _Method,
     seed: int,
     seeds: int,
     halving: int | None,

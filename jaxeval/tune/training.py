@@ -64,7 +64,7 @@ def tune(
         if state.known:
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
         with runs.open_store(store_url or folder) as store:
-            steps = trained(target, search, state, store, folder, parallel)
+            steps = _trained(target, search, state, store, folder, parallel)
             observe.watch(steps, other=show, quiet=quiet)
         scale = record.metric, record.unit, margin
         best = search.best(state.history)
@@ -80,7 +80,7 @@ def tune(
         return reports.result(search, state, *scale, again, failures, config=str(config))
 
 
-def trained(
+def _trained(
     target: Target,
     search: Search,
     state: State,

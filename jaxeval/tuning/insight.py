@@ -42,7 +42,7 @@ class Spread(NamedTuple):
     high: float
 
 
-class Importance(NamedTuple):
+class _Importance(NamedTuple):
     """Sobol indices of a hyperparameter, from 0 to 1: posterior means and their spread."""
 
     name: str
@@ -70,7 +70,7 @@ class Insight(NamedTuple):
 
     margin: float  # a difference that does not matter, in the metric's unit
     noise_known: bool  # from several seeds of good settings; otherwise a prior on it matters
-    importance: list[Importance]  # the largest total index first
+    importance: list[_Importance]  # the largest total index first
     alike: list[int]  # numbers of the settings that are not told apart from the best one
     slices: list[Slice]
 
@@ -101,7 +101,7 @@ def insight(
     return Insight(
         margin,
         targets.targets(scores, known.higher_is_better).seed > 0,
-        importance(space, fitted, seed),
+        _importance(space, fitted, seed),
         [fitted.scored[k].number for k in order if worse[k] < _TOLD_APART],
         _slices(encoder(space), fitted, drawn, best, margin, limits),
     )
@@ -191,7 +191,7 @@ def _alike(values: list[Value], worse: np.ndarray, value: Value) -> list[Value]:
     return values[low : min((k for k in apart if k > own), default=len(values))]
 
 
-def importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
+def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[_Importance]:
     """Computes how much of the objective's variance over the space each hyperparameter explains.
 
     Sobol indices of draws of the process's posterior (Marrel et al. 2009; Le Gratiet et al. 2014):
@@ -208,9 +208,9 @@ def importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
         features = encode.features(encode.from_quantiles(quantiles))
         return np.concatenate([function(features) for function in drawn], axis=1)
 
-    first, total = sobol_indices(objective, len(space.parameters), [seed, _OF_POINTS])
+    first, total = _sobol_indices(objective, len(space.parameters), [seed, _OF_POINTS])
     each = [
-        Importance(parameter.name, *_summary(f), *_summary(t))
+        _Importance(parameter.name, *_summary(f), *_summary(t))
         for parameter, f, t in zip(space.parameters, first, total, strict=True)
     ]
     return sorted(each, key=lambda row: -row.total)
@@ -221,7 +221,7 @@ def _summary(indices: np.ndarray) -> tuple[float, Spread]:
     return float(indices.mean()), Spread(float(low), float(high))
 
 
-def sobol_indices(
+def _sobol_indices(
     function: Callable[[np.ndarray], np.ndarray],
     count: int,
     seed: list[int],

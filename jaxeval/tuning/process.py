@@ -72,7 +72,7 @@ class Data(NamedTuple):
         return self.variances + math.exp(log_variance) * self.shares
 
 
-class Prediction(NamedTuple):
+class _Prediction(NamedTuple):
     """The posterior of the noise-free objective at features [m, D]."""
 
     features: _Array
@@ -94,20 +94,20 @@ class Model(NamedTuple):
         """Computes the prior covariance [m, n] of features [m, D] and [n, D]."""
         return self.kernel.covariance(self.columns, left, right) + _MEAN_VARIANCE
 
-    def predict(self, features: _Array) -> Prediction:
+    def predict(self, features: _Array) -> _Prediction:
         """Computes the posterior at features [m, D]; those without a budget have all of it."""
         cross = self.prior_covariance(self.data.features, features)
         solved = linalg.solve_triangular(self.factor, cross, lower=True, check_finite=False)
         total = math.exp(self.kernel.scale) + _MEAN_VARIANCE
         variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
-        return Prediction(features, self.weights @ cross, variance, solved)
+        return _Prediction(features, self.weights @ cross, variance, solved)
 
-    def covariance(self, left: Prediction, right: Prediction) -> _Array:
+    def covariance(self, left: _Prediction, right: _Prediction) -> _Array:
         """Computes the posterior covariance [k, m] of two sets of points."""
         inner: _Array = self.prior_covariance(left.features, right.features)
         return inner - left.solved.T @ right.solved
 
-    def joint_factor(self, points: Prediction) -> _Array:
+    def joint_factor(self, points: _Prediction) -> _Array:
         """Computes the lower Cholesky factor [m, m] of the posterior covariance of points."""
         inner = self.covariance(points, points)
         total = math.exp(self.kernel.scale) + _MEAN_VARIANCE

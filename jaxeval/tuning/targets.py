@@ -87,7 +87,7 @@ def targets(
     with np.errstate(over="ignore"):
         scaled = [np.clip((values - middle) / size, -_FAR, _FAR) for values in signed]
     counts = np.array([len(values) for values in scaled])
-    warped = half_rank(means, weights)
+    warped = _half_rank(means, weights)
     centre = float(np.average(warped, weights=weights))
     spread = float(np.sqrt(np.average((warped - centre) ** 2, weights=weights))) or 1.0
     variances, seed = _seed_variances(scaled, means >= np.median(means))
@@ -127,7 +127,7 @@ def _distances(means: np.ndarray, middle: float) -> tuple[float, np.ndarray]:
         return size, np.clip(off / size, -_FAR, _FAR)
 
 
-def half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Warps values [n] below their weighted median by rank; more is better."""
     middle = _median(values, weights)
     good, bad = values[values >= middle], values < middle

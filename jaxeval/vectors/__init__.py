@@ -104,7 +104,7 @@ def _form(word: str, lower_case: bool) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class _Difference:
     """_Score of file A minus that of file B on what both cover."""
 
     a: str
@@ -122,7 +122,7 @@ class Scored(Generic[_Score]):
     method: str
     total: int  # items of the set
     scores: Mapping[str, _Score]  # by file
-    differences: tuple[Difference, ...]  # of files with a score on the items of both
+    differences: tuple[_Difference, ...]  # of files with a score on the items of both
 
 
 def compare(
@@ -143,7 +143,7 @@ def compare(
       score: of a file with the interval of its estimate on what it covers.
       items: what is resampled.
     """
-    scores, found, how = dict[str, _Score](), list[Difference](), f"bootstrap of {items}"
+    scores, found, how = dict[str, _Score](), list[_Difference](), f"bootstrap of {items}"
     for file, mine in covered.items():
         drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
         interval = None if drawn is None else statistics.interval(drawn, _CONFIDENCE, how)
@@ -154,7 +154,7 @@ def compare(
         if of_a is not None and of_b is not None:
             drawn, n = draws([a, b], both), int(both.sum())
             effect, test = statistics.difference((of_a, of_b), (*drawn.T,), n, method=how)
-            found.append(Difference(a, b, effect, test, test.p_value))
+            found.append(_Difference(a, b, effect, test, test.p_value))
     total = len(next(iter(covered.values())))
     return Scored(name, method, total, scores, tuple(found))
 

@@ -23,8 +23,8 @@ from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import Lookup, Scored, compare
 
-Method = Literal["3CosAdd", "3CosMul"]
-METHODS: tuple[Method, ...] = ("3CosAdd", "3CosMul")
+_Method = Literal["3CosAdd", "3CosMul"]
+METHODS: tuple[_Method, ...] = ("3CosAdd", "3CosMul")
 _SMALL = 0.001  # in 3CosMul's denominator (Levy & Goldberg 2014, eq. 4)
 _SYNTACTIC = "gram"  # beginning of the names of Google's syntactic sections
 _CANDIDATES = 1024  # at a time
@@ -32,7 +32,7 @@ _QUESTIONS = 128
 _MOST_COSINES = 1 << 22  # at a time
 
 
-class Unit(NamedTuple):
+class _Unit(NamedTuple):
     """A word and the words that answer it; as a and b the first answer counts."""
 
     section: int
@@ -40,13 +40,13 @@ class Unit(NamedTuple):
     answers: tuple[str, ...]
 
 
-class Questions(NamedTuple):
+class _Questions(NamedTuple):
     """Analogy questions, each of two units of one section: a is to b as c is to what?"""
 
     name: str
     sections: tuple[str, ...]
     groups: tuple[str, ...]  # of each section: semantic or syntactic, or the folder
-    units: tuple[Unit, ...]  # sorted by section
+    units: tuple[_Unit, ...]  # sorted by section
     first: np.ndarray  # [Q] unit of a and b
     second: np.ndarray  # [Q] unit of c and its answers
 
@@ -72,7 +72,7 @@ class Accuracy(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
+class _Score:
     """Accuracies of one file."""
 
     overall: Accuracy
@@ -86,7 +86,7 @@ class Score:
         return self.overall.covered
 
 
-def read(path: str | Path) -> Questions:
+def read(path: str | Path) -> _Questions:
     """Reads the questions of a file like Google's, or of a folder like BATS.
 
     Google's has ": section" lines and four words a line. BATS has a file for each section in
@@ -103,16 +103,16 @@ def read(path: str | Path) -> Questions:
     order = sorted(range(len(units)), key=lambda unit: units[unit].section)
     rank = np.argsort(order)
     first, second = rank[np.array(asked, np.int64)].T
-    return Questions(
+    return _Questions(
         path.name, tuple(sections), tuple(groups), tuple(units[k] for k in order), first, second
     )
 
 
-_Read = tuple[Sequence[str], Sequence[str], Sequence[Unit], Sequence[tuple[int, int]]]
+_Read = tuple[Sequence[str], Sequence[str], Sequence[_Unit], Sequence[tuple[int, int]]]
 
 
 def _google(path: Path) -> _Read:
-    sections, units = dict[str, int](), dict[Unit, int]()  # a section may go on later
+    sections, units = dict[str, int](), dict[_Unit, int]()  # a section may go on later
     asked, now = [], -1
     for number, line in enumerate(text.iterate_lines(path), 1):
         fields = line.split()
@@ -123,7 +123,7 @@ def _google(path: Path) -> _Read:
                 message = f"expected ': section' or four words, found {len(fields)} words"
                 raise DataError(message, path, number)
             a, b, c, d = fields
-            first, second = Unit(now, a, (b,)), Unit(now, c, (d,))
+            first, second = _Unit(now, a, (b,)), _Unit(now, c, (d,))
             asked.append(
                 (units.setdefault(first, len(units)), units.setdefault(second, len(units)))
             )
@@ -132,7 +132,7 @@ def _google(path: Path) -> _Read:
 
 
 def _bats(path: Path) -> _Read:
-    units, asked = list[Unit](), list[tuple[int, int]]()
+    units, asked = list[_Unit](), list[tuple[int, int]]()
     files = sorted(path.glob("*/*.txt"))
     for section, file in enumerate(files):
         before = len(units)
@@ -142,12 +142,12 @@ def _bats(path: Path) -> _Read:
             if fields and (len(fields) != 2 or not answers):
                 raise DataError("expected a word, a tab and answers separated by /", file, number)
             if fields:
-                units.append(Unit(section, fields[0], answers))
+                units.append(_Unit(section, fields[0], answers))
         asked += itertools.permutations(range(before, len(units)), 2)
     return [f.stem for f in files], [f.parent.name for f in files], units, asked
 
 
-def answer(questions: Questions, vectors: Lookup, method: Method) -> Answered:
+def answer(questions: _Questions, vectors: Lookup, method: _Method) -> Answered:
     """Answers questions; all words of the file are candidates."""
     words = vectors.rows(unit.word for unit in questions.units)
     most = max(len(unit.answers) for unit in questions.units)
@@ -159,12 +159,12 @@ def answer(questions: Questions, vectors: Lookup, method: Method) -> Answered:
     covered = np.all(rows >= 0, axis=1) & np.any(gold[second] >= 0, axis=1)
     right = np.zeros(covered.shape, bool)
     if covered.any():
-        predicted = solve(vectors.unit, rows[covered], method)
+        predicted = _solve(vectors.unit, rows[covered], method)
         right[covered] = (gold[second[covered]] == predicted[:, None]).any(axis=1)
     return Answered(covered, right)
 
 
-def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
+def _solve(unit: np.ndarray, triples: np.ndarray, method: _Method) -> np.ndarray:
     """Returns the candidate [Q] with the highest score for each question, except a, b and c.
 
     3CosAdd is cos(d, b) - cos(d, a) + cos(d, c) (Mikolov, Yih & Zweig 2013). 3CosMul is s(d, b)
@@ -204,7 +204,7 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
 
 
 def _scores(
-    near: np.ndarray, far: np.ndarray, method: Method, asked: np.ndarray, columns: np.ndarray
+    near: np.ndarray, far: np.ndarray, method: _Method, asked: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """Scores [q, block] of candidates; -inf for a question's own words.
 
@@ -227,13 +227,13 @@ def _scores(
 
 
 def evaluate(
-    questions: Questions,
-    method: Method,
+    questions: _Questions,
+    method: _Method,
     answered: Mapping[str, Answered],
     *,
     resamples: int = 9999,
     seed: int = 0,
-) -> Scored[Score]:
+) -> Scored[_Score]:
     """Computes the accuracies of all files, and differences on the questions that both cover."""
     first, second = questions.first, questions.second
 
@@ -248,7 +248,7 @@ def evaluate(
     def share(name: str, chosen: np.ndarray) -> float | None:
         return float(answered[name].right[chosen].mean()) if chosen.any() else None
 
-    def score(name: str, interval: Interval | None) -> Score:
+    def score(name: str, interval: Interval | None) -> _Score:
         def accuracy(part: np.ndarray) -> Accuracy:
             right, covered = answered[name].right[part], answered[name].covered[part]
             return Accuracy(int(right.sum()), int(covered.sum()), int(part.sum()))
@@ -257,7 +257,7 @@ def evaluate(
         group = np.array(questions.groups)[section]
         groups = {of: accuracy(group == of) for of in dict.fromkeys(questions.groups)}
         sections = {of: accuracy(section == k) for k, of in enumerate(questions.sections)}
-        return Score(accuracy(section >= 0), interval, groups, sections)
+        return _Score(accuracy(section >= 0), interval, groups, sections)
 
     covered = {name: of.covered for name, of in answered.items()}
     items = f"pairs of words within sections (pigeonhole), {resamples} resamples, seed {seed}"

@@ -34,7 +34,7 @@ class Pairs(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
+class _Score:
     """Correlations of one file on one set; None for too few pairs or equal scores."""
 
     covered: int  # pairs with a vector for both words
@@ -85,7 +85,7 @@ def evaluate(
     *,
     resamples: int = 9999,
     seed: int = 0,
-) -> tuple[Scored[Score], ...]:
+) -> tuple[Scored[_Score], ...]:
     """Computes the correlations of all files on all sets, and the differences of any two files.
 
     Differences, and intervals, follow the rule `unknown`: they are on the pairs that both files
@@ -94,7 +94,7 @@ def evaluate(
     return adjust([_evaluate(pairs, files, unknown, resamples, seed) for pairs in sets])
 
 
-def cosines(pairs: Pairs, vectors: Lookup) -> np.ndarray:
+def _cosines(pairs: Pairs, vectors: Lookup) -> np.ndarray:
     """Computes the cosine of each pair: [n], NaN if a word has no vector."""
     first, second = vectors.rows(pairs.first), vectors.rows(pairs.second)
     known = (first >= 0) & (second >= 0)
@@ -106,8 +106,8 @@ def cosines(pairs: Pairs, vectors: Lookup) -> np.ndarray:
 
 def _evaluate(
     pairs: Pairs, files: Mapping[str, Lookup], unknown: Unknown, resamples: int, seed: int
-) -> Scored[Score]:
-    gold, values = pairs.gold, {name: cosines(pairs, file) for name, file in files.items()}
+) -> Scored[_Score]:
+    gold, values = pairs.gold, {name: _cosines(pairs, file) for name, file in files.items()}
     filled = {name: np.nan_to_num(value) for name, value in values.items()}
     zero = unknown == "zero"
     covered = {name: np.full(len(v), True) if zero else ~np.isnan(v) for name, v in values.items()}
@@ -119,10 +119,11 @@ def _evaluate(
     def estimate(name: str, chosen: np.ndarray) -> float | None:
         return _spearman(gold[chosen], filled[name][chosen])
 
-    def score(name: str, interval: Interval | None) -> Score:
+    def score(name: str, interval: Interval | None) -> _Score:
         known = ~np.isnan(values[name])
         everywhere = np.ones(len(gold), bool)
-        return Score(int(known.sum()), estimate(name, known), estimate(name, everywhere), interval)
+        both = estimate(name, known), estimate(name, everywhere)
+        return _Score(int(known.sum()), *both, interval)
 
     items = f"pairs, {resamples} resamples, seed {seed}"
     return compare(pairs.name, "Spearman", covered, estimate, draws, score, items)

@@ -106,7 +106,7 @@ def _count_words(
       DataError: the corpus cannot be read, or has fewer than two such words.
     """
     totals: Counter[str] = Counter()
-    for counts in in_order(_counted, _blocks(path, lower_case), processes):
+    for counts in _in_order(_counted, _blocks(path, lower_case), processes):
         totals.update(counts)
     frequent = (word for word, n in totals.items() if n >= min_count)
     words = sorted(frequent, key=lambda word: (-totals[word], word))
@@ -136,7 +136,7 @@ def _count_pairs(
     index = {word: number for number, word in enumerate(words)}
     task = functools.partial(_pairs, index=index, window=window)
     sums: list[tuple[int, sparse.csr_array]] = []  # of 2^k blocks: few additions of large ones
-    for counts in in_order(task, _blocks(path, lower_case), processes):
+    for counts in _in_order(task, _blocks(path, lower_case), processes):
         sums.append((1, counts))
         while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
             (size, later), (_, earlier) = sums.pop(), sums.pop()
@@ -167,7 +167,7 @@ def _pairs(block: str, index: Mapping[str, int], window: int) -> "sparse.csr_arr
     return sparse.csr_array((counts.astype(np.float64), places), shape=(size, size))
 
 
-def in_order(
+def _in_order(
     function: Callable[[_In], _Out], items: Iterable[_In], processes: int
 ) -> Iterator[_Out]:
     """Maps a function over items in order, computing ahead in several processes."""

@@ -59,7 +59,7 @@ def test_a_config_spends_its_budget(name: str) -> None:
         assert model.budget == limit
     else:
         like = LanguageShape(VOCABULARIES[text], 1, 1, model.layers, model.tied)
-        assert shape == language.solve(like, limit, model.cell(), TUNED[name])
+        assert shape == language._solve(like, limit, model.cell(), TUNED[name])
     depth = re.search(r"_d(\d)$", name)
     expected = int(depth[1]) if depth else {"nas": 4 if text == "enwik8" else 1}.get(cell, 1)
     assert model.layers == expected and model.depth == (5 if cell == "rhn" else 1)

@@ -34,5 +34,5 @@ def refused(folder: Path, name: str, lines: str, **changes: Any) -> str:
     """The message about lines of one file, without its folder (it holds the test's name)."""
     wrong = settings(folder, {**HAND, name: lines}, features_column=3, **changes)
     with pytest.raises(DataError) as caught:
-        seq2seq.read(wrong)
+        seq2seq._read(wrong)
     return str(caught.value).removeprefix(f"{folder}/")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval.data import pairs, sentiment, text
-from jaxeval.data.pairs import PairSource
+from jaxeval.data.pairs import _PairSource
 from jaxeval.data.sentiment_files import SentimentSource
 from jaxeval.errors import DataError
 
@@ -31,5 +31,5 @@ def test_a_label_that_is_a_text_is_refused_shortly(task: str, tmp_path: Path) ->
             source = SentimentSource(path=str(tmp_path))
             sentiment.build(sentiment.SentimentData(source=source), 4)
         else:
-            pairs.build(pairs.PairData(source=PairSource(path=str(tmp_path))), 4)
+            pairs.build(pairs.PairData(source=_PairSource(path=str(tmp_path))), 4)
     assert len(str(error.value)) < len(str(tmp_path)) + 200

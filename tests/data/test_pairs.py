@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval.data import pairs
 from jaxeval.data.labelled_text import LabelledPair
-from jaxeval.data.pairs import PairSource
+from jaxeval.data.pairs import _PairSource
 from jaxeval.errors import DataError
 
 
@@ -16,10 +16,10 @@ def _snli(first: str, second: str, label: str) -> str:
     return json.dumps({"sentence1": first, "sentence2": second, "gold_label": label, "more": 1})
 
 
-def _folder(folder: Path, suffix: str, lines: list[str]) -> PairSource:
+def _folder(folder: Path, suffix: str, lines: list[str]) -> _PairSource:
     for part in ("train", "dev", "test"):
         (folder / f"snli_1.0_{part}{suffix}").write_text("\n".join(lines) + "\n")
-    return PairSource(path=str(folder))
+    return _PairSource(path=str(folder))
 
 
 def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
     lines = [_snli(*row) for row in rows]
     (tmp_path / "json").mkdir()
     (tmp_path / "tsv").mkdir()
-    read = pairs.read(_folder(tmp_path / "json", ".jsonl", lines))
+    read = pairs._read(_folder(tmp_path / "json", ".jsonl", lines))
     first = LabelledPair(
         ("A", "man", ",", "asleep", "."), ("He", "'s", "up", "."), "contradiction", 1
     )
@@ -41,7 +41,7 @@ def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
     assert read[2][0] == "snli_1.0_train.jsonl: 1 pairs without a gold label left out"
     head = "gold_label\tparse\tsentence1\tsentence2"
     columns = [head, *(f"{label}\t(x)\t{first}\t{second}" for first, second, label in rows)]
-    others = pairs.read(_folder(tmp_path / "tsv", ".txt", columns))[0]
+    others = pairs._read(_folder(tmp_path / "tsv", ".txt", columns))[0]
     assert [p[:3] for p in others["test"]] == [p[:3] for p in read[0]["test"]]
 
 
@@ -51,21 +51,21 @@ def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
     scores = ["0", "0.0", "1.0", "1.2", "4.0", "4.01", "5.0"]
     rows = "".join(f"{s}\t[NP]\tthis , {k}\tthat\t{s},{s}\n" for k, s in enumerate(scores))
     file.write_text(rows)
-    source = PairSource(path=str(tmp_path), format="ppdb", test_pairs=2, dev_fraction=0.3)
-    parts = pairs.read(source)[0]
+    source = _PairSource(path=str(tmp_path), format="ppdb", test_pairs=2, dev_fraction=0.3)
+    parts = pairs._read(source)[0]
     assert {part: len(of) for part, of in parts.items()} == {"train": 4, "dev": 1, "test": 2}
     by_place = {pair.premise[2]: pair for of in parts.values() for pair in of}
     assert [by_place[str(k)].label for k in range(7)] == ["1", "1", "1", "2", "4", "5", "5"]
     assert by_place["0"].premise == ("this", ",", "0") and by_place["0"].hypothesis == ("that",)
     file.write_text(rows + "six\t[NP]\ta\tb\n")
     with pytest.raises(DataError, match=r"ppdb.tsv:8: expected a mean score from 0 to 5"):
-        pairs.read(source)
+        pairs._read(source)
     file.write_text(rows)
     (tmp_path / "other.tsv").write_text("a\tb\tneutral\n")
     with pytest.raises(DataError, match=r"lines of PPDB: .*TASK:data\.source\.format=auto"):
-        pairs.read(PairSource(path=str(tmp_path / "other.tsv"), format="ppdb"))
+        pairs._read(_PairSource(path=str(tmp_path / "other.tsv"), format="ppdb"))
     with pytest.raises(DataError, match="7 pairs are too few to draw 4,000 for test"):
-        pairs.read(PairSource(path=str(file), format="ppdb"))
+        pairs._read(_PairSource(path=str(file), format="ppdb"))
 
 
 def test_ppdbs_lines_without_use_of_their_scores(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_pairs_are_dealt_as_python_2_shuffles() -> None:
         j = int(value * (i + 1))
         order[i], order[j] = order[j], order[i]
     numbered = [LabelledPair((str(k),), ("x",), "1") for k in range(5)]
-    parts = pairs._deal(PairSource(test_pairs=2, dev_fraction=0.4), numbered)
+    parts = pairs._deal(_PairSource(test_pairs=2, dev_fraction=0.4), numbered)
     names = {part: [pair.premise[0] for pair in of] for part, of in parts.items()}
     assert names == {"test": order[:2], "dev": order[2:3], "train": order[3:]}
 
@@ -119,7 +119,7 @@ def test_all_of_ppdb() -> None:
     if not folder.is_dir():
         pytest.skip("JAXEVAL_DATA names no folder with ppdb_nli")
     paired = pairs.build(
-        pairs.PairData(source=PairSource(path=str(folder), format="ppdb"), longest=10), 128
+        pairs.PairData(source=_PairSource(path=str(folder), format="ppdb"), longest=10), 128
     )
     sizes = {part: sum(map(len, rows)) for part, rows in paired.given_split.items()}
     assert sizes == {"train": 20211, "dev": 2245, "test": 4000}

@@ -53,7 +53,7 @@ def test_tags_and_spans_are_inverse(
     spans, length = case
     tags = schemes.from_spans(spans, length, scheme)
     assert len(tags) == length
-    assert schemes.to_spans(tags, scheme) == spans
+    assert schemes._to_spans(tags, scheme) == spans
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_tags_and_spans_are_inverse(
 def test_one_sentence_in_every_scheme(scheme: schemes.Scheme, tags: str) -> None:
     """Dies if two schemes' rules are swapped (IOB1: B- only after a span of the same type)."""
     spans = [(0, 2, "X"), (3, 4, "X"), (4, 6, "X"), (6, 7, "Y")]
-    assert schemes.to_spans(tags.split(), scheme) == spans
+    assert schemes._to_spans(tags.split(), scheme) == spans
     assert schemes.from_spans([schemes.Entity(*s) for s in spans], 7, scheme) == (*tags.split(),)
 
 
@@ -90,7 +90,7 @@ def test_illegal_tags_are_refused_where_they_stand(
 ) -> None:
     """Dies if an illegal tag is repaired, or another word is blamed."""
     with pytest.raises(schemes._IllegalTag) as caught:
-        schemes.to_spans(tags.split(), scheme)
+        schemes._to_spans(tags.split(), scheme)
     assert caught.value.position == position
 
 
@@ -103,7 +103,7 @@ def test_illegal_tag_in_a_file_names_its_line() -> None:
 
 def _is_legal(tags: Sequence[str], scheme: schemes.Scheme) -> bool:
     try:
-        return schemes.from_spans(schemes.to_spans(tags, scheme), len(tags), scheme) == (*tags,)
+        return schemes.from_spans(schemes._to_spans(tags, scheme), len(tags), scheme) == (*tags,)
     except schemes._IllegalTag:
         return False
 

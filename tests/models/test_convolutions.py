@@ -117,7 +117,7 @@ def test_gradients_of_windows_of_words(span: int, width: int) -> None:
 
     @quick.jit
     def both(above: jax.Array, *of: jax.Array) -> tuple:
-        out, pull = jax.vjp(convolutions.convolve, *of)
+        out, pull = jax.vjp(convolutions._convolve, *of)
         return out, *pull(above)
 
     out, d_x, d_kernel = np.tile(bias, (steps, batch, 1)), np.zeros_like(x), np.zeros_like(kernel)

@@ -17,8 +17,8 @@ def _computed(
     emissions: jax.Array, potentials: crf.Potentials, labels: jax.Array, valid: jax.Array
 ) -> tuple[jax.Array, ...]:
     """All that the module says of a sentence; compiled once for all sentences of a shape."""
-    total, of_emissions = jax.value_and_grad(crf.log_partition)(emissions, potentials, valid)
-    score = crf.score(emissions, potentials, labels, valid)
+    total, of_emissions = jax.value_and_grad(crf._log_partition)(emissions, potentials, valid)
+    score = crf._score(emissions, potentials, labels, valid)
     return total, of_emissions, score, crf.viterbi(emissions, potentials, valid)
 
 

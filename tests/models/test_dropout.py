@@ -20,11 +20,11 @@ WORDS = dropout.words(jax.random.key(8))
 @pytest.mark.parametrize("hashed", [False, True])
 def test_rate_and_scale(hashed: bool, inverted: bool) -> None:
     """Dies if keep and drop are swapped, the scale is wrong, or anything is dropped at rate 0."""
-    drawn = dropout.mask(jax.random.key(1), jnp.float32(0.3), (20, 20, 500), inverted, hashed)
+    drawn = dropout._mask(jax.random.key(1), jnp.float32(0.3), (20, 20, 500), inverted, hashed)
     scale = 1 / 0.7 if inverted else 1.0
     assert set(np.unique(drawn)) == {np.float32(0), np.float32(scale)}
     assert np.mean(drawn == 0) == pytest.approx(0.3, abs=0.004)  # 4 sd of 200,000 draws
-    none = dropout.mask(jax.random.key(0), jnp.float32(0), (1000, 100), hashed=hashed)
+    none = dropout._mask(jax.random.key(0), jnp.float32(0), (1000, 100), hashed=hashed)
     assert np.all(none == 1)
 
 
@@ -49,7 +49,7 @@ def test_sites_gates_and_passes_draw_masks_of_their_own(hashed: bool) -> None:
 
 def test_a_new_site_leaves_all_masks_as_they_are() -> None:
     """Dies if numbers of masks depend on how many sites there are, or two masks share one."""
-    numbers = {(s, k): dropout.mask_number(s, k) for s in range(18) for k in range(128)}
+    numbers = {(s, k): dropout._mask_number(s, k) for s in range(18) for k in range(128)}
     assert all(number == s + 6 * k for (s, k), number in numbers.items() if s < 6)
     assert len(set(numbers.values())) == len(numbers)
     assert language.SITES[:6] == ("input", "inter_layer", "state", "update", "output", "projected")
@@ -117,7 +117,7 @@ def test_rows_halves_units_and_sites_drop_on_their_own() -> None:
         [np.corrcoef(a, b)[0, 1] for a, b in zip(mask[:120], mask[120:], strict=False)]
     )
     assert shared == pytest.approx(0, abs=4 / (400 * 120) ** 0.5)
-    fold_in = quick.jit(dropout.fold_in)
+    fold_in = quick.jit(dropout._fold_in)
     sites = [fold_in(WORDS, n) for n in range(8)]
     sites += [fold_in(fold_in(WORDS, a), b) for a in range(4) for b in range(4)]
     sites += [WORDS, *map(dropout.words, jax.random.split(jax.random.key(8), 4))]
@@ -130,8 +130,8 @@ def test_no_draw_is_an_end_of_its_interval(monkeypatch: pytest.MonkeyPatch) -> N
     """Dies if the last of 2**24 steps is rounded to 1, of which the normal quantile is infinite,
     or any other step is moved."""
     ends = np.array([0, 255, 2**31, 2**32 - 512, 2**32 - 256, 2**32 - 1], np.uint32)
-    drawn = np.asarray(quick.jit(ragged.open_interval)(ends), np.float64)
+    drawn = np.asarray(quick.jit(ragged._open_interval)(ends), np.float64)
     last = 1 - 2.0**-24
     assert drawn.tolist() == [2.0**-25, 2.0**-25, 0.5, 1 - 2.0**-23, last, last]
     monkeypatch.setattr(dropout, "bits", lambda *_: jnp.uint32(2**32 - 1))
-    assert np.isfinite(ragged.normal(KEY, ragged.axis(2), ragged.axis(3))).all()
+    assert np.isfinite(ragged._normal(KEY, ragged.axis(2), ragged.axis(3))).all()

@@ -34,7 +34,7 @@ def test_published_sizes(
     """Dies if the count misses the softmax bias or the projection (golden numbers)."""
     vocabulary, layers, tied, budget = sizes
     like = LanguageShape(vocabulary, 1, 1, layers, tied)
-    shape = language.solve(like, budget, Cell(), ratio)
+    shape = language._solve(like, budget, Cell(), ratio)
     assert (shape.hidden, shape.embedding) == expected
     assert count is None or shape.parameters(Cell()) == count
 
@@ -43,11 +43,11 @@ def test_the_largest_that_fits() -> None:
     """Dies if one more unit would fit, one fewer was needed, or a budget below the softmax bias
     gives a model of no units."""
     for cell in (Cell(gates="tied"), Cell("rhn", "tied", depth=5), Cell("nas", "untied")):
-        shape = language.solve(LanguageShape(500, 1, 1), 60_000, cell, ratio=0.4)
+        shape = language._solve(LanguageShape(500, 1, 1), 60_000, cell, ratio=0.4)
         more = shape._replace(hidden=shape.hidden + 1, embedding=round(0.4 * (shape.hidden + 1)))
         assert shape.parameters(cell) <= 60_000 < more.parameters(cell)
     with pytest.raises(ConfigError, match="budget: expected at least"):
-        language.solve(LanguageShape(10_000, 1, 1), 10_000, Cell())
+        language._solve(LanguageShape(10_000, 1, 1), 10_000, Cell())
 
 
 def _model(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, Any]:
@@ -96,7 +96,7 @@ def test_losses_in_slices_equal_a_plain_softmax(
     monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
     """Dies if slicing changes a loss or a gradient, or loses the last positions."""
-    monkeypatch.setattr(language, "SLICE", words)
+    monkeypatch.setattr(language, "_SLICE", words)
     draw = np.random.default_rng(1)
     table, bias = draw.normal(size=(12, 5)), draw.normal(size=12)
     outputs, targets = draw.normal(size=(T, B, 5)), draw.integers(0, 12, (T, B))

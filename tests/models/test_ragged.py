@@ -54,7 +54,7 @@ def test_distributions() -> None:
         rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
         return (
             ragged.uniform(KEY, rows, columns, -2.0, 3.0),
-            ragged.normal(KEY, rows, columns, 0.7),
+            ragged._normal(KEY, rows, columns, 0.7),
             ragged.uniform(KEY, None, ragged.axis(20_000), 0.0, 1.0),
         )
 

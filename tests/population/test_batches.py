@@ -27,7 +27,7 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
-        shared = engine.shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
+        shared = engine._shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
         inputs = engine.lane_of(problem.program, who, split, 0).inputs
         state = init(shared, inputs)
         losses.append([])
@@ -104,7 +104,7 @@ def test_impossible_batch_sizes_are_refused() -> None:
     """Dies if a part of a row is rounded away, or a carried state is cut."""
     for size in (2.5, 0.0, float("nan")):
         with pytest.raises(ConfigError, match="batch_size: expected a whole number"):
-            engine.member_steps(toy.member(1, batch_size=size), toy.split(0))
+            engine._member_steps(toy.member(1, batch_size=size), toy.split(0))
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
         host.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)

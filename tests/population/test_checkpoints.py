@@ -21,7 +21,7 @@ def _snapshot(number: int) -> host.Snapshot:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Checkpoints 4 and 10: two are kept."""
     folder = tmp_path_factory.mktemp("saved")
-    each = loop.Checkpoints(folder)
+    each = loop._Checkpoints(folder)
     for number in (2, 4, 10):
         each.save(_snapshot(number))
     each.close()
@@ -37,7 +37,7 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 
 def _restored(folder: Path, like: object) -> host.Snapshot | None:
     """What is restored, after which 10 is written again."""
-    each = loop.Checkpoints(folder)
+    each = loop._Checkpoints(folder)
     try:
         snapshot = each.restore(like)
         if snapshot is not None and snapshot.number == 4:
@@ -93,7 +93,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -
     """Dies if what could not be written is not said, at the latest when all is closed, or the
     writer's threads print their tracebacks."""
     state = {"params": np.random.default_rng(0).random((2, 200_000)).astype(np.float32)}
-    saved = loop.Checkpoints(tmp_path / "c")
+    saved = loop._Checkpoints(tmp_path / "c")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:

@@ -23,7 +23,7 @@ def _programs(
     engine_ = engine.build(problem._replace(training=training), split, mesh)
     lane = engine.lane_of(problem.program, toy.member(1), split, 0)
     state = engine.empty_state(engine_, problem.program, lane, S)
-    return engine_, engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
+    return engine_, engine._arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
 
 
 @pytest.mark.parametrize("mode", ["map", "vmap"])

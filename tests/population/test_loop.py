@@ -15,7 +15,7 @@ from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
 from jaxeval.population import lanes, loop
 from jaxeval.population.host import Population, Programs, Report
-from jaxeval.population.loop import Compilation
+from jaxeval.population.loop import _Compilation
 from tests.population import toy
 
 Scores = dict[Member, list[tuple]]
@@ -183,7 +183,7 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
     def compiled(name: str, members: list[Member], count: int) -> int:
         happening = loop.train(toy.problem(), members, tmp_path / name, ended, count, *more)
         events = [*happening]
-        compilations = [event for event in events if isinstance(event, Compilation)]
+        compilations = [event for event in events if isinstance(event, _Compilation)]
         assert compilations == events[: len(compilations)] and len(events) > len(compilations)
         assert all(compilations.count((program, None)) == 1 for program, _ in compilations)
         return len(compilations)

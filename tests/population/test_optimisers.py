@@ -113,7 +113,7 @@ PARAMS = {"logits": {"kernel": jnp.array([2.0]), "bias": jnp.array([3.0])}, "wor
 def test_named_parameters_decay(names: tuple[str, ...], expected: dict) -> None:
     """Dies if others decay, or a name stands for another parameter."""
     grads = {"logits": {"kernel": jnp.ones(1), "bias": jnp.ones(1)}, "words": jnp.ones(2)}
-    decay = optimisers.weight_decay(jnp.float32(0.1), names)
+    decay = optimisers._weight_decay(jnp.float32(0.1), names)
     updates, _ = decay.update(grads, decay.init(PARAMS), PARAMS)
     for path in (("logits", "kernel"), ("logits", "bias"), ("words",)):
         value, reference = updates, expected
@@ -124,6 +124,6 @@ def test_named_parameters_decay(names: tuple[str, ...], expected: dict) -> None:
 
 def test_a_name_that_nothing_has_is_refused() -> None:
     """Dies if a misspelt name silently decays nothing."""
-    decay = optimisers.weight_decay(0.1, ["kernels"])
+    decay = optimisers._weight_decay(0.1, ["kernels"])
     with pytest.raises(ConfigError, match="no parameter's name holds 'kernels'; there are logits"):
         decay.update(PARAMS, decay.init(PARAMS), PARAMS)

@@ -12,7 +12,7 @@ import pytest
 from jaxeval.config import fields
 from jaxeval.contracts import Member, Metric
 from jaxeval.population import lanes, member, slots
-from jaxeval.population.epoch import epoch_order
+from jaxeval.population.epoch import _epoch_order
 from jaxeval.population.settings import Plateau, Stopping, Training
 from tests.population import toy
 
@@ -20,7 +20,7 @@ from tests.population import toy
 def test_every_row_once_an_epoch_and_in_another_order() -> None:
     """Dies if rows are lost, repeated, or not shuffled anew."""
     rows = [jnp.arange(10, 23), jnp.arange(5)]
-    orders = [epoch_order(jax.random.key(e), rows, 4) for e in (0, 1)]
+    orders = [_epoch_order(jax.random.key(e), rows, 4) for e in (0, 1)]
     for order in orders:
         for bucket, original in zip(order, rows, strict=True):
             assert len(bucket) % 4 == 0
@@ -147,7 +147,7 @@ def _ends(bests: list[float], metric: Metric, decays: int = 0, **settings: Any) 
     stopping = Stopping(**{"patience": 2, "rampup_epochs": 0, **settings})
     best = bests.index(max(bests) if metric.higher_is_better else min(bests)) + 1
     slot = slots.Slot(None, len(bests), None, best, decays=decays, bests=tuple(bests))
-    return slots.should_stop(slot, 10, stopping, metric)
+    return slots._should_stop(slot, 10, stopping, metric)
 
 
 def test_a_member_without_a_chance_ends() -> None:

@@ -69,7 +69,7 @@ def test_an_epoch_is_that_of_all_rows() -> None:
         key = member.key_of(inputs.seed, member.ORDER, 0)
         state = member.init(program, shared, inputs)
         trained, _ = epochs.train_epoch(program, shared, state, inputs)
-        return trained, epochs.epoch_order(key, inputs.train, BATCH)
+        return trained, epochs._epoch_order(key, inputs.train, BATCH)
 
     state, order = epoch(shared, inputs)
     expected, squares = _in_numpy(words, order, steps)
@@ -118,7 +118,7 @@ def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -
         batch = member.gather(shared, inputs.tables, 0, longest)
         params = task.init(jax.random.key(0), batch, {})
         loss = jax.value_and_grad(lambda p, b: task.loss(p, (), b, jax.random.key(1), {})[0])
-        rows, _, few, own = epochs.restrict_table(table, batch, params)
+        rows, _, few, own = epochs._restrict_table(table, batch, params)
         return loss(params, batch), loss(own, few), rows
 
     (loss, grads), (loss_of_few, grads_of_few), rows = both(shared, inputs)
@@ -151,7 +151,7 @@ def test_rules_that_leave_other_rows(name: Any, l2: float, clip: Any) -> None:
     leaves = bool(updates[0] == 0) and all(same) and bool(updates[1] == alone[0])
     # momentum is a member's own; a norm is the same but for the order in which it is added up
     unknown = name == "sgd" or clip == "global_norm"
-    assert epochs.leaves_others(settings) == (leaves and not unknown)
+    assert epochs._leaves_others(settings) == (leaves and not unknown)
 
 
 def _steps(settings: optimisers.Optimiser) -> tuple:

@@ -24,7 +24,7 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
     ("of", "score"),
     [
         (SPANS, counts.f1),
-        (MACRO, counts.macro_f1),
+        (MACRO, counts._macro_f1),
         (NATS, counts.ratio),
         (NATS, _perplexity),
     ],
@@ -32,7 +32,7 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
 def test_values_of_items_have_the_score_and_its_error(of: np.ndarray, score: counts.Score) -> None:
     """Dies if a value leaves out what an item adds below the fraction line: the error is that of
     items drawn anew."""
-    values = counts.delta_values(of, score)
+    values = counts._delta_values(of, score)
     assert values.mean() == pytest.approx(float(score(of.sum(0))), rel=1e-9)
     drawn = DRAW.multinomial(500, np.full(500, 1 / 500), 4000) @ of
     assert values.std(ddof=1) / np.sqrt(500) == pytest.approx(score(drawn).std(), rel=0.06)
@@ -41,24 +41,24 @@ def test_values_of_items_have_the_score_and_its_error(of: np.ndarray, score: cou
 def test_nothing_found_scores_0() -> None:
     """Dies if 0 / 0 is nan, or a class that does not occur counts as found."""
     assert counts.f1(np.zeros(3)) == counts.ratio(np.zeros(2)) == 0.0
-    assert counts.macro_f1(np.array([2.0, 2, 2, 0, 0, 0])) == 0.5
+    assert counts._macro_f1(np.array([2.0, 2, 2, 0, 0, 0])) == 0.5
 
 
 def test_of_a_share_they_are_the_items_own() -> None:
     """Dies if right and wrong answers become other numbers than 1 and 0."""
     right = (DRAW.random(80) < 0.7).astype(float)
-    values = counts.delta_values(np.stack([right, np.ones(80)], axis=1), counts.ratio)
+    values = counts._delta_values(np.stack([right, np.ones(80)], axis=1), counts.ratio)
     assert values.tolist() == right.tolist()  # as intervals of right and wrong answers need
 
 
 @pytest.mark.parametrize(
-    ("of", "score"), [(SPANS, counts.f1), (MACRO, counts.macro_f1), (NATS, _perplexity)]
+    ("of", "score"), [(SPANS, counts.f1), (MACRO, counts._macro_f1), (NATS, _perplexity)]
 )
 def test_an_item_is_worth_what_the_score_loses_without_it(
     of: np.ndarray, score: counts.Score
 ) -> None:
     """Dies if values are mirrored at their mean, or are of other items: the jackknife's."""
-    values, sums = counts.delta_values(of, score), of.sum(0)
+    values, sums = counts._delta_values(of, score), of.sum(0)
     jackknife = score(sums) + 499 * (score(sums) - score(sums - of))
     # equal but for terms of 1 / N
     np.testing.assert_allclose(values, jackknife, atol=0.03 * np.ptp(values))

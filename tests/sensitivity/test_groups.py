@@ -112,13 +112,13 @@ def test_averages_against_scipy() -> None:
 
 def test_intervals_end_where_the_metric_does() -> None:
     """Dies if the difference of two percentages is -174 points, or one value has an sd."""
-    assert analysis.mean([3.0]) == analysis.Mean(1, 3.0)
-    assert analysis.mean([30.3 - 20.2, 20.2 - 10.1]).interval is None  # equal but for rounding
+    assert analysis._mean([3.0]) == analysis.Mean(1, 3.0)
+    assert analysis._mean([30.3 - 20.2, 20.2 - 10.1]).interval is None  # equal but for rounding
     _, (contrast,) = _averaged({"x1": 100.0, "y1": 0.0, "x2": 0.0, "y2": 0.5}, "best_equivalent")
     gap = contrast.means["best_equivalent"].interval
     assert gap is not None and gap[:2] == (-100.0, 100.0)
-    assert analysis.bounds("x.maxima", difference=True) == (-np.inf, np.inf)
-    assert analysis.bounds("x.rho", difference=True) == (-2.0, 2.0)
+    assert analysis._bounds("x.maxima", difference=True) == (-np.inf, np.inf)
+    assert analysis._bounds("x.rho", difference=True) == (-2.0, 2.0)
 
 
 def test_errors() -> None:

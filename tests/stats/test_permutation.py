@@ -118,7 +118,7 @@ def test_randomisation_equals_all_swaps() -> None:
         swapped_a, swapped_b = np.where(chosen, b, a).sum(0), np.where(chosen, a, b).sum(0)
         gaps.append(abs(counted.f1(swapped_a) - counted.f1(swapped_b)))
     exact = np.mean(np.array(gaps) >= observed - 1e-12)
-    test = single_models.approximate_randomization(a, b, iterations=200_000)
+    test = single_models._approximate_randomization(a, b, iterations=200_000)
     assert test.p_value == pytest.approx(exact, abs=0.005)
     assert test.statistic == pytest.approx(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
 
@@ -188,8 +188,8 @@ def test_no_drawn_p_value_is_zero() -> None:
 def test_kinds_and_bits_draw_from_one_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if grouping equal examples changes the distribution."""
     a, b = _counts(2, 400)
-    grouped = single_models.approximate_randomization(a, b, iterations=50_000)
+    grouped = single_models._approximate_randomization(a, b, iterations=50_000)
     monkeypatch.setattr(single_models, "_AS_BITS", 10**9)
-    single = single_models.approximate_randomization(a, b, iterations=50_000)
+    single = single_models._approximate_randomization(a, b, iterations=50_000)
     assert grouped.p_value == pytest.approx(single.p_value, abs=0.015)
     assert grouped.p_value != single.p_value  # other random numbers were drawn

@@ -27,7 +27,7 @@ ONE = {  # a small model of each architecture
 
 def vocabularies(letters: int) -> data.Vocabularies:
     """Of so many symbols, tied, without features."""
-    vocabulary = seq2seq.Vocabulary(tuple("abcdefghijklmnopqrstuvwxyz"[:letters]))
+    vocabulary = seq2seq._Vocabulary(tuple("abcdefghijklmnopqrstuvwxyz"[:letters]))
     return data.Vocabularies(vocabulary, vocabulary, None)
 
 
@@ -37,13 +37,13 @@ def _settings(architecture: str, changes: Any) -> Seq2Seq:
 
 def model(architecture: str, letters: int) -> Any:
     """The task's model."""
-    return tasks.make_model(_settings(architecture, {}), vocabularies(letters), {})
+    return tasks._make_model(_settings(architecture, {}), vocabularies(letters), {})
 
 
 @functools.cache
 def task(architecture: str, letters: int, **changes: Any) -> Task:
     """The task with a small model, or with sizes as given."""
-    return tasks.build(_settings(architecture, changes), vocabularies(letters))
+    return tasks._build(_settings(architecture, changes), vocabularies(letters))
 
 
 def _sequences(draw: np.random.Generator, lengths: np.ndarray, letters: int) -> np.ndarray:

@@ -80,9 +80,9 @@ def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) 
     The truth is by force: the same warp on the true objective of a large sample.
     """
     fitted = gp.fit(MIXED, searched)
-    rows = {of.name: of for of in insight.importance(MIXED, fitted)}
+    rows = {of.name: of for of in insight._importance(MIXED, fitted)}
     known = -np.array([_loss(dict(e.values)) for e in searched.evaluations])
-    warped = targets.half_rank(known, gp._weights(fitted.places))
+    warped = targets._half_rank(known, gp._weights(fitted.places))
     order = np.argsort(known)
 
     def truth(quantiles: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) 
         values = -np.array([_loss(values) for values in settings])
         return np.interp(values, known[order], warped[order])[:, None]
 
-    first, total = insight.sobol_indices(truth, 5, [2])
+    first, total = insight._sobol_indices(truth, 5, [2])
     for k, parameter in enumerate(MIXED.parameters):
         assert rows[parameter.name].first == pytest.approx(first[k, 0], abs=0.08)
         assert rows[parameter.name].total == pytest.approx(total[k, 0], abs=0.12)
@@ -112,7 +112,7 @@ def test_indices_of_ishigami_are_the_analytic_ones() -> None:
         ishigami = np.sin(a) + 7 * np.sin(b) ** 2 + 0.1 * c**4 * np.sin(a)
         return np.column_stack([ishigami, q[:, 0] + 2 * q[:, 2], 0 * q[:, 0]])
 
-    first, total = insight.sobol_indices(functions, 3, [0], exponent=13)
+    first, total = insight._sobol_indices(functions, 3, [0], exponent=13)
     assert first[:, 0] == pytest.approx((0.3139, 0.4424, 0.0), abs=0.01)
     assert total[:, 0] == pytest.approx((0.5576, 0.4424, 0.2437), abs=0.01)
     assert first[:, 1] == pytest.approx([0.2, 0, 0.8], abs=0.01)

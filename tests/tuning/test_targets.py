@@ -10,7 +10,7 @@ from jaxeval.tuning import targets
 def test_half_rank_against_the_formula() -> None:
     """Dies if ranks are off by one, or the scale is not the good half's (OSS Vizier)."""
     values = np.array([5.0, -1e7, 3.0, 1.0, 4.0, -2.0, 3.0])
-    warped = targets.half_rank(values, np.ones(7))
+    warped = targets._half_rank(values, np.ones(7))
     good = values >= 3.0
     np.testing.assert_array_equal(warped[good], values[good])
     scale = np.sqrt((2**2 + 0 + 1**2 + 0) / 4)

@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.vectors import Lookup, analogies
-from jaxeval.vectors.analogies import Questions, Unit
+from jaxeval.vectors.analogies import _Questions, _Unit
 
 GOOGLE = """\
 : capitals
@@ -21,7 +21,7 @@ Paris France Oslo Norway
 WORDS = [f"{letter}{k}" for k in range(8) for letter in "ab"]
 
 
-def _asked(of: Questions) -> list[tuple[str, str, str, tuple[str, ...]]]:
+def _asked(of: _Questions) -> list[tuple[str, str, str, tuple[str, ...]]]:
     pairs = ((of.units[i], of.units[j]) for i, j in zip(of.first, of.second, strict=True))
     return [(a.word, a.answers[0], c.word, c.answers) for a, c in pairs]
 
@@ -88,7 +88,7 @@ def _loop(unit: np.ndarray, question: np.ndarray, method: str) -> int:
 @pytest.mark.parametrize("method", analogies.METHODS)
 @pytest.mark.parametrize("at_once", [7, 1024])
 def test_every_answer_is_the_loops(
-    method: analogies.Method, at_once: int, monkeypatch: pytest.MonkeyPatch
+    method: analogies._Method, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if a block's answer is not numbered from its start, query words are candidates, or a
     later block replaces an equal score."""
@@ -96,19 +96,19 @@ def test_every_answer_is_the_loops(
     monkeypatch.setattr(analogies, "_QUESTIONS", 9)
     unit = _unit(60, 4)
     triples = np.random.default_rng(1).integers(0, 60, (50, 3))
-    solved = analogies.solve(unit, triples, method)
+    solved = analogies._solve(unit, triples, method)
     assert solved.tolist() == [_loop(unit, question, method) for question in triples]
-    twice = analogies.solve(np.concatenate([unit, unit]), triples, method)
+    twice = analogies._solve(np.concatenate([unit, unit]), triples, method)
     same = twice == solved  # others answer with the second copy of a word of the question
     assert same.any() and np.isin(twice[~same] - 60, triples[~same]).all()
 
 
-def _questions(answers: str = "b{} other") -> Questions:
+def _questions(answers: str = "b{} other") -> _Questions:
     """Four units a section, each with each; the words of unit k are ak and bk."""
-    units = [Unit(k // 4, f"a{k}", (*answers.format(k).split(),)) for k in range(8)]
+    units = [_Unit(k // 4, f"a{k}", (*answers.format(k).split(),)) for k in range(8)]
     pairs = [(i, j) for i in range(8) for j in range(8) if i != j and i // 4 == j // 4]
     first, second = np.array(pairs).T
-    return Questions("q", ("s", "gram"), ("semantic", "syntactic"), tuple(units), first, second)
+    return _Questions("q", ("s", "gram"), ("semantic", "syntactic"), tuple(units), first, second)
 
 
 def _lookup(words: list[str], seed: int) -> Lookup:

@@ -53,7 +53,7 @@ def experiments_document(
     for members, each in zip(groups, summaries, strict=True):
         details += _details(members, each)
     return Document(
-        answer=[line(each) for each in summaries] or [f"{location}: no runs"],
+        answer=[_line(each) for each in summaries] or [f"{location}: no runs"],
         blocks=tables if few else (),
         details=details,
         figures=figures,
@@ -68,7 +68,7 @@ def _title(summary: ExperimentSummary) -> str:
     return f"{summary.name} ({summary.experiment}){_KINDS[summary.kind][0]}"
 
 
-def line(summary: ExperimentSummary) -> str:
+def _line(summary: ExperimentSummary) -> str:
     """Returns the experiment with its test scores (of a search, dev scores) in one line."""
     part, known = [*summary.parts.items()][-1]
     unit, statuses = summary.unit, text.statuses(summary.statuses)

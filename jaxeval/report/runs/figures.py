@@ -16,13 +16,13 @@ from jaxeval.stats import describe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Groups = Sequence[Sequence[MemberRow]]  # the members of each experiment
+_Groups = Sequence[Sequence[MemberRow]]  # the members of each experiment
 
 _DEV = plots.colour(0)
 _SHIFTS = {"dev": -0.2, "test": 0.2}  # of a violin from its experiment's place
 
 
-def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
+def draw(groups: _Groups, points: Sequence[CurveRow]) -> list[Figure]:
     """Draws all figures of experiments.
 
     For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
@@ -36,7 +36,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
             for members in alike
             if records.kind(members) in ("seeds", "noise")
         ]
-        drawn += [violins(seeds)] if seeds else []
+        drawn += [_violins(seeds)] if seeds else []
         if swept := trials.recorded_sweeps(alike):
             ranks = sweeps.ranks(swept)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
@@ -51,7 +51,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
 def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
     kind, keys = records.kind(members), {records.key(row) for row in members}
     own = [point for point in points if records.key(point) in keys]
-    drawn = [] if kind == "tuning" else [scatter(members)]
+    drawn = [] if kind == "tuning" else [_scatter(members)]
     drawn.append(_curves(own, members[0].metric, members[0].unit))
     if kind not in ("seeds", "noise"):
         lead = "Each member has a setting of its own. "
@@ -62,7 +62,7 @@ def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -
     return [sweeps.ranks([sweep]), *marginals, *drawn]
 
 
-def violins(groups: Groups) -> Figure:
+def _violins(groups: _Groups) -> Figure:
     """Draws dev and test scores of experiments with one metric, a panel for each data set."""
     metric, unit = groups[0][0].metric, groups[0][0].unit
     names = records.dataset_names([members[0] for members in groups])
@@ -91,7 +91,7 @@ def violins(groups: Groups) -> Figure:
     )
 
 
-def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, int, str]]:
+def _draw_violins(panel: "Axes", groups: _Groups) -> list[tuple[str, str, int, int, str]]:
     """Draws experiments side by side; returns the rows of the figure's data."""
     rows, ticks = [], []
     for number, members in enumerate(groups):
@@ -112,7 +112,7 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
     return rows
 
 
-def scatter(members: Sequence[MemberRow]) -> Figure:
+def _scatter(members: Sequence[MemberRow]) -> Figure:
     """Draws test scores against dev scores of an experiment."""
     label = scores.label(members[0].metric, members[0].unit)
     factor = scores.factor(members[0].unit)

@@ -18,7 +18,7 @@ _OF_MEMBERS = ("name", "experiment", "metric", "higher_is_better", "unit")  # al
 
 
 @dataclasses.dataclass(frozen=True)
-class SweepSummary:
+class _SweepSummary:
     """A random sweep, whose spread of scores is that of settings."""
 
     setting: Mapping[str, Json] | None  # of the run with the best dev score
@@ -52,7 +52,7 @@ class ExperimentSummary:
     never_learned: int  # members whose dev score stayed 0, which have no best epoch
     best_epochs: tuple[int, float, int] | None  # min, median and max of the others
     wall_seconds: float  # sum over members
-    sweep: SweepSummary | None
+    sweep: _SweepSummary | None
     kind: records.Kind  # what the members differ in
 
     @property
@@ -85,7 +85,7 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
         near = metrics.near_best(np.array(dev), first.margin, first.higher_is_better).sum()
         setting = json.loads(best.hparams) if best else None
         missing = max(0, (planned or 0) - len(rows))
-        sweep = SweepSummary(setting, int(near), first.margin if best else 0.0, missing)
+        sweep = _SweepSummary(setting, int(near), first.margin if best else 0.0, missing)
     return ExperimentSummary(
         **{name: getattr(first, name) for name in _OF_MEMBERS},
         statuses=dict(sorted(Counter(row.status for row in rows).items())),

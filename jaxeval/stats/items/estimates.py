@@ -29,7 +29,7 @@ _ROUNDING = 1e-12  # of the largest score
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes:
+class _Sizes:
     """Numbers of items, clusters and runs that an estimate rests on."""
 
     items: int
@@ -51,7 +51,7 @@ class Estimate:
     df: float  # degrees of freedom of `se` by Satterthwaite (1946)
     interval: Interval
     over: tuple[str, ...]  # what the error generalises over: items, runs, tasks
-    sizes: Sizes
+    sizes: _Sizes
     p_value: float | None = None  # two-sided test of 0, which the interval inverts
     unpaired_se: float | None = None  # the error if the models had answered different items
     correlation: float | None = None  # of the two models over items; None if one never varies
@@ -177,10 +177,10 @@ def _run_means(model: Sequence[Table]) -> np.ndarray:
     return np.stack([table.run_means for table in model])
 
 
-def _sizes(tasks: Sequence[Sequence[Table]]) -> Sizes:
+def _sizes(tasks: Sequence[Sequence[Table]]) -> _Sizes:
     tables = [table for of_task in tasks for table in of_task]
     items, clusters = zip(*(first.counts for first, *_ in tasks), strict=True)
-    return Sizes(
+    return _Sizes(
         *(sum(items), sum(clusters)),
         tuple(min(table.runs for table in model) for model in zip(*tasks, strict=True)),
         max(table.samples for table in tables),

@@ -55,7 +55,7 @@ class Plan:
     cheapest: Design | None  # fewest answers of all designs at least as large as the pilot
 
 
-def power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05) -> float:
+def _power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05) -> float:
     """Computes the probability that the test of a design shows a difference of normal scores."""
     alpha = fraction(alpha, "alpha")
     if not (math.isfinite(difference) and size.items >= 2 and all(n >= 1 for n in size)):
@@ -109,10 +109,10 @@ class _Target(NamedTuple):
 
     def design(self, size: Size) -> Design:
         answers = 2 * (math.prod(size) - math.prod(self.now))
-        return Design(size, answers, power(self.difference, self.spread, size, alpha=self.alpha))
+        return Design(size, answers, _power(self.difference, self.spread, size, alpha=self.alpha))
 
     def is_reached(self, size: Size) -> bool:
-        return power(self.difference, self.spread, size, alpha=self.alpha) >= self.power
+        return _power(self.difference, self.spread, size, alpha=self.alpha) >= self.power
 
     def fewest(self, way: str, most: float) -> Size | None:
         """The design with the fewest runs or samples, at least those of the pilot."""
@@ -256,9 +256,9 @@ def detectable(compared: Sequence[Estimate], level: float) -> Detectable:
             any(sign * x < sign * e and sign * y >= sign * d for x, y in known) for e, d in known
         )
         alone = [pair for pair, other in zip(known, beaten, strict=True) if not other]
-        ends.append([shift(df, level) * error for error, df in alone])
+        ends.append([_shift(df, level) * error for error, df in alone])
     smallest, largest = min(ends[0]), max(ends[1])
-    never = math.isinf(shift(min(df for _, df in known), level))
+    never = math.isinf(_shift(min(df for _, df in known), level))
     return Detectable(
         None if math.isinf(smallest) else smallest,
         largest if every and not never else None,
@@ -268,7 +268,7 @@ def detectable(compared: Sequence[Estimate], level: float) -> Detectable:
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def shift(df: float, level: float) -> float:
+def _shift(df: float, level: float) -> float:
     """Computes the standard errors that a t test shows with `POWER`; infinity if none."""
     from scipy import optimize
 

@@ -58,7 +58,7 @@ def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None
     assert (twice.dev, twice.test, twice.rho) == (once.dev, once.test, once.rho)
     assert twice.statuses == {"finished": 6}
     assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
-    drawn = figures.scatter(of(folder, "repeated"))
+    drawn = figures._scatter(of(folder, "repeated"))
     assert "n = 3" in drawn.caption and len(drawn.rows) == 3
     verbs.runs(["list", str(folder), "--json", "-"])
     told = json.loads(capsys.readouterr().out)["experiments"]
@@ -95,7 +95,7 @@ def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> 
         searched.scores()
     assert searched.scores("dev").tolist() == [0.1, 0.2, 0.3]
     described = summary.summarize(of(folder, "search"))
-    assert "dev f1 (%) median 20.00" in document.line(described)
+    assert "dev f1 (%) median 20.00" in document._line(described)
     assert (described.dev, described.test) != (None, None) and described.test is None
 
 

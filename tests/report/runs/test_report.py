@@ -147,7 +147,7 @@ def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
     assert [(row[0], row[1]) for row in curve.rows] == [
         (1, 5), (2, 5), (3, 5), (4, 4), (5, 3), (6, 2), (7, 1),
     ]  # fmt: skip
-    violin = figures.violins([rows])
+    violin = figures._violins([rows])
     assert sorted(float(r[4]) for r in violin.rows if r[1] == "test") == sorted(
         round(100 * t, 3) for t in TEST
     )
@@ -185,13 +185,13 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
     corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
     moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
-    drawn = figures.violins(records.by_experiment(moved))
+    drawn = figures._violins(records.by_experiment(moved))
     panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
     assert set(panels) == {"ewt", "gum"}
     ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
-    assert len(figures.violins(records.by_experiment(rows)).drawing.axes) == 1
+    assert len(figures._violins(records.by_experiment(rows)).drawing.axes) == 1
 
 
 def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -43,7 +43,7 @@ def test_items_are_as_many_as_the_t_test_needs(difference: float, of_normal: int
     expected = next(n for n in range(of_normal, 2_000) if power(n) >= 0.8)
     assert of_normal < expected == _required(difference, spread)
     clustered = pilots.Spread(1 / 9, cluster_size=2)
-    assert planning.power(difference, clustered, pilots.Size(12)) == pytest.approx(
+    assert planning._power(difference, clustered, pilots.Size(12)) == pytest.approx(
         float(
             stats.nct.sf(stats.t.isf(0.025, 5), 5, difference * 3 * np.sqrt(12))
             + stats.nct.cdf(-stats.t.isf(0.025, 5), 5, difference * 3 * np.sqrt(12))
@@ -68,7 +68,7 @@ def test_power_is_what_the_test_has(runs: int, difference: float) -> None:
         estimates.estimate(*of).p_value for of in zip(a + item + difference, b, strict=True)
     ]
     shown = np.mean([p is not None and p < 0.05 for p in p_values])
-    power = planning.power(difference, spread, size)
+    power = planning._power(difference, spread, size)
     assert shown == pytest.approx(power, abs=0.05)
     assert power == pytest.approx(0.8, abs=0.005)
 
@@ -93,7 +93,7 @@ def test_cheapest_is_found_by_trying_all() -> None:
         (lambda: planning.plan(0, SPREAD, pilots.Size(2)), "other than 0"),
         (lambda: pilots.Spread(0.0), "above 0"),
         (lambda: planning.plan(float("nan"), SPREAD, pilots.Size(2)), "other than 0, found nan"),
-        (lambda: planning.power(0.1, SPREAD, pilots.Size(1)), "two or more items"),
+        (lambda: planning._power(0.1, SPREAD, pilots.Size(1)), "two or more items"),
     ],
 )
 def test_impossible_plans_are_errors(call: object, words: str) -> None:

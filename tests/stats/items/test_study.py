@@ -143,7 +143,7 @@ def test_smallest_and_largest_detectable_differences(runs: int) -> None:
     every = [(found.boards[k], of, len(found.pairs)) for k, of in enumerate(by_task)]
     for shown, compared, tests in [*every, (found.board, found.overall, len(found.overall))]:
         estimates = [p.difference for p in compared if p.difference]
-        known = [planning.shift(of.df, 0.05 / tests) * of.error for of in estimates]
+        known = [planning._shift(of.df, 0.05 / tests) * of.error for of in estimates]
         finite = [of for of in known if of < math.inf]
         never = len(finite) < len(known)
         largest = None if never else max(finite)
