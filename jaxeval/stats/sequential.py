@@ -132,38 +132,42 @@ def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
 
 
 def e_process(
-    seen: Looks,
-    *,
-    null: float = 0.0,
-    g: float = PRIOR_VARIANCE,
-    alternative: Alternative = "two-sided",
+    seen: Looks, *, g: float = PRIOR_VARIANCE, alternative: Alternative = "two-sided"
 ) -> np.ndarray:
-    """Returns log e [..., L] at each look, of the hypothesis that the difference is `null`.
+    """Returns log e [..., L] against equal means at each look.
 
     A look at scores that do not vary yet has log e = 0: it says nothing.
     """
-    t = (seen.estimate - null) / seen.error
+    t = seen.estimate / seen.error
     log_e = log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
     return np.where(np.isnan(t), 0.0, log_e)
 
 
-def confidence_sequence(
-    seen: Looks, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
-) -> tuple[np.ndarray, np.ndarray]:
+def p_values(seen: Looks) -> np.ndarray:
+    """Returns p-values [..., L] of equal means at each look, each valid whenever one stops.
+
+    They are 2 / e of the side that looks better, at most 1.
+    """
+    greater, less = (e_process(seen, alternative=side) for side in ("greater", "less"))
+    return np.minimum(1, 2 * np.exp(-np.maximum(greater, less)))
+
+
+def confidence_sequence(seen: Looks, alpha: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
     """Returns both ends [..., L] of intervals that all hold the difference (1 - alpha).
 
     Each end is where a one-sided e-process has reached 2 / alpha: that of a look, or of the looks
     before. An end beyond a margin and a claim about this margin are one thing.
     """
-    half = _critical_t(seen.df, seen.effective, alpha, g) * seen.error
+    half = _critical_t(seen.df, seen.effective, alpha) * seen.error
     half = np.where(np.isnan(half), np.inf, half)
     low = np.maximum.accumulate(seen.estimate - half, axis=-1)
     return low, np.minimum.accumulate(seen.estimate + half, axis=-1)
 
 
-def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float, g: float) -> np.ndarray:
+def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float) -> np.ndarray:
     """Returns the t with a one-sided e of 2 / alpha; infinite where no t has it."""
-    shrunk, needed = 1 + effective * g, np.full(np.shape(df), np.log(2 / alpha))
+    shrunk = 1 + effective * PRIOR_VARIANCE
+    needed = np.full(np.shape(df), np.log(2 / alpha))
     two_sided = needed - np.log(2)
     t = np.zeros(np.shape(df))
     for _ in range(_ROUNDS):  # from below: the larger t, the less the cut at 0 takes
@@ -184,9 +188,7 @@ def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) 
     return alpha * share * (kept + 1 if rule == "e-lond" else 1)
 
 
-def smallest_difference(
-    n: int, sd: float, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
-) -> float:
+def smallest_difference(n: int, sd: float, *, alpha: float = 0.05) -> float:
     """Returns the least difference of two means of n scores that `settle` decides at this look.
 
     It is infinite where no difference is large enough.
@@ -195,7 +197,7 @@ def smallest_difference(
         sd: standard deviation of the scores of each model.
     """
     n = results.count(n, "n", 2)
-    (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha, g)
+    (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha)
     return float(sd * np.sqrt(2 / n) * t)
 
 
@@ -211,7 +213,7 @@ class Settled(NamedTuple):
     interval: tuple[float, float]
     """Infinite before the first look and while no score varies."""
     p_value: float
-    """Anytime p-value of equal means: the least 2 / e of both sides and all looks, at most 1."""
+    """Anytime p-value of equal means: the least of all looks."""
     warnings: tuple[str, ...]
     """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
 
@@ -223,7 +225,6 @@ def settle(
     known: int = 0,
     margin: float = 0.0,
     alpha: float = 0.05,
-    g: float = PRIOR_VARIANCE,
 ) -> Settled:
     """Decides whether A is better or worse than B by more than the margin, or equal within it.
 
@@ -240,7 +241,7 @@ def settle(
     first = results.sample(a, "scores of A", 0)
     second = None if b is None else results.sample(b, "scores of B", 0)
     seen = looks(first, second, known)
-    low, high = confidence_sequence(seen, alpha=alpha, g=g)
+    low, high = confidence_sequence(seen, alpha)
     shown: dict[Verdict, np.ndarray] = {
         "better": low > margin,
         "worse": high < -margin,
@@ -248,15 +249,13 @@ def settle(
     }
     first_looks = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
     verdict: Verdict = min(first_looks, key=lambda v: first_looks[v], default="undecided")
-    sides = (e_process(seen, g=g, alternative=side) for side in ("greater", "less"))
-    largest = max(float(log_e.max(initial=0.0)) for log_e in sides)
     return Settled(
         verdict,
         looks=len(seen.scores),
         decided=int(seen.scores[first_looks[verdict]]) if first_looks else None,
         difference=_difference(first, second),
         interval=(float(low[-1]), float(high[-1])) if len(low) else (-np.inf, np.inf),
-        p_value=min(1.0, 2 * float(np.exp(-largest))),
+        p_value=float(p_values(seen).min(initial=1.0)),
         warnings=(*_warnings(first, second),),
     )
 

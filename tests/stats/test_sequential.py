@@ -56,7 +56,12 @@ def test_confidence_sequence_holds_what_is_not_rejected():
     alone = sequential.Looks(*(values[-1:] for values in seen))
     (end,) = sequential.confidence_sequence(alone, alpha=0.1)[1]
     reached = optimize.brentq(
-        lambda d: sequential.e_process(alone, null=d, alternative="less")[0] - np.log(20),
+        lambda d: (
+            sequential.e_process(alone._replace(estimate=alone.estimate - d), alternative="less")[
+                0
+            ]
+            - np.log(20)
+        ),
         alone.estimate[0],
         50,
     )
