@@ -5,8 +5,9 @@ Scores of nine shapes, 3 to 100 seeds each. Prints a table, then one JSON line; 
     g .5 .. 4      two samples, scale of the prior; any wrong claim at alpha .05, as in all columns
     pairs          differences within pairs, default g
     known 3 .. 30  so many scores of the base stood before; the worse of both orders
+    pooled, Welch  known 30 with another error of t than settle's, which is the larger of both
     alpha .01      two samples, default g, at a smaller level
-    peeking        Student's p < .05 at any look
+    peeking        Welch's p < .05 at any look
     cover          confidence sequences (.95) that hold the difference at a random look
     warned         wrong claims that stand beside a warning of skewed differences at their look
     warned at 100  experiments with this warning after 100 seeds each
@@ -106,6 +107,8 @@ def _row(draws: tuple[Draw, Draw], repetitions: int) -> dict[str, float]:
     for known in (3, 10, 30):
         both = (sequential.looks(*pair, known) for pair in ((a, b), (b, a)))
         row[f"known {known}"] = max(map(_wrong, both))
+    for name in ("pooled", "Welch"):
+        row[name] = max(_wrong(_other(*pair, name)) for pair in ((a, b), (b, a)))
     row["alpha .01"] = _wrong(seen, alpha=0.01)
     row["peeking"] = (p_values < ALPHA).any(-1).mean()
     row["cover"] = held[every, stop].mean()
@@ -122,6 +125,26 @@ def _wrong(
     """Share of experiments in which one model is ever claimed to be better."""
     sides = [sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less")]
     return float((np.maximum(*sides) >= np.log(2 / alpha)).any(-1).mean())
+
+
+def _other(a: np.ndarray, b: np.ndarray, error: str) -> sequential.Looks:
+    """Looks with 30 known scores of B whose error is pooled, or Welch's."""
+    seen = sequential.looks(a, b, 30)
+    n, m = seen.scores, np.maximum(seen.scores, 30)
+    of_a, of_b = (_variances(x)[:, k - 1] for x, k in ((a, n), (b, m)))
+    squared = ((n - 1) * of_a + (m - 1) * of_b) / (n + m - 2) * (1 / n + 1 / m)
+    if error == "pooled":
+        seen = seen._replace(df=n + m - 2.0)
+    else:
+        squared = of_a / n + of_b / m
+    return seen._replace(error=np.sqrt(np.where(squared > 0, squared, np.nan)))
+
+
+def _variances(x: np.ndarray) -> np.ndarray:
+    """[R, n] variances of the first 1, 2, .. n scores; 0 of one."""
+    count = np.arange(1, x.shape[-1] + 1)
+    squares = np.cumsum(x**2, axis=-1) - np.cumsum(x, axis=-1) ** 2 / count
+    return np.where(squares > 1e-9, squares, 0) / np.maximum(count - 1, 1)
 
 
 def _warns(a: np.ndarray, b: np.ndarray) -> bool:

@@ -107,7 +107,7 @@ def log_e_t(
 
     The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
     the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
-    "Anytime-valid t-tests"; Grunwald, de Heide & Koolen 2024). A one-sided e-value increases with
+    "Anytime-valid t-tests"; Grünwald, de Heide & Koolen 2024). A one-sided e-value increases with
     t, so that it is one of the whole null hypothesis "at most" (or "at least").
     """
     t, df, effective = (np.asarray(x, np.float64) for x in (t, df, effective))
