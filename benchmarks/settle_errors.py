@@ -1,125 +1,166 @@
-"""Error rates and seeds spent of rules that decide between two models, looked at after every seed.
+"""How often does `settle` claim a difference of two equal means, looked at after every seed?
 
-python benchmarks/settle_errors.py [--repetitions 10000] > benchmarks/results/settle_errors.md
+Scores of nine shapes, 3 to 100 seeds each. Prints a table, then one JSON line; columns:
+
+    g .5 .. 4      two samples, scale of the prior; any wrong claim at alpha .05, as in all columns
+    pairs          differences within pairs, default g
+    known 3 .. 30  so many scores of the base stood before; the worse of both orders
+    pooled, Welch  known 30 with another error of t than settle's, which is the larger of both
+    alpha .01      two samples, default g, at a smaller level
+    peeking        Welch's p < .05 at any look
+    cover          confidence sequences (.95) that hold the difference at a random look
+    warned         wrong claims that stand beside a warning of skewed differences at their look
+    warned at 100  experiments with this warning after 100 seeds each
+
+    python benchmarks/settle_errors.py
 """
 
 import argparse
+import time
+from collections.abc import Callable, Mapping
 
+import common
 import numpy as np
-from scipy import stats
+import scipy
 
 from jaxeval.stats import sequential
 
-ALPHA = 0.05
-MOST = 100
-"""Seeds of each model at the last look."""
-EFFECTS = (0.5, 1.0, 1.5, 2.0, 3.0)
+ALPHA, MOST = 0.05, 100
+Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 
-def scores(kind: str, draw: np.random.Generator, size: tuple[int, int]):
-    """Two models of equal means."""
-    skewed = lambda: draw.exponential(size=size) - 1  # noqa: E731
-    pairs = {
-        "normal": lambda: (draw.normal(size=size), draw.normal(size=size)),
-        "sd 3:1": lambda: (draw.normal(size=size), 3 * draw.normal(size=size)),
-        "t, 3 df": lambda: (draw.standard_t(3, size=size), draw.standard_t(3, size=size)),
-        "lognormal": lambda: (draw.lognormal(size=size), draw.lognormal(size=size)),
-        "exponential": lambda: (skewed(), skewed()),
-        "discrete (1.5 steps a sd)": lambda: (
-            np.round(1.5 * draw.normal(size=size)),
-            np.round(1.5 * draw.normal(size=size)),
-        ),
-        "right or wrong, .3": lambda: (
-            (draw.random(size) < 0.3).astype(float),
-            (draw.random(size) < 0.3).astype(float),
-        ),
-        "exponential, sd 3:1": lambda: (skewed(), 3 * skewed()),
-        "exponential, skewed apart": lambda: (skewed(), -skewed()),
-    }
-    return pairs[kind]()
+def _exponential(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return draw.exponential(size=size) - 1
 
 
-KINDS = (
-    "normal", "sd 3:1", "t, 3 df", "lognormal", "exponential", "discrete (1.5 steps a sd)",
-    "right or wrong, .3", "exponential, sd 3:1", "exponential, skewed apart",
-)  # fmt: skip
+def _right(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return (draw.random(size) < 0.3).astype(float)
 
 
-def decided(log_e: np.ndarray, level: float) -> np.ndarray:
-    """[repetitions] first look, from 0, with e >= 1 / level; the number of looks if none."""
-    hit = log_e >= np.log(1 / level)
-    return np.where(hit.any(-1), hit.argmax(-1), log_e.shape[-1])
+def _times(factor: float, of: Draw) -> Draw:
+    return lambda draw, size: factor * of(draw, size)
 
 
-def e_values(a, b, g, paired):
-    seen = sequential.looks(a - b) if paired else sequential.looks(a, b)
-    return seen, [
-        sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less")
-    ]
+def _steps(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return np.round(1.5 * draw.normal(size=size))
 
 
-def type_one(repetitions: int) -> None:
-    print(f"## Two equal models differ, at any look from 3 to {MOST} seeds each\n")
-    columns = [(paired, g) for paired in (False, True) for g in (0.5, 1.0, 2.0, 4.0)]
-    heads = [f"{'pairs' if paired else 'two samples'}, g = {g:g}" for paired, g in columns]
-    print("| scores |", " | ".join(heads), "| Welch p < .05 at any look | cover |")
-    print("|---" * (len(columns) + 3) + "|")
-    for kind in KINDS:
-        draw = np.random.default_rng(1)
-        a, b = scores(kind, draw, (repetitions, MOST))
-        cells = []
-        for paired, g in columns:
-            _, sides = e_values(a, b, g, paired)
-            wrong = [decided(side, ALPHA / 2) < side.shape[-1] for side in sides]
-            cells.append(f"{np.mean(wrong[0] | wrong[1]):.3f}".lstrip("0"))
-        seen = sequential.looks(a, b)
-        t = np.nan_to_num(seen.estimate / seen.error)
-        naive = (2 * stats.t.sf(np.abs(t), seen.df) < ALPHA).any(-1).mean()
-        low, high = sequential.confidence_sequence(seen, alpha=ALPHA)
-        stop = draw.integers(low.shape[-1], size=repetitions)
-        rows = np.arange(repetitions)
-        cover = ((low[rows, stop] <= 0) & (high[rows, stop] >= 0)).mean()
-        print(f"| {kind} |", " | ".join(cells), f"| {naive:.2f} | {cover:.3f} |")
-    print(
-        f"\n{repetitions} repetitions, alpha {ALPHA}; standard error of .05: "
-        f"{np.sqrt(0.05 * 0.95 / repetitions):.4f}. Cover: share of confidence\n"
-        "sequences (two samples, default g) that hold 0 at a random look.\n"
+def _normal(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return draw.normal(size=size)
+
+
+def _t3(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return draw.standard_t(3, size=size)
+
+
+def _lognormal(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return draw.lognormal(size=size)
+
+
+KINDS: Mapping[str, tuple[Draw, Draw]] = {
+    "normal": (_normal, _normal),
+    "normal, sd 3:1": (_times(3, _normal), _normal),
+    "t, 3 df": (_t3, _t3),
+    "lognormal": (_lognormal, _lognormal),
+    "exponential": (_exponential, _exponential),
+    "1.5 steps a sd": (_steps, _steps),
+    "right or wrong, .3": (_right, _right),
+    "exponential, sd 3:1": (_times(3, _exponential), _exponential),
+    "exponential, skewed apart": (_exponential, _times(-1, _exponential)),
+}
+
+
+def main() -> None:
+    """Simulates and prints."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repetitions", type=int, default=10_000)
+    args = parser.parse_args()
+    begin, rows = time.process_time(), {}
+    for kind, draws in KINDS.items():
+        rows[kind] = _row(draws, args.repetitions)
+        print(kind, " | ".join(f"{name} {value:.4f}" for name, value in rows[kind].items()))
+    common.report(
+        benchmark="settle_errors",
+        **vars(args),
+        alpha=ALPHA,
+        most=MOST,
+        rows=rows,
+        milliseconds_a_look=_milliseconds(),
+        cpu_seconds=round(time.process_time() - begin, 1),
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 
-def spent(repetitions: int) -> None:
-    print(f"## Seeds of each model until the better one is known (at most {MOST})\n")
-    print("| rule |", " | ".join(f"{d:g} sd" for d in EFFECTS), "|")
-    print("|---" * (len(EFFECTS) + 1) + "|")
-    for paired in (False, True):
-        for g in (0.5, 1.0, 2.0, 4.0):
-            cells = []
-            for effect in EFFECTS:
-                draw = np.random.default_rng(2)
-                a, b = scores("normal", draw, (repetitions, MOST))
-                seen, (better, _) = e_values(a + effect, b, g, paired)
-                look = decided(better, ALPHA / 2)
-                count = np.append(seen.scores, MOST)[look]
-                cells.append(f"{count.mean():.1f} ({(look < len(seen.scores)).mean():.2f})")
-            name = "pairs" if paired else "two samples"
-            print(f"| e-process, {name}, g = {g:g} |", " | ".join(cells), "|")
-    fixed = [_fixed(effect) for effect in EFFECTS]
-    print("| fixed n of power .8, Welch |", " | ".join(f"{n}" for n in fixed), "|")
-    print(f"\nMean seeds (share decided), {repetitions} repetitions.\n")
+def _row(draws: tuple[Draw, Draw], repetitions: int) -> dict[str, float]:
+    generator = np.random.default_rng(1)
+    a, b = (draw(generator, (repetitions, MOST)) for draw in draws)
+    seen = sequential.looks(a, b)
+    low, high = sequential.confidence_sequence(seen, alpha=ALPHA)
+    stop, every = generator.integers(low.shape[-1], size=repetitions), np.arange(repetitions)
+    held = (low <= 0) & (high >= 0)
+    p_values = 2 * scipy.stats.t.sf(np.abs(np.nan_to_num(seen.estimate / seen.error)), seen.df)
+    row = {f"g {g:g}": _wrong(seen, g=g) for g in (0.5, 1.0, 2.0, 4.0)}
+    row["pairs"] = _wrong(sequential.looks(a - b))
+    for known in (3, 10, 30):
+        both = (sequential.looks(*pair, known) for pair in ((a, b), (b, a)))
+        row[f"known {known}"] = max(map(_wrong, both))
+    for name in ("pooled", "Welch"):
+        row[name] = max(_wrong(_other(*pair, name)) for pair in ((a, b), (b, a)))
+    row["alpha .01"] = _wrong(seen, alpha=0.01)
+    row["peeking"] = (p_values < ALPHA).any(-1).mean()
+    row["cover"] = held[every, stop].mean()
+    ends = [int(np.argmin(of)) for of in held]
+    warned = [_warns(x[: k + 3], y[: k + 3]) for x, y, k in zip(a, b, ends, strict=True) if k]
+    row["warned"] = float(np.mean(warned)) if warned else float("nan")
+    row["warned at 100"] = np.mean([_warns(*pair) for pair in zip(a[:500], b[:500], strict=True)])
+    return {name: round(float(value), 4) for name, value in row.items()}
 
 
-def _fixed(effect: float) -> int:
-    """Fewest scores of each model with which Welch's t shows an effect with probability .8."""
-    for n in range(2, 1000):
-        df, shift = 2 * n - 2, effect * np.sqrt(n / 2)
-        if stats.nct.sf(stats.t.isf(ALPHA / 2, df), df, shift) >= 0.8:
-            return n
-    raise AssertionError
+def _wrong(
+    seen: sequential.Looks, *, g: float = sequential.PRIOR_VARIANCE, alpha: float = ALPHA
+) -> float:
+    """Share of experiments in which one model is ever claimed to be better."""
+    sides = [sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less")]
+    return float((np.maximum(*sides) >= np.log(2 / alpha)).any(-1).mean())
+
+
+def _other(a: np.ndarray, b: np.ndarray, error: str) -> sequential.Looks:
+    """Looks with 30 known scores of B whose error is pooled, or Welch's."""
+    seen = sequential.looks(a, b, 30)
+    n, m = seen.scores, np.maximum(seen.scores, 30)
+    of_a, of_b = (_variances(x)[:, k - 1] for x, k in ((a, n), (b, m)))
+    squared = ((n - 1) * of_a + (m - 1) * of_b) / (n + m - 2) * (1 / n + 1 / m)
+    if error == "pooled":
+        seen = seen._replace(df=n + m - 2.0)
+    else:
+        squared = of_a / n + of_b / m
+    return seen._replace(error=np.sqrt(np.where(squared > 0, squared, np.nan)))
+
+
+def _variances(x: np.ndarray) -> np.ndarray:
+    """[R, n] variances of the first 1, 2, .. n scores; 0 of one."""
+    count = np.arange(1, x.shape[-1] + 1)
+    squares = np.cumsum(x**2, axis=-1) - np.cumsum(x, axis=-1) ** 2 / count
+    return np.where(squares > 1e-9, squares, 0) / np.maximum(count - 1, 1)
+
+
+def _warns(a: np.ndarray, b: np.ndarray) -> bool:
+    return any("skewed" in warning for warning in sequential.settle(a, b).warnings)
+
+
+def _milliseconds() -> float:
+    """Processor time of one look at 100 scores of each model, median of 100."""
+    a, b = np.random.default_rng(0).normal(size=(2, MOST))
+    took = []
+    for _ in range(100):
+        begin = time.process_time()
+        sequential.settle(a, b)
+        took.append(1000 * (time.process_time() - begin))
+    return round(float(np.median(took)), 2)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=10_000)
-    repetitions = parser.parse_args().repetitions
-    type_one(repetitions)
-    spent(repetitions)
+    main()

@@ -53,8 +53,10 @@ _NAMES = {  # module -> names that it defines
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load",
+    "report.settlement": "Settlement",
     "select.__main__": "select select_command select_functions select_table",
     "sensitivity.__main__": "sensitivity",
+    "settle.__main__": "settle settle_command settle_table",
     "sources": "read_scores",
     "sweep": "sweep",
     "train": "train",
@@ -62,7 +64,8 @@ _NAMES = {  # module -> names that it defines
     "vectors.__main__": "vectors_analogies vectors_similarity vectors_svd",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Tuned"]
+__all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Settlement"]
+__all__ += ["Tuned", "settle", "settle_command", "settle_table"]
 __all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
 __all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
 __all__ += ["predict", "read_scores", "select", "select_command", "select_functions"]

@@ -16,6 +16,7 @@ VERBS = {  # verb -> (module that holds its COMMANDS, what it does)
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
     "compare": ("jaxeval.compare", "is A better than B? from any table of scores, or logs"),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
+    "settle": ("jaxeval.settle.__main__", "better, worse or equal? asked as often as one likes"),
     "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
     "tune": ("jaxeval.tune.__main__", "find the best setting of a search space in few trainings"),
     "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),

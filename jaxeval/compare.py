@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, looks, parameters, parsers
 from jaxeval.comparisons import Comparison, ItemComparison
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
@@ -35,6 +35,7 @@ def compare(
     control: str | None = None,
     resamples: Count = 9999,
     seed: Natural = 0,
+    ledger: str | Path | None = None,
     paired: Quiet = False,
 ) -> Comparison | ItemComparison:
     """Compares the score distributions of two or more models, of any program.
@@ -48,6 +49,8 @@ def compare(
       unit: of replication, within which scores are averaged (dataset where each has one score of
         a model, else split where there are several, else seed, else row).
       correction: over all tests looked at.
+      ledger: file that counts how often scores were looked at while they grew; the anytime p-value
+        holds then.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
@@ -66,7 +69,7 @@ def compare(
     if not models and control is None:
         scores = _without_single(scores, items)
     rules = Rules(alpha, correction, margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, unit, control)
+    return _compared(scores, items, rules, unit, control, None if ledger is None else Path(ledger))
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
@@ -92,6 +95,7 @@ def _compared(
     rules: "Rules",
     unit: Unit | None = None,
     control: str | None = None,
+    ledger: Path | None = None,
 ) -> Comparison | ItemComparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
     from jaxeval.runs import records
@@ -100,13 +104,15 @@ def _compared(
     alone = _single(scores)
     known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
     if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
-        if unit or control or rules.correction != "holm":
-            raise ConfigError("unit, control, correction: expected two or more runs of each model")
+        if unit or control or ledger or rules.correction != "holm":
+            named = "unit, control, correction, ledger"
+            raise ConfigError(f"{named}: expected two or more runs of each model")
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
-        return Comparison(study.study(scores, rules, unit, control=control, items=items))
+        found = study.study(scores, rules, unit, control=control, items=items)
+    return Comparison(found if ledger is None else looks.counted(found, ledger))
 
 
 def _over_items(

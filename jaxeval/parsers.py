@@ -175,8 +175,10 @@ def _parsed(
         given = getattr(args, several)
         args.changes = [word for word in given if _is_change(word)]
         setattr(args, several, [word for word in given if word not in args.changes])
-    if _is_change(getattr(args, "config", None)):  # there is no config, only changes
-        args.config, args.changes = None, [args.config, *args.changes]
+    for name in ("config", "candidate"):  # there is none, only changes
+        if changes is not None and _is_change(getattr(args, name, None)):
+            args.changes = [getattr(args, name), *args.changes]
+            setattr(args, name, None)
     return args
 
 

@@ -17,18 +17,20 @@ ROOMS = [  # downstream only
     *("bandits", "tuning", "sensitivity", "report"),
 ]
 # what the verbs share
-OF_VERBS = {"observe", "results", "comparisons", "sources", "cli", "outputs", "parsers"}
+OF_VERBS = {"observe", "results", "comparisons", "sources", "cli", "looks", "outputs", "parsers"}
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
 API = {"__init__"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
     *("train", "evaluate", "sweep", "noise", "plan", "neighbourhood", "ablation", "compare"),
-    *("options", "select", "tune", "judge", "predict", "configs", "__main__", "runs.__main__"),
+    *("options", "select", "settle", "tune", "judge", "predict", "configs", "__main__"),
+    "runs.__main__",
     *("sensitivity.__main__", "vectors.__main__", "observe", "results"),
 }
 _TRAINS = "vectors", "__main__.py"  # `vectors judge`
 HEAVY = {"jax", "flax", "optax"}
-LOADED_FAST = ["tuning", "sensitivity", "vectors.analogies", "compare", "select.__main__"]
+LOADED_FAST = ["tuning", "sensitivity", "vectors.analogies", "compare"]
+LOADED_FAST += ["select.__main__", "settle.__main__"]
 
 
 @functools.cache

@@ -1,8 +1,7 @@
-"""Commands that print a score, and workers that run evaluations side by side with retries."""
+"""Commands that print a score."""
 
 import contextlib
 import json
-import math
 import os
 import re
 import shlex
@@ -11,30 +10,20 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
-from concurrent import futures
-from typing import Any, Generic, Self, TypeVar
+from pathlib import Path
+from typing import Any
 
-from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.files import Json
 
-_Job = TypeVar("_Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
 Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
 PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+_NAMED = re.compile(r"[A-Za-z][\w./ -]*[:=]\s*([-+\w.]+)")  # a last line such as "accuracy: 0.71"
 
 
 class EvaluationFailed(RunError):
     """An evaluation gave no score; another try may."""
-
-
-def as_number(score: Any) -> float | None:
-    """Returns a score as a float, also of an array of one; None for anything else."""
-    try:
-        value = score.item() if getattr(score, "size", None) == 1 else score
-        return None if isinstance(value, bool | str | bytes | bytearray) else float(value)
-    except (TypeError, ValueError, OverflowError, AttributeError):
-        return None
 
 
 class Command:
@@ -45,12 +34,14 @@ class Command:
 
     Args:
       names: places that values are put into; other text in braces stays as it is.
-      field: dotted path into the JSON output, such as "test.median"; without it the last line is
-        the score.
+      field: dotted path into the JSON output, such as "test.median"; without it, and without a
+        pattern, the last line is the score, as in "0.71" or "accuracy: 0.71".
       limit: seconds after which a command is stopped, with all processes that it started.
+      pattern: regular expression with one group, which is the score where it matches last.
+      folder: where the program runs.
 
     Raises:
-      ConfigError: the template cannot be split, or there is no such program.
+      ConfigError: the template cannot be split, there is no such program, or the pattern is none.
     """
 
     def __init__(
@@ -59,6 +50,8 @@ class Command:
         names: Collection[str],
         field: str | None = None,
         limit: float | None = None,
+        pattern: str | None = None,
+        folder: str | Path = ".",
     ):
         try:
             self._words = shlex.split(template)
@@ -66,9 +59,12 @@ class Command:
             raise ConfigError(f"command: {template!r} cannot be split ({error})") from None
         if not self._words:
             raise ConfigError("command: expected a program and its arguments, got nothing")
-        if shutil.which(self._words[0]) is None and "{" not in self._words[0]:
-            raise ConfigError(f"command: {self._words[0]}: no such program")
-        self._names, self._field, self._limit = frozenset(names), field, limit
+        program, self._folder = self._words[0], Path(folder)
+        found = shutil.which(self._folder / program if "/" in program else program)
+        if found is None and "{" not in program:
+            raise ConfigError(f"command: {program}: no such program")
+        self._names, self._limit = frozenset(names), limit
+        self._field, self._pattern = field, None if pattern is None else _compiled(pattern)
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen] = set()
         self._stopped = False
@@ -114,6 +110,8 @@ class Command:
                 said = errors.read().decode(errors="replace").strip().splitlines()
                 last = (said or ["no message"])[-1][:200]
                 raise EvaluationFailed(f"exit code {process.returncode} ({last})")
+        if self._pattern is not None:
+            return _matched(output, self._pattern)
         return _score(output, self._field)
 
     def start(self) -> None:
@@ -134,6 +132,7 @@ class Command:
             try:
                 process = subprocess.Popen(
                     words,
+                    cwd=self._folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,
@@ -174,11 +173,33 @@ def _step(line: str) -> tuple[int, float] | None:
     return (step, float(score)) if numbers and isinstance(score, int | float) else None
 
 
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{argument('pattern', pattern)}: not a pattern ({error})") from None
+    if compiled.groups != 1:
+        expected = f"expected one group, which is the score, found {compiled.groups}"
+        raise ConfigError(f"{argument('pattern', pattern)}: {expected}")
+    return compiled
+
+
+def _matched(output: str, pattern: re.Pattern[str]) -> float:
+    found = [match[1] for match in pattern.finditer(output)]
+    with contextlib.suppress(TypeError, ValueError):  # TypeError: the group took no part
+        if found:
+            return float(found[-1])
+    what = f"matches {found[-1]!r:.80}, no number" if found else "is nowhere in the output"
+    raise EvaluationFailed(f"the pattern {pattern.pattern} {what}")
+
+
 def _score(output: str, field: str | None) -> float:
     lines = output.strip().splitlines()
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
-    value = lines[-1].strip() if field is None else _field(output, lines[-1], field)
+    last = lines[-1].strip()
+    named = _NAMED.fullmatch(last)
+    value = _field(output, last, field) if field is not None else named[1] if named else last
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)
@@ -202,76 +223,3 @@ def _field(output: str, last: str, field: str) -> Json:
         else:
             raise EvaluationFailed(f"the JSON has no field {field} ({part} is missing)")
     return tree
-
-
-class Workers(Generic[_Job]):
-    """Threads that run waiting jobs, a context manager.
-
-    Args:
-      evaluate: receives the parts of a job; raises `EvaluationFailed` if there is no score.
-      count: jobs that run at once.
-      retries: how often a failed job is tried again.
-      stop: ends the evaluations that still run at the end.
-    """
-
-    def __init__(
-        self,
-        evaluate: Callable[..., float],
-        count: int,
-        retries: int = 0,
-        stop: Callable[[], None] = lambda: None,
-    ):
-        self._evaluate, self._count, self._retries, self._stop = evaluate, count, retries, stop
-        self.waiting: deque[_Job] = deque()
-        self._pool = futures.ThreadPoolExecutor(count)
-        self._running: dict[futures.Future, _Job] = {}
-        self._failures: Counter[_Job] = Counter()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._stop()
-        self._pool.shutdown(cancel_futures=True)
-
-    @property
-    def free(self) -> int:
-        """Workers without a running or waiting job."""
-        return self._count - len(self._running) - len(self.waiting)
-
-    @property
-    def busy(self) -> bool:
-        """True if a job waits or runs."""
-        return bool(self._running or self.waiting)
-
-    def next_results(self) -> list[tuple[_Job, float | EvaluationFailed]]:
-        """Starts waiting jobs and waits until one or more have ended."""
-        while self.waiting and len(self._running) < self._count:
-            job = self.waiting.popleft()
-            self._running[self._pool.submit(self._evaluate, *job)] = job
-        done, _ = futures.wait(self._running, return_when=futures.FIRST_COMPLETED)
-        ended = sorted(((self._running.pop(of), of) for of in done), key=lambda pair: pair[0])
-        return [(job, _result(job, future)) for job, future in ended]
-
-    def try_again(self, job: _Job) -> bool:
-        """Puts a failed job first in the queue; returns False if it has no try left."""
-        self._failures[job] += 1
-        if self._failures[job] > self._retries:
-            return False
-        self.waiting.appendleft(job)
-        return True
-
-    def drop(self, first: object) -> None:
-        """Removes waiting jobs that begin with this part."""
-        self.waiting = deque(job for job in self.waiting if job[0] != first)
-
-
-def _result(job: tuple[Any, ...], future: futures.Future) -> float | EvaluationFailed:
-    try:
-        result = future.result()
-    except EvaluationFailed as error:
-        return error
-    score = as_number(result)
-    if score is None:
-        raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}")
-    return score if math.isfinite(score) else EvaluationFailed(f"the score is {score}")

@@ -16,9 +16,9 @@ import numpy as np
 
 from jaxeval import files
 from jaxeval.bandits import commands
-from jaxeval.bandits.commands import Workers
 from jaxeval.bandits.confidence import Confident, NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule, State
+from jaxeval.bandits.workers import Workers
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.stats.results import Sample, sample

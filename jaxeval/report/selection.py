@@ -17,8 +17,8 @@ from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
 _MEANING = (
-    "P(best) is the posterior probability, for normal scores, at the moment of stopping; it does "
-    "not bound how often such an answer is wrong."
+    "P(best) is the posterior probability, for normal scores, at the moment of stopping. It is no "
+    "claim that holds however often one looks; jaxeval settle makes one about two models."
 )
 
 

@@ -1,7 +1,8 @@
 """Models that are configs, trained in this process: a batch of the rule is one population."""
 
+import functools
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -31,6 +32,7 @@ class Arms(NamedTuple):
       part: the part of the data whose score is an evaluation's.
       records: model -> the experiment it is recorded under.
       session: the data, which has been read, and compiled programs.
+      after: evaluation k has seed, and random split, after + k.
     """
 
     configs: Mapping[str, Mapping[str, Json]]
@@ -38,10 +40,12 @@ class Arms(NamedTuple):
     part: Part
     records: Mapping[str, runs.Experiment]
     session: studies.Session
+    after: int = 0
 
     def trial(self, model: str, number: int) -> studies.Trial:
         """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""
-        return studies.Trial(self.configs[model], number, number if self.random_splits else 0)
+        seed = self.after + number
+        return studies.Trial(self.configs[model], seed, seed if self.random_splits else 0)
 
     @property
     def record(self) -> runs.Experiment:
@@ -123,22 +127,43 @@ def select(
       seconds: as of `steps`.
       quiet: as of `observe.watch`.
     """
-    state, unit = rule.begin([*models.configs]), models.record.unit
+    unit = models.record.unit
+    show = functools.partial(selection.progress, rule, unit=unit)
+    state = train(rule, models, folder, store_url, show, seconds=seconds, quiet=quiet)
+    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
+    more = {"part": models.part, "metric": models.record.metric, "unit": unit}
+    return selection.result(rule, state, answer, more=more)
+
+
+def train(
+    rule: Rule,
+    models: Arms,
+    folder: Path,
+    store_url: str | None,
+    show: Callable[[Evaluated], str],
+    *,
+    seconds: float | None = None,
+    quiet: bool = False,
+) -> State:
+    """Trains what the rule asks for, with progress; returns the last state.
+
+    Args:
+      show: is called with every evaluation that ends; returns a line about it.
+    """
+    state = rule.begin([*models.configs])
     with runs.open_store(store_url or folder) as store:
 
         def follow(event: object, say: observe.Say) -> None:
             nonlocal state
             if isinstance(event, Evaluated):
                 state = event.state
-                say(selection.progress(rule, event, unit))
+                say(show(event))
             elif isinstance(event, Counter):
                 say("next: " + ", ".join(f"{model} {count}" for model, count in event.items()))
 
         events = steps(rule, models, store, folder, seconds=seconds)
         observe.watch(events, other=follow, quiet=quiet)
-    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
-    more = {"part": models.part, "metric": models.record.metric, "unit": unit}
-    return selection.result(rule, state, answer, more=more)
+    return state
 
 
 def steps(
@@ -201,7 +226,7 @@ def _evaluated(
     score = getattr(result, part)
     if score is not None:
         return Evaluated(state.tell(model, score, number), model, number, score, "")
-    reason = f"evaluation {number} (seed {number}) {result.status}"
+    reason = f"evaluation {number} (seed {result.seed}) {result.status}"
     reason += f": {result.message}" if result.message else ""
     dropped = state.exclude(model, reason)
     return Evaluated(dropped, model, number, None, f"{result.status}; {model} is dropped")

@@ -54,7 +54,7 @@ def sd(values: np.ndarray) -> float:
     return float(np.std(values, ddof=1)) if varies(values) else 0.0
 
 
-def _sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
+def sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
     """Returns the chi-squared interval of the standard deviation of normal scores."""
     scores, confidence = sample(values), fraction(confidence, "confidence")
     if not varies(scores):

@@ -21,30 +21,35 @@ PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
 _ROUNDS = 20
+_SKEWED, _SKEWED_FROM = 1.0, 20  # skewness of A - B that is warned of, from so many scores
 
 Alternative = Literal["two-sided", "greater", "less"]
 Verdict = Literal["better", "worse", "equal", "undecided"]
 
 
 class Looks(NamedTuple):
-    """What the t statistic is made of, at each look; `error` is NaN where no score varies yet."""
+    """What the t statistic is made of, at each look; `error` is NaN while no score varies."""
 
     scores: np.ndarray
     """[L] scores of each model (pairs, if paired) that the look has seen."""
     estimate: np.ndarray
     """[..., L]"""
     error: np.ndarray
-    """[..., L]"""
+    """[..., L] standard error of the estimate."""
     df: np.ndarray
-    """[L]"""
+    """[..., L] or [L] degrees of freedom of the error."""
     effective: np.ndarray
     """[L] effective size n: the variance of the estimate is that of one score divided by n."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores that diverged: no claim
 def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     """Returns the estimate A - B and its error after each score, from the third on.
 
-    There is no look while one of the models has fewer than `FIRST_LOOK` scores.
+    There is no look while one of the models has fewer than `FIRST_LOOK` scores. The error of two
+    samples is the larger of the pooled and Welch's (1947), with Welch's degrees of freedom: the
+    pooled one is too small where the smaller sample is the wider, Welch's where it is so by chance
+    (`benchmarks/settle_errors.py`).
 
     Args:
         a: [..., n] scores in the order in which they came, or differences within pairs.
@@ -55,35 +60,39 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     a = np.asarray(a, np.float64)
     if b is None:
         count = np.arange(FIRST_LOOK, a.shape[-1] + 1)
-        mean, squares = _running(a, count)
-        return _looks(count, mean, squares, count - 1.0, count.astype(float))
+        mean, variance = _running(a, count)
+        return _looks(count, mean, variance / count, count - 1.0, count.astype(float))
     b = np.asarray(b, np.float64)
     few, many = sorted((a.shape[-1], b.shape[-1]))
     last = a.shape[-1] if b.shape[-1] <= known else many
     count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
     n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
-    (mean_a, squares_a), (mean_b, squares_b) = _running(a, n), _running(b, m)
-    return _looks(count, mean_a - mean_b, squares_a + squares_b, n + m - 2.0, n * m / (n + m))
+    (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
+    pooled = ((n - 1) * variance_a + (m - 1) * variance_b) / (n + m - 2) * (1 / n + 1 / m)
+    of_a, of_b = variance_a / n, variance_b / m
+    df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
+    return _looks(count, mean_a - mean_b, np.maximum(pooled, of_a + of_b), df, n * m / (n + m))
 
 
 def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and sums of squared deviations [..., L] of the first scores; 0 of equal ones."""
+    """Means and variances [..., L] of the first scores; the variance of equal ones is 0."""
     shifted = x - x[..., :1]
     mean = np.cumsum(shifted, axis=-1)[..., count - 1] / count
     squares = np.cumsum(shifted**2, axis=-1)[..., count - 1] - count * mean**2
-    varies = np.logical_or.accumulate(shifted != 0, axis=-1)[..., count - 1]
-    return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0)
+    apart = np.abs(shifted) > results.rounding_unit(x)
+    varies = np.logical_or.accumulate(apart, axis=-1)[..., count - 1]
+    return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0) / (count - 1)
 
 
 def _looks(
     count: np.ndarray,
     estimate: np.ndarray,
-    squares: np.ndarray,
+    squared_error: np.ndarray,
     df: np.ndarray,
     effective: np.ndarray,
 ) -> Looks:
-    variance = np.where(squares > 0, squares, np.nan) / df / effective
-    return Looks(count, estimate, np.sqrt(variance), df, effective)
+    error = np.sqrt(np.where(squared_error > 0, squared_error, np.nan))
+    return Looks(count, estimate, error, df, effective)
 
 
 def log_e_t(
@@ -98,7 +107,7 @@ def log_e_t(
 
     The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
     the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
-    "Anytime-valid t-tests"; Grunwald, de Heide & Koolen 2024). A one-sided e-value increases with
+    "Anytime-valid t-tests"; Grünwald, de Heide & Koolen 2024). A one-sided e-value increases with
     t, so that it is one of the whole null hypothesis "at most" (or "at least").
     """
     t, df, effective = (np.asarray(x, np.float64) for x in (t, df, effective))
@@ -118,42 +127,47 @@ def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
         standardised = t * np.sqrt((1 - 1 / shrunk) * (df + 1) / (df + t**2 / shrunk))
     limit = np.sqrt((shrunk - 1) * (df + 1))  # of an infinite t
     standardised = np.where(np.isinf(t), limit, standardised)
-    return scipy.stats.t.logcdf(standardised, df + 1)
+    with np.errstate(divide="ignore"):  # log 0: the effect is negative for sure
+        return np.log(scipy.special.stdtr(df + 1, standardised))
 
 
 def e_process(
-    seen: Looks,
-    *,
-    null: float = 0.0,
-    g: float = PRIOR_VARIANCE,
-    alternative: Alternative = "two-sided",
+    seen: Looks, *, g: float = PRIOR_VARIANCE, alternative: Alternative = "two-sided"
 ) -> np.ndarray:
-    """Returns log e [..., L] at each look, of the hypothesis that the difference is `null`.
+    """Returns log e [..., L] against equal means at each look.
 
     A look at scores that do not vary yet has log e = 0: it says nothing.
     """
-    t = (seen.estimate - null) / seen.error
+    t = seen.estimate / seen.error
     log_e = log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
     return np.where(np.isnan(t), 0.0, log_e)
 
 
-def confidence_sequence(
-    seen: Looks, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
-) -> tuple[np.ndarray, np.ndarray]:
+def p_values(seen: Looks) -> np.ndarray:
+    """Returns p-values [..., L] of equal means at each look, each valid whenever one stops.
+
+    They are 2 / e of the side that looks better, at most 1.
+    """
+    greater, less = (e_process(seen, alternative=side) for side in ("greater", "less"))
+    return np.minimum(1, 2 * np.exp(-np.maximum(greater, less)))
+
+
+def confidence_sequence(seen: Looks, alpha: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
     """Returns both ends [..., L] of intervals that all hold the difference (1 - alpha).
 
     Each end is where a one-sided e-process has reached 2 / alpha: that of a look, or of the looks
     before. An end beyond a margin and a claim about this margin are one thing.
     """
-    half = _critical_t(seen.df, seen.effective, alpha, g) * seen.error
+    half = _critical_t(seen.df, seen.effective, alpha) * seen.error
     half = np.where(np.isnan(half), np.inf, half)
     low = np.maximum.accumulate(seen.estimate - half, axis=-1)
     return low, np.minimum.accumulate(seen.estimate + half, axis=-1)
 
 
-def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float, g: float) -> np.ndarray:
+def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float) -> np.ndarray:
     """Returns the t with a one-sided e of 2 / alpha; infinite where no t has it."""
-    shrunk, needed = 1 + effective * g, np.full(np.shape(df), np.log(2 / alpha))
+    shrunk = 1 + effective * PRIOR_VARIANCE
+    needed = np.full(np.shape(df), np.log(2 / alpha))
     two_sided = needed - np.log(2)
     t = np.zeros(np.shape(df))
     for _ in range(_ROUNDS):  # from below: the larger t, the less the cut at 0 takes
@@ -162,21 +176,6 @@ def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float, g: float) -
             t = np.where(ratio < shrunk, np.sqrt(df * (ratio - 1) / (1 - ratio / shrunk)), np.inf)
         two_sided = needed - np.log(2) - _log_side(t, df, shrunk)
     return t
-
-
-def log_e_wins(
-    wins: np.ndarray | int, n: np.ndarray | int, alternative: Alternative = "two-sided"
-) -> np.ndarray:
-    """Returns log e of `wins` of `n` untied pairs against one half, whatever the distribution.
-
-    The share of wins has a uniform prior on 0 to 1, for a one-sided alternative on its half.
-    """
-    wins, n = np.asarray(wins, np.float64), np.asarray(n, np.float64)
-    log_e = n * np.log(2) + scipy.special.betaln(wins + 1, n - wins + 1)
-    if alternative == "two-sided":
-        return log_e
-    lost, won = (n - wins, wins) if alternative == "greater" else (wins, n - wins)
-    return log_e + np.log(2) + np.log(scipy.special.betainc(lost + 1, won + 1, 0.5))
 
 
 def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) -> float:
@@ -189,9 +188,7 @@ def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) 
     return alpha * share * (kept + 1 if rule == "e-lond" else 1)
 
 
-def smallest_difference(
-    n: int, sd: float, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
-) -> float:
+def smallest_difference(n: int, sd: float, *, alpha: float = 0.05) -> float:
     """Returns the least difference of two means of n scores that `settle` decides at this look.
 
     It is infinite where no difference is large enough.
@@ -200,7 +197,7 @@ def smallest_difference(
         sd: standard deviation of the scores of each model.
     """
     n = results.count(n, "n", 2)
-    (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha, g)
+    (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha)
     return float(sd * np.sqrt(2 / n) * t)
 
 
@@ -216,11 +213,12 @@ class Settled(NamedTuple):
     interval: tuple[float, float]
     """Infinite before the first look and while no score varies."""
     p_value: float
-    """Anytime p-value of equal means: the least 2 / e of both sides and all looks, at most 1."""
+    """Anytime p-value of equal means: the least of all looks."""
     warnings: tuple[str, ...]
     """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def settle(
     a: results.Sample,
     b: results.Sample | None = None,
@@ -228,7 +226,6 @@ def settle(
     known: int = 0,
     margin: float = 0.0,
     alpha: float = 0.05,
-    g: float = PRIOR_VARIANCE,
 ) -> Settled:
     """Decides whether A is better or worse than B by more than the margin, or equal within it.
 
@@ -245,7 +242,7 @@ def settle(
     first = results.sample(a, "scores of A", 0)
     second = None if b is None else results.sample(b, "scores of B", 0)
     seen = looks(first, second, known)
-    low, high = confidence_sequence(seen, alpha=alpha, g=g)
+    low, high = confidence_sequence(seen, alpha)
     shown: dict[Verdict, np.ndarray] = {
         "better": low > margin,
         "worse": high < -margin,
@@ -253,15 +250,13 @@ def settle(
     }
     first_looks = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
     verdict: Verdict = min(first_looks, key=lambda v: first_looks[v], default="undecided")
-    sides = (e_process(seen, g=g, alternative=side) for side in ("greater", "less"))
-    largest = max(float(log_e.max(initial=0.0)) for log_e in sides)
     return Settled(
         verdict,
         looks=len(seen.scores),
         decided=int(seen.scores[first_looks[verdict]]) if first_looks else None,
         difference=_difference(first, second),
         interval=(float(low[-1]), float(high[-1])) if len(low) else (-np.inf, np.inf),
-        p_value=min(1.0, 2 * float(np.exp(-largest))),
+        p_value=float(p_values(seen).min(initial=1.0)),
         warnings=(*_warnings(first, second),),
     )
 
@@ -274,9 +269,23 @@ def _difference(a: np.ndarray, b: np.ndarray | None) -> float:
 
 def _warnings(a: np.ndarray, b: np.ndarray | None) -> Iterator[str]:
     samples = [a] if b is None else [a, b]
-    if min(map(len, samples)) < FIRST_LOOK:
-        return
-    if not any(map(results.varies, samples)):
+    few = min(map(len, samples))
+    if few >= FIRST_LOOK and not any(map(results.varies, samples)):
         yield (
             "all scores of a model are equal" if b is not None else "all differences are equal"
         ) + ": they count as one score, and nothing is claimed; do they depend on the seed?"
+    elif few >= _SKEWED_FROM // len(samples) and (skewness := _skewness(samples)) > _SKEWED:
+        yield (
+            f"the differences are skewed ({skewness:.1f}): wrong claims can be three times as "
+            "frequent as alpha; a smaller alpha makes up for it"
+        )
+
+
+def _skewness(samples: list[np.ndarray]) -> float:
+    """Returns |skewness| of A - B, from each sample's unbiased cumulants; they add up."""
+    variance = third = 0.0
+    for x, sign in zip(samples, (1, -1), strict=False):
+        n, apart = len(x), x - np.mean(x)
+        variance += np.sum(apart**2) / (n - 1)
+        third += sign * n * np.sum(apart**3) / ((n - 1) * (n - 2))
+    return float(abs(third) / variance**1.5)

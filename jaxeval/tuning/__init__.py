@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from jaxeval.bandits.commands import EvaluationFailed, as_number
+from jaxeval.bandits.commands import EvaluationFailed
+from jaxeval.bandits.workers import as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number

@@ -17,7 +17,8 @@ from typing import Any
 
 from jaxeval import files
 from jaxeval.bandits import commands
-from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report, Workers
+from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report
+from jaxeval.bandits.workers import Workers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import MOST

@@ -30,7 +30,7 @@ def test_interval_of_the_mean_covers_as_promised(n: int) -> None:
 def test_interval_of_the_sd() -> None:
     """Dies if the ends are swapped, or n is taken for its degrees of freedom."""
     scores = [1.0, 2.0, 3.0, 4.0, 10.0]
-    interval = describe._sd_interval(scores, confidence=0.9)
+    interval = describe.sd_interval(scores, confidence=0.9)
     for end, p in ((interval.low, 0.95), (interval.high, 0.05)):
         assert stats.chi2.cdf(4 * 12.5 / end**2, 4) == pytest.approx(p)
-    assert describe._sd_interval([1.0]).absent and describe._sd_interval([1.0, 1.0]).absent
+    assert describe.sd_interval([1.0]).absent and describe.sd_interval([1.0, 1.0]).absent

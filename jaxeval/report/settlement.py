@@ -1,0 +1,220 @@
+"""The outcome of `settle`: a claim that holds whenever one stops."""
+
+import bisect
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from jaxeval.bandits.evaluate import Evaluated
+from jaxeval.bandits.rules import State
+from jaxeval.bandits.settling import Settle
+from jaxeval.report import scores, text
+from jaxeval.report.document import Document, Result, Table
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats import describe, sequential
+from jaxeval.stats.results import Interval
+
+Verdict = Literal["better", "worse", "equal", "undecided", "failed"]
+EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
+    {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4}
+)
+_PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
+_MOST_NEEDED = 10_000
+_METHOD = "confidence sequence of the t statistic (Wang & Ramdas 2024)"
+_SMALLEST = "smallest difference that they settle"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Settlement(Result):
+    """What may be said of a candidate and a base, however often one has looked."""
+
+    verdict: Verdict  # of the candidate
+    base: str
+    candidate: str
+    difference: float | None  # candidate - base at the last look; None before the first
+    interval: Interval | None  # confidence sequence of the difference
+    p_value: float | None  # anytime-valid, of equal means
+    decided: int | None  # scores of the candidate at the look that decided
+    looks: int  # scores of the candidate that the last look saw
+    scores: Mapping[str, Sequence[float]]  # side -> those that the last look saw
+    first_seed: int | None
+    sds: Mapping[str, Interval]  # side -> interval of its standard deviation over seeds
+    smallest: Mapping[int, float]  # seeds of each side -> smallest difference that they settle
+    needed: int | None  # seeds of each side that settle the observed difference
+    margin: float
+    level: float  # probability of any wrong claim in this comparison
+    paired: bool
+    known: int  # scores of the base that were there before
+    failures: Mapping[str, str]  # side -> why a seed has no score
+    higher_is_better: bool
+    signature: str
+    seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)  # side -> spent
+    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)  # side -> what ran
+    metric: str | None = None
+    unit: str = ""
+    direction_assumed: bool = False
+    comparison: int | None = None  # its number in the ledger
+    notes: Sequence[str] = ()
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """0 better, 1 undecided or failed, 3 worse, 4 equal."""
+        return EXIT_CODES[self.verdict]
+
+    def document(self) -> Document:
+        """Returns the verdict, a row for each side, and what more seeds would settle."""
+        scale = self._scale()
+        mean, sd = scale.label("mean"), scale.label("sd")
+        rows = [
+            (
+                side,
+                str(len(known)),
+                scale(float(np.mean(known))) if len(known) else "-",
+                scale(describe.sd(np.array(known))) if len(known) > 1 else "-",
+                scale.interval(self.sds.get(side)) or "-",
+            )
+            for side, known in self.scores.items()
+        ]
+        planned = [(str(n), scale(least)) for n, least in self.smallest.items()]
+        return Document(
+            (self._answer(scale),),
+            (
+                Table(("side", "seeds", mean, sd, f"95 % CI of {sd}"), rows),
+                *([Table(("seeds of each side", _SMALLEST), planned, words=0)] if planned else []),
+            ),
+            (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
+            [
+                *(f"{side}: {what}" for side, what in self.versions.items()),
+                *(
+                    f"{side}: {', '.join(f'{x:g}' for x in of)}"
+                    for side, of in self.scores.items()
+                ),
+                *(f"{side}: {text.duration(took)}" for side, took in self.seconds.items()),
+            ],
+            title="Settlement",
+            signature=self.signature,
+            noun="side",
+            last=(f"exit code {self.exit_code} ({self.verdict})",),
+        )
+
+    def _scale(self) -> ScoreFormat:
+        every = [np.array(known) for known in self.scores.values()]
+        sds = [describe.sd(known) for known in every if len(known) > 1]
+        largest = max((float(np.abs(known).max()) for known in every if len(known)), default=0.0)
+        return scores.score_format(self.unit, sds, largest)
+
+    def _answer(self, scale: ScoreFormat) -> str:
+        if self.failures:
+            said = "; ".join(f"{side}: {why}" for side, why in self.failures.items())
+            return f"No claim, since a seed failed ({said})."
+        within = f"the margin of {scores.difference(self.margin, self.unit)}"
+        more = f" by more than {within}" if self.margin else ""
+        claim = {
+            "better": f"{self.candidate} is better than {self.base}{more}",
+            "worse": f"{self.candidate} is worse than {self.base}{more}",
+            "equal": f"{self.candidate} and {self.base} are equal within {within}",
+        }.get(self.verdict, "Undecided")
+        counts = {side: len(known) for side, known in self.scores.items()}
+        spent = ", ".join(f"{side} {text.counted(n, 'seed')}" for side, n in counts.items())
+        if len({*counts.values()}) == 1:
+            spent = text.counted(self.looks, "pair") if self.paired else f"{self.looks} seeds each"
+        if self.difference is None or self.interval is None:
+            return f"{claim}: {spent}, too few to say anything."
+        shown = f"{scale.difference(self.difference)}, {scale.ci(self.interval)} at any time"
+        line = f"{claim}: difference {shown} ({spent})."
+        if self.verdict == "undecided" and self.needed:
+            line += f" Such a difference would take about {self.needed} seeds of each side."
+        return line
+
+
+def settlement(
+    rule: Settle,
+    state: State,
+    first_seed: int | None,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Settlement:
+    """Returns the outcome of a comparison.
+
+    Args:
+      more: further fields of `Settlement`.
+    """
+    found, (base, candidate) = rule.settled(state), state.models
+    n, sign = rule.looks(state), 1 if rule.higher_is_better else -1
+    seen = {base: max(n, rule.known), candidate: n}
+    known = {side: state.scores_of(side)[:count] for side, count in seen.items()}
+    varied = {side: np.array(of) for side, of in known.items() if len({*of}) > 1}
+    low, high = sorted(sign * end for end in found.interval)
+    spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
+    return Settlement(
+        verdict="failed" if state.excluded else found.verdict,
+        base=base,
+        candidate=candidate,
+        difference=sign * found.difference if found.looks else None,
+        interval=_interval(low, high, 1 - rule.alpha) if found.looks else None,
+        p_value=found.p_value if found.looks else None,
+        decided=found.decided,
+        looks=n,
+        scores=known,
+        first_seed=first_seed,
+        sds={side: describe.sd_interval(of) for side, of in varied.items()},
+        smallest=_smallest(rule, spread) if spread and not rule.paired else {},
+        needed=_needed(rule, spread, found.difference) if found.looks and spread else None,
+        margin=rule.margin,
+        level=rule.alpha,
+        paired=rule.paired,
+        known=rule.known,
+        failures=state.excluded,
+        higher_is_better=rule.higher_is_better,
+        signature=f"{_METHOD} | {text.versions()}",
+        **{**more, "notes": [*dict.fromkeys([*found.warnings, *more.get("notes", ())])]},
+    )
+
+
+def _interval(low: float, high: float, confidence: float) -> Interval:
+    if math.isinf(low) and math.isinf(high):
+        return Interval.none(confidence, "too few scores bound nothing yet")
+    return Interval(low, high, confidence, _METHOD)
+
+
+def _smallest(rule: Settle, spread: float) -> dict[int, float]:
+    """Returns the smallest difference that some numbers of seeds settle; finite ones."""
+    found = {
+        n: rule.margin + sequential.smallest_difference(n, spread, alpha=rule.alpha)
+        for n in _PLANNED
+    }
+    return {n: least for n, least in found.items() if math.isfinite(least)}
+
+
+def _needed(rule: Settle, spread: float, difference: float) -> int | None:
+    """Returns the seeds of each side that settle a difference as large as this one."""
+    beyond = abs(difference) - rule.margin
+    sizes = range(sequential.FIRST_LOOK, _MOST_NEEDED)
+    least = lambda n: sequential.smallest_difference(n, spread, alpha=rule.alpha)  # noqa: E731
+    place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
+    return sizes[place] if beyond > 0 and place < len(sizes) else None
+
+
+def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> str:
+    """Returns a line about an evaluation that has ended.
+
+    Args:
+      after: its seed is the evaluation's number after this one.
+      unit: of the score, or "".
+    """
+    head = f"{event.model}, seed {after + event.number}: "
+    if event.score is None:
+        return head + event.note
+    line = head + (scores.shown(event.score, unit) if unit else f"{event.score:g}")
+    n = rule.looks(event.state)
+    if n < sequential.FIRST_LOOK:
+        return line
+    found = rule.settled(event.state)
+    sign = 1 if rule.higher_is_better else -1
+    low, high = sorted(sign * end * scores.factor(unit) for end in found.interval)
+    line += f"; {text.counted(n, 'seed')}: difference "
+    line += f"{sign * found.difference * scores.factor(unit):+.4g}"
+    return line if math.isinf(low) else f"{line} [{low:.4g}, {high:.4g}]"

@@ -1,0 +1,205 @@
+"""`jaxeval settle`: is a candidate better than a base, asked as often as one likes."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from jaxeval import cli, parameters, parsers
+from jaxeval.errors import ConfigError
+from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Probability, Quiet
+from jaxeval.runs.layout import Missing
+
+if TYPE_CHECKING:
+    from jaxeval.config.reading import Source
+    from jaxeval.report.settlement import Settlement
+
+Correction = Literal["none", "e-lond", "spending"]
+_SEEDS = 30
+
+
+@parameters.verb
+def settle(
+    base: "Source",
+    candidate: "Source" = None,
+    changes: Changes = (),
+    *,
+    seeds: Count = _SEEDS,
+    margin: NonNegative = 0.0,
+    alpha: Probability = 0.05,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    store: str | None = None,
+    own_splits: bool = False,
+    part: Literal["dev", "test"] | None = None,
+    ledger: str | Path | None = None,
+    correction: Correction = "none",
+    note: str = "",
+    again: bool = False,
+    quiet: Quiet = False,
+) -> "Settlement":
+    """Decides whether a candidate is better than a base, with as few seeds as possible.
+
+    Trains both with one seed after the other until the candidate is better, worse, or equal within
+    the margin. The claim holds however often one looks and whenever one stops: with probability
+    1 - alpha no wrong one is ever made. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided.
+
+    Args:
+      base: TOML file or shipped name.
+      candidate: likewise; without it the changes make the candidate of the base.
+      changes: of both configs, or of the candidate.
+      seeds: most seeds of each side; the same command with more goes on.
+      margin: smallest difference that matters, in the metric's unit; equal needs one.
+      alpha: probability of any wrong claim.
+      own_splits: both have the data's own split, not random split k with seed k.
+      part: whose score counts (test on random splits, dev on the data's own).
+      ledger: file of all comparisons, whose scores of the base are used again.
+      correction: of the level for many candidates in one ledger: e-lond bounds the share of wrong
+        ones among those called better by alpha, spending the probability of any wrong one.
+      note: what the candidate changes, for the ledger.
+      again: settle anew, with fresh seeds, what the ledger has settled.
+
+    Examples:
+      jaxeval settle CONFIG model.dropout=.5 --data DIR
+      jaxeval settle A.toml B.toml training.epochs=5 --margin .005 --seeds 60
+    """
+    from jaxeval import backend, studies
+
+    backend.prepare()
+    import jax
+
+    from jaxeval.settle import running
+
+    if candidate is None and not changes:
+        raise ConfigError("settle: expected a second config, or changes that make the candidate")
+    common = [] if candidate is None else [*changes]
+    first = studies.read(base, common, data)
+    if candidate is None:
+        second = studies.read(base, [*changes], data)
+        second = dataclasses.replace(second, name=" ".join(changes))
+    else:
+        second = studies.read(candidate, common, data)
+    settings = running.Settings(seeds, margin, alpha, correction, again, note, len(jax.devices()))
+    path = None if ledger is None else Path(ledger)
+    configs = first, second
+    return running.settle_configs(
+        configs, settings, path, Path(out), store, own_splits, part, quiet
+    )
+
+
+@parameters.verb
+def settle_command(
+    base: str,
+    candidate: str | None = None,
+    *,
+    base_folder: str | Path = ".",
+    folder: str | Path = ".",
+    seeds: Count = _SEEDS,
+    margin: NonNegative = 0.0,
+    alpha: Probability = 0.05,
+    json_field: str | None = None,
+    pattern: str | None = None,
+    lower_is_better: bool | None = None,
+    time_limit: Positive | None = None,
+    retries: Natural = 1,
+    workers: Count = 1,
+    ledger: str | Path = "settle.db",
+    correction: Correction = "none",
+    note: str = "",
+    again: bool = False,
+    quiet: Quiet = False,
+) -> "Settlement":
+    """Decides whether one command scores higher than another, with as few seeds as possible.
+
+    Runs both with one seed after the other until the candidate is better, worse, or equal within
+    the margin; the claim holds however often one looks. No shell runs the commands. Their last
+    line is the score, as in "0.71" or "accuracy: 0.71". Exit codes: 0 better, 3 worse, 4 equal,
+    1 undecided, or a seed failed. The same command goes on where it was stopped.
+
+    Args:
+      base: with {seed}, and with {split} if scores of one split are to be compared as pairs.
+      candidate: likewise; without it the base's command, in another folder.
+      base_folder: where the base runs, such as a git worktree of the last version.
+      folder: where the candidate runs.
+      seeds: most seeds of each side; the same command with more goes on.
+      margin: smallest difference that matters; equal needs one.
+      alpha: probability of any wrong claim.
+      pattern: regular expression whose group is the score, where it matches last.
+      lower_is_better: lower scores are better (as the field's name says, else higher).
+      retries: of a failed seed; then nothing is claimed.
+      workers: commands at once.
+      ledger: file of all comparisons and scores, from which the same command goes on.
+      correction: of the level for many candidates in one ledger: e-lond bounds the share of wrong
+        ones among those called better by alpha, spending the probability of any wrong one.
+      note: what the candidate changes, for the ledger.
+      again: settle anew, with fresh seeds, what the ledger has settled.
+
+    Examples:
+      jaxeval settle command "python train.py --lr .1 --seed {seed}" \\
+          "python train.py --lr .2 --seed {seed}" --workers 2
+      jaxeval settle command "./train.sh {seed}" --base-folder ../base --correction e-lond
+    """
+    from jaxeval.settle import running
+
+    settings = running.Settings(seeds, margin, alpha, correction, again, note, -(-workers // 2))
+    reading = running.Reading(json_field, pattern, time_limit)
+    templates = base, base if candidate is None else candidate
+    folders = Path(base_folder), Path(folder)
+    with cli.resumable():
+        return running.settle_commands(
+            templates,
+            folders,
+            reading,
+            settings,
+            lower_is_better,
+            Path(ledger),
+            workers=workers,
+            retries=retries,
+            quiet=quiet,
+        )
+
+
+@parameters.verb
+def settle_table(
+    source: "str | Path | object",
+    *models: str,
+    seeds: Count | None = None,
+    margin: NonNegative = 0.0,
+    alpha: Probability = 0.05,
+    follow: Positive | None = None,
+    score: str | None = None,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+    quiet: Quiet = False,
+) -> "Settlement":
+    """Decides by recorded scores, which may grow: the claim holds however often one asks.
+
+    Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
+    a model lacks. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided.
+
+    Args:
+      source: a file of scores, a runs folder or a database, as for compare; in Python also a dict
+        of the scores of two models.
+      models: the base and the candidate; none: the two of the table in its order.
+      seeds: most of each model; without it all.
+      margin: smallest difference that matters; equal needs one.
+      alpha: probability of any wrong claim.
+      follow: read the source again every so many seconds until it decides.
+      column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
+
+    Examples:
+      jaxeval settle table scores.csv old new --follow 60
+      jaxeval settle table runs tagger tagger_wide --margin .005
+    """
+    from jaxeval import sources
+    from jaxeval.settle import tables
+
+    layout = sources.layout(column, score, metric, missing, lower_is_better)
+    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
+    most = parameters.MOST if seeds is None else seeds
+    return tables.settle(source, layout, most, margin, alpha, follow, quiet)
+
+
+COMMANDS: parsers.Commands = {"": settle, "command": settle_command, "table": settle_table}

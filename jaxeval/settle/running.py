@@ -1,0 +1,209 @@
+"""Comparisons of commands and of configs, with their scores in a ledger."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from jaxeval import cli
+from jaxeval.bandits import evaluate
+from jaxeval.bandits.commands import Command
+from jaxeval.bandits.evaluate import Evaluated
+from jaxeval.bandits.rules import State
+from jaxeval.bandits.settling import Settle
+from jaxeval.errors import ConfigError, argument
+from jaxeval.report import settlement, text
+from jaxeval.report.settlement import Settlement
+from jaxeval.settle import ledger, sides
+from jaxeval.settle.ledger import Comparison, Ledger
+from jaxeval.settle.sides import Side
+
+Correction = Literal["none", "e-lond", "spending"]
+BASE, CANDIDATE = "base", "candidate"
+_PLACES = ("seed", "split")
+
+
+class Settings(NamedTuple):
+    """What is asked of a comparison."""
+
+    seeds: int  # most of each side
+    margin: float
+    alpha: float
+    correction: Correction
+    again: bool
+    note: str
+    ahead: int  # seeds of each side under way
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How the score of a command is read."""
+
+    json_field: str | None
+    pattern: str | None
+    time_limit: float | None
+
+    def command(self, template: str, folder: Path) -> Command:
+        """Returns a command with this reading; ConfigError if it cannot run."""
+        if "{seed}" not in template:
+            raise ConfigError(f"command: expected {{seed}} somewhere in {template!r}")
+        return Command(template, _PLACES, self.json_field, self.time_limit, self.pattern, folder)
+
+
+class _Book(NamedTuple):
+    """A comparison, and where its scores are written."""
+
+    ledger: Ledger | None
+    comparison: Comparison
+    ids: Mapping[str, str]  # name of the side -> its id
+
+    def rule(self, settings: Settings, higher_is_better: bool, paired: bool) -> Settle:
+        """Returns the rule of the comparison."""
+        return Settle(
+            higher_is_better=higher_is_better,
+            most=settings.seeds,
+            margin=settings.margin,
+            alpha=self.comparison.level,
+            paired=paired,
+            known=0 if paired else self.comparison.known,
+            ahead=settings.ahead,
+        )
+
+    def known(self) -> dict[str, dict[int, float]]:
+        """Returns the scores that are in the ledger, by side and seed."""
+        return {
+            name: self.ledger.scores(id) if self.ledger else {} for name, id in self.ids.items()
+        }
+
+    def add(self, event: Evaluated, seconds: float = 0.0) -> None:
+        """Writes a score."""
+        if self.ledger is not None and event.score is not None:
+            seed = self.comparison.after + event.number
+            self.ledger.add(self.ids[event.model], seed, event.score, seconds)
+
+    def result(self, rule: Settle, state: State, **more: Any) -> Settlement:
+        """Returns the outcome, and writes it."""
+        notes = []
+        if self.comparison.verdict in ledger.DECIDED:
+            flag = argument("again", True)
+            notes.append(f"settled before; {flag} settles it anew, with fresh seeds")
+        if self.comparison.level < self.comparison.settings["alpha"]:
+            level = f"{self.comparison.level:.2g}"
+            notes.append(f"comparison {self.comparison.number} of its ledger, at level {level}")
+        more["notes"] = [*notes, *more.get("notes", ())]
+        if self.ledger is not None:
+            more["comparison"] = self.comparison.number
+        found = settlement.settlement(rule, state, self.comparison.after + 1, more)
+        if self.ledger is not None:
+            self.ledger.decide(self.comparison.number, found.verdict, found.to_dict())
+        return found
+
+
+@contextlib.contextmanager
+def _opened(
+    path: Path | None,
+    found: Mapping[str, Side],
+    settings: Settings,
+    higher_is_better: bool,
+    paired: bool,
+) -> Iterator[_Book]:
+    """Opens a ledger, if there is one, and finds or begins the comparison of two sides."""
+    base, candidate = found.values()
+    ids = {name: side.id for name, side in found.items()}
+    asked: dict[str, Any] = {"margin": settings.margin, "alpha": settings.alpha, "paired": paired}
+    asked |= {"correction": settings.correction, "higher_is_better": higher_is_better}
+    if path is None:
+        alone = Comparison(
+            1, base.id, candidate.id, settings.note, asked, settings.alpha, 0, 0, 0.0, None, None
+        )
+        yield _Book(None, alone, ids)
+        return
+    with ledger.opened(path) as book:
+        begun = book.begin(base, candidate, settings.note, asked, settings.again)
+        yield _Book(book, begun, ids)
+
+
+def settle_commands(
+    templates: Sequence[str],
+    folders: Sequence[Path],
+    reading: Reading,
+    settings: Settings,
+    lower_is_better: bool | None,
+    path: Path,
+    *,
+    workers: int,
+    retries: int,
+    quiet: bool,
+) -> Settlement:
+    """Runs the commands of a base and a candidate until the comparison is settled.
+
+    Raises:
+      ConfigError: a command cannot run, or both are the same code.
+    """
+    metric, higher, direction = text.direction_of_field(reading.json_field, lower_is_better)
+    pairs = [*zip((BASE, CANDIDATE), templates, folders, strict=True)]
+    commands = {name: reading.command(line, folder) for name, line, folder in pairs}
+    place = str([reading.json_field, reading.pattern])
+    found = {name: sides.describe(line, folder, place) for name, line, folder in pairs}
+    if found[BASE].id == found[CANDIDATE].id:
+        raise ConfigError(
+            "base and candidate are the same command and the same code: nothing to settle"
+        )
+    paired = all("{split}" in template for template in templates)
+    with _opened(path, found, settings, higher is not False, paired) as book:
+        rule = book.rule(settings, higher is not False, paired)
+        after, known = book.comparison.after, book.known()
+        runner = sides.Runner(commands, known, after)
+        cli.say(direction, quiet)
+        state = rule.begin([*found])
+        steps = evaluate.run(rule, [*found], runner, workers=workers, retries=retries)
+        with contextlib.closing(steps):
+            for event in steps:
+                state = event.state
+                if after + event.number not in known[event.model]:
+                    book.add(event, runner.seconds.get((event.model, event.number), 0.0))
+                    cli.say(settlement.progress(rule, event, after), quiet)
+        return book.result(
+            rule,
+            state,
+            metric=metric,
+            direction_assumed=higher is None,
+            seconds=runner.spent(),
+            versions={name: side.described for name, side in found.items()},
+            notes=[note for side in found.values() for note in side.notes],
+        )
+
+
+def settle_configs(
+    configs: Sequence[Any],
+    settings: Settings,
+    path: Path | None,
+    folder: Path,
+    store_url: str | None,
+    own_splits: bool,
+    part: Literal["dev", "test"] | None,
+    quiet: bool,
+) -> Settlement:
+    """Trains a base and a candidate until the comparison is settled.
+
+    Raises:
+      ConfigError: both are the same, or have other data or another metric.
+    """
+    from jaxeval.select import training
+
+    arms = training.arms(configs, own_splits=own_splits, part=part)
+    record, paired = arms.record, arms.random_splits
+    found = {name: Side(of.id, name, "") for name, of in arms.records.items()}
+    higher = record.higher_is_better
+    with _opened(path, found, settings, higher, paired) as book:
+        rule, after = book.rule(settings, higher, paired), book.comparison.after
+
+        def show(event: Evaluated) -> str:
+            book.add(event)
+            return settlement.progress(rule, event, after, record.unit)
+
+        state = training.train(
+            rule, arms._replace(after=after), folder, store_url, show, quiet=quiet
+        )
+        return book.result(rule, state, metric=record.metric, unit=record.unit)

@@ -1,0 +1,60 @@
+"""`compare --ledger`: how often scores were looked at while they grew, and what holds then."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import ConfigError
+from jaxeval.stats import sequential
+from tests import comparing
+
+_SAID = "looked at"
+
+
+def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a second look at the same scores counts, or one at more scores does not."""
+    table, ledger = comparing.table(tmp_path, shift=0.005), tmp_path / "looks.json"
+    rows = table.read_text().splitlines(keepends=True)
+    words = [table, "A", "B", "--resamples", "99", "--ledger", ledger]
+    table.write_text("".join([*rows[:7], *rows[13:19]]))
+    assert _SAID not in comparing.shown(capsys, *words)
+    assert _SAID not in comparing.shown(capsys, *words)
+    table.write_text("".join([rows[0], *reversed(rows[1:])]))
+    (line,) = comparing.json_of(capsys, *words)["warnings"]
+    a, b = (np.array([float(row.split(",")[2]) for row in rows if row[0] == m]) for m in "AB")
+    seen = sequential.looks(a, b)
+    log_e = max(sequential.e_process(seen, alternative=side)[-1] for side in ("greater", "less"))
+    expected = f"{min(1, 2 * math.exp(-log_e)):.3f}".lstrip("0")
+    assert line == (
+        "A, B: looked at 2 times: the fixed-n p-value no longer holds; anytime p = " + expected
+    )
+    words[1:3] = ["B", "A"]
+    assert f"B, A: {_SAID} 2 times" in comparing.shown(capsys, *words)
+    assert len(json.loads(ledger.read_text())) == 1
+
+
+def test_pairs_are_counted_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a pair that did not grow is named, or the anytime p is of one comparison."""
+    table = comparing.table(tmp_path)
+    words = [table, "--resamples", "99", "--ledger", tmp_path / "looks.json"]
+    table.write_text(table.read_text() + "".join(f"C,{k},0.{k}\n" for k in range(5)))
+    comparing.main(*words)
+    table.write_text(table.read_text() + "C,5,0.6\n")
+    warnings = [w for w in comparing.json_of(capsys, *words)["warnings"] if _SAID in w]
+    assert [warning.partition(":")[0] for warning in warnings] == ["A, C", "B, C"]
+    assert all("(Bonferroni, 3 comparisons)" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("content", ["model,seed,score", "[1]", '{"a": 1}', '{"a": ["x", "y"]}'])
+def test_another_file_is_no_ledger(tmp_path: Path, content: str) -> None:
+    """Dies if a file that is no ledger is overwritten, or a damaged one counts as empty."""
+    ledger = tmp_path / "looks.json"
+    ledger.write_text(content)
+    words = [comparing.table(tmp_path), "--resamples", "99", "--ledger"]
+    for path in (ledger, tmp_path):
+        with pytest.raises(ConfigError, match=f"{path}: not a ledger of comparisons"):
+            comparing.main(*words, path)
+    assert ledger.read_text() == content
