@@ -27,12 +27,12 @@ from jaxeval import studies
 
 def main() -> None:
     """Measures both, in turn."""
-    args = _parser().parse_args()
-    prepared = _prepare(args)
+    args = parser().parse_args()
+    prepared = prepare(args)
     population, seconds = common.population(prepared, args.members)
     cores = jax.device_count()
     with tempfile.TemporaryDirectory() as folder:
-        payload = _write(prepared, args, Path(folder) / "payload")
+        payload = write(prepared, args, Path(folder) / "payload")
         with processes.start(Path(lm_pytorch.__file__), payload, cores) as group:
             rounds = peers.measure(
                 lambda: common.epoch_seconds(population) / args.members,
@@ -54,7 +54,8 @@ def main() -> None:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The arguments."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -72,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _prepare(args: argparse.Namespace) -> studies.Prepared:
+def prepare(args: argparse.Namespace) -> studies.Prepared:
+    """The measured studies."""
     gates = {"lstm": ["model.gates=untied"], "rhn": ["model.gates=tied"], "nas": []}
     changes = [
         "task=language",
@@ -89,7 +91,7 @@ def _prepare(args: argparse.Namespace) -> studies.Prepared:
     return studies.prepare(studies.read(None, changes, args.data))
 
 
-def _write(prepared: studies.Prepared, args: argparse.Namespace, path: Path) -> Path:
+def write(prepared: studies.Prepared, args: argparse.Namespace, path: Path) -> Path:
     """What the processes of PyTorch read."""
     need = args.window * args.steps + 1
     stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * args.batch]

@@ -27,7 +27,9 @@ class Member:
     """
 
     def __init__(self, payload: Path, number: int):
-        self.content = torch.load(payload, weights_only=True)
+        self.content = torch.load(
+            payload, weights_only=True, map_location=torch.get_default_device()
+        )
         self.generator = np.random.default_rng(number)
         torch.manual_seed(number)
         self.model = seq2seq_pytorch.build(self.content["architecture"], self.content["sizes"])

@@ -229,7 +229,10 @@ def prepare(
         {
             "source": column(numbers, "source"),
             "target": column(numbers, "target"),
-            "length": torch.tensor([len(rows[number]["source"]) for number in numbers]),
+            # packing takes it from the host
+            "length": torch.tensor(
+                [len(rows[number]["source"]) for number in numbers], device="cpu"
+            ),
         }
         for numbers in chosen
     ]

@@ -54,11 +54,11 @@ MODES = {"attentive_lstm": ("stepwise",), "transformer": ("cached", "uncached")}
 
 def main() -> None:
     """Measures and prints."""
-    args = _parser().parse_args()
-    prepared = _prepare(args)
+    args = parser().parse_args()
+    prepared = prepare(args)
     population, compile_seconds = _population(prepared, args)
     params = _warm(population, args)
-    model = _model(prepared, args.architecture, params)
+    model = model_of(prepared, args.architecture, params)
     agreement = _agreement(prepared, params, model)
     decoding = seq2seq_turns.Decoding(prepared, population, args)
     training = seq2seq_turns.Training(prepared, population, args)
@@ -88,7 +88,8 @@ def main() -> None:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The arguments."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -109,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _prepare(args: argparse.Namespace) -> studies.Prepared:
+def prepare(args: argparse.Namespace) -> studies.Prepared:
+    """The measured studies."""
     changes = [
         "task=seq2seq",
         *(f"data.{part}={args.language}_{part}.tsv" for part in ("train", "dev", "test")),
@@ -134,15 +136,20 @@ def _population(
     """The members, whose epochs are cut to the steps of a turn, and the seconds of compiling."""
     chosen = common.members_of(prepared, args.members)
     population = host.Population(prepared.problem, chosen, args.members)
-    shared, count = population.engine.shared, max(1, args.items // args.batch)
+    cut_epochs(population, max(1, args.items // args.batch))
+    seconds = population.compile()
+    population.arrange()
+    return population, seconds
+
+
+def cut_epochs(population: host.Population, count: int) -> None:
+    """Cuts the epochs of a population to their first steps."""
+    shared = population.engine.shared
     steps = jax.tree.map(np.asarray, shared.steps)
     cut = steps._replace(bucket=steps.bucket[:count], batch=steps.batch[:count])
     steps = cut._replace(count=np.int32(len(cut.bucket)))
     shared = shared._replace(steps=lanes.replicate(steps, population.engine.mesh))
     population.engine = population.engine._replace(shared=shared)
-    seconds = population.compile()
-    population.arrange()
-    return population, seconds
 
 
 def _warm(population: host.Population, args: argparse.Namespace) -> Any:
@@ -161,7 +168,7 @@ def _warm(population: host.Population, args: argparse.Namespace) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], state.params)
 
 
-def _model(prepared: studies.Prepared, architecture: str, params: Any) -> dict[str, Any]:
+def model_of(prepared: studies.Prepared, architecture: str, params: Any) -> dict[str, Any]:
     """PyTorch's model with the parameters of ours, as `seq2seq_member` takes it."""
     words = prepared.data.vocabularies
     sizes = {**SIZES[architecture], "dropout": DROPOUT}
