@@ -134,14 +134,19 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+class Busy(RunError):
+    """Another process holds a lock."""
+
+
 @contextlib.contextmanager
-def locked(path: Path, busy: str) -> Iterator[None]:
+def locked(path: Path, busy: str, seconds: float = 1.0) -> Iterator[None]:
     """Holds a lock file; the lock ends with the process, however it ends.
 
-    Waits a second for the lock: a killed process may still be ending.
+    Waits some seconds for the lock: a killed process may still be ending.
 
     Raises:
-      RunError: no permission, or `busy` if another process holds it.
+      Busy: another process holds it; with the message `busy`.
+      RunError: no permission.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -149,14 +154,14 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     with stream:
-        end = time.monotonic() + 1.0
+        end = time.monotonic() + seconds
         while True:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except OSError:
                 if time.monotonic() > end:
-                    raise RunError(busy) from None
+                    raise Busy(busy) from None
                 time.sleep(0.05)
         yield
 

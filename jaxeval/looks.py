@@ -30,8 +30,8 @@ def counted(study: "RunStudy", path: Path) -> "RunStudy":
         seen = _read(path)
         looked = {}
         for pair in of:
-            names = sorted((pair.a, pair.b))
-            key = json.dumps([study.scores.source, pair.data_set, study.scores.metric, *names])
+            where = study.scores.source, pair.data_set, study.scores.metric
+            key = " | ".join([*filter(None, where), *sorted((pair.a, pair.b))])
             scores = _hash(pair)
             last, looks = seen.get(key, ("", 0))
             looked[key] = scores, looks + (scores != last)

@@ -1,4 +1,4 @@
-"""What all verbs that train share: progress on stderr, Ctrl-C and SIGTERM between two epochs."""
+"""Progress on stderr, and a clean stop after Ctrl-C or SIGTERM, for all verbs that train."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from jaxeval import cli, runs, studies
 from jaxeval.report import render
 from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import progress
-from jaxeval.studies import cohorts, running, sweeps
+from jaxeval.studies import cohorts, launching, running, sweeps
 
 _STOPPED = 128  # exit status, plus the number of the signal
 _SIGNALS = {
@@ -30,32 +30,47 @@ def train(
     *,
     again: bool = False,
     outputs: bool = False,
+    launcher: launching.Launcher | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains trials into a runs folder and returns their rows.
 
     Args:
       store_url: of a database instead of the folder's.
-      again, outputs: as of `studies.run`.
+      again, outputs, launcher: as of `studies.run`.
       quiet: without progress; signals are left alone.
     """
     session = studies.Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
     more = {"again": again, "outputs": outputs, "quiet": quiet}
-    return train_cohorts(planned, folder, store_url, session=session, **more)
+    return train_cohorts(planned, folder, store_url, session=session, launcher=launcher, **more)
 
 
 def sweep(
-    drawn: sweeps.DrawnSweep, store_url: str | None, programs: int | None, **more: bool
+    drawn: sweeps.DrawnSweep,
+    store_url: str | None,
+    programs: int | None,
+    *,
+    launcher: launching.Launcher | None = None,
+    again: bool = False,
+    quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Plans a sweep in at most so many programs, saves the plan, and trains it as `train`."""
     with running.locked(drawn.folder, drawn.record.id):
         estimates = drawn.estimates(programs)
-        if not more["quiet"]:
+        if not quiet:
             render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
         drawn.save(estimates)
         planned = drawn.cohorts(estimates)
-        return train_cohorts(planned, drawn.folder, store_url, session=drawn.session, **more)
+        return train_cohorts(
+            planned,
+            drawn.folder,
+            store_url,
+            again=again,
+            session=drawn.session,
+            launcher=launcher,
+            quiet=quiet,
+        )
 
 
 def train_cohorts(
@@ -66,15 +81,15 @@ def train_cohorts(
     again: bool = False,
     outputs: bool = False,
     session: studies.Session | None = None,
+    launcher: launching.Launcher | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains cohorts, as `train`."""
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
     with runs.open_store(store_url or folder) as store:
-        trained = studies.run(
-            planned, store, folder, session=session, again=again, outputs=outputs
-        )
+        more = {"again": again, "outputs": outputs}
+        trained = studies.run(planned, store, folder, launcher=launcher, session=session, **more)
         announced: set[str] = set()
 
         def announce(started: running.Started) -> None:
@@ -125,7 +140,7 @@ def watch(
                 say_findings(event.remarks, event.warnings, known)
             elif isinstance(event, running.Started):
                 start(event)
-                _watch_cohort(trained, event, signals, other)
+                _watch_cohort(trained, event, signals, start, other)
 
 
 def say_findings(
@@ -165,13 +180,18 @@ def _watch_cohort(
     trained: Generator[object, None, None],
     started: running.Started,
     signals: _Signals,
+    start: Callable[[running.Started], None],
     other: Callable[[object, Say], None],
 ) -> None:
-    """Shows a cohort until it is finished, or a signal stops it."""
-    cohort, ended = started.cohort, started.ended
+    """Shows a cohort, and those that begin meanwhile, until all are finished or a signal comes."""
+    cohort, ended, unfinished = started.cohort, started.ended, 1
     with progress.Progress(cohort.records[0], len(cohort.members), ended) as shown:
         for event in trained:
             match event:
+                case running.Started():
+                    start(event)
+                    shown.join(len(event.cohort.members), event.ended)
+                    unfinished += 1
                 case running.Compiling(program, seconds, ready):
                     shown.compiled(program, seconds)
                     signals.wait = ready
@@ -185,7 +205,9 @@ def _watch_cohort(
                         _stop(signals.caught)
                 case running.Finished():
                     signals.wait = False
-                    return
+                    unfinished -= 1
+                    if not unfinished:
+                        return
                 case running.Ended():
                     pass  # its last epoch has shown it
                 case _:

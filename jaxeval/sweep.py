@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, parameters, parsers
+from jaxeval import backend, launchers, parameters, parsers
 from jaxeval.parameters import Changes, Count, Natural, Quiet
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def sweep(
     programs: Count | None = None,
     store: str | None = None,
     again: bool = False,
+    launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Runs | SweepPlan":
@@ -47,6 +48,7 @@ def sweep(
       jaxeval sensitivity runs               # what the sweep says of the architecture
     """
     backend.prepare()
+    launcher = launchers.parse(launch)
     from jaxeval import observe, results
     from jaxeval.report.plans import SweepPlan
     from jaxeval.space import space as spaces
@@ -62,7 +64,8 @@ def sweep(
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
-    rows = observe.sweep(drawn, store, programs, again=again, quiet=quiet)
+    more = {"again": again, "quiet": quiet}
+    rows = observe.sweep(drawn, store, programs, launcher=launcher, **more)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     place = store or out
     return results.trained(rows, place, f"next: jaxeval sensitivity {place}{lost}")

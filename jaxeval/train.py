@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, parameters, parsers
+from jaxeval import backend, launchers, parameters, parsers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Quiet, Seeds, Splits
@@ -47,6 +47,7 @@ def train(
     outputs: bool = False,
     store: str | None = None,
     again: bool = False,
+    launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Runs | Plan":
@@ -67,6 +68,7 @@ def train(
       jaxeval train CONFIG --dry-run             # the plan, and the whole config as TOML
     """
     backend.prepare()
+    launcher = launchers.parse(launch)
     from jaxeval import observe, results, studies
     from jaxeval.studies import prepared
 
@@ -81,7 +83,8 @@ def train(
     trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
-    rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
+    more = {"again": again, "outputs": outputs, "quiet": quiet}
+    rows = observe.train(trials, Path(out), store, launcher=launcher, **more)
     return results.trained(rows, store or out)
 
 

@@ -9,6 +9,6 @@ def _verb(name: str) -> Callable[[Sequence[str]], int]:
     return lambda words: command.main([name, *words])
 
 
-train, sweep, tune, select = map(_verb, ("train", "sweep", "tune", "select"))
+train, sweep, tune, select, settle = map(_verb, ("train", "sweep", "tune", "select", "settle"))
 evaluate, predict, configs = map(_verb, ("evaluate", "predict", "configs"))
 report, runs = map(_verb, ("report", "runs"))

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 from jaxeval.bandits.rules import SPENT, Answer, Rule, State
-from jaxeval.stats import sequential
+from jaxeval.stats import results, sequential
 from jaxeval.stats.sequential import FIRST_LOOK, Settled
 
 FAILED = "an evaluation failed"
@@ -49,7 +49,7 @@ class Settle(Rule):
         base, candidate = (self.signed(_first(state.scores[m])) for m in state.models)
         settle = functools.partial(sequential.settle, margin=self.margin, alpha=self.alpha)
         if self.paired:
-            return settle(candidate[:n] - base[:n])
+            return settle(results.gaps(candidate[:n], base[:n]))
         known = min(self.known, len(base))
         return settle(candidate[:n], base[: max(n, known)], known=known)
 

@@ -95,8 +95,8 @@ def connect(url: str) -> sa.Engine:
         raise RunError(f"{named} is not a database URL; {expected}") from None
 
 
-def connect_file(file: Path, write: bool) -> sa.Engine:
-    """Returns the engine of a SQLite file."""
+def connect_file(file: Path, write: bool, shared: bool = True) -> sa.Engine:
+    """Returns the engine of a SQLite file; `shared`: as of `store.open_store`."""
     engine = sa.create_engine(_file_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
 
     @sa.event.listens_for(engine, "connect")
@@ -104,7 +104,7 @@ def connect_file(file: Path, write: bool) -> sa.Engine:
         connection.isolation_level = None  # _begin starts transactions
         connection.execute("PRAGMA foreign_keys=ON")
         if write:
-            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA journal_mode={'WAL' if shared else 'DELETE'}")
             connection.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
 
     @sa.event.listens_for(engine, "begin")
@@ -118,7 +118,7 @@ def _file_url(file: Path, write: bool) -> sa.URL:
     """Returns the URL of a file; immutable if SQLite cannot make its files beside it.
 
     A database in WAL mode needs files beside it. In a folder without write permission SQLite must
-    be told that nobody writes; a log that is there is read.
+    be sure that nobody writes; an existing log is read.
     """
     effective = os.access in os.supports_effective_ids
     sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)

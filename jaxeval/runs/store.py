@@ -5,8 +5,9 @@ import dataclasses
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,9 +16,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from jaxeval.errors import RunError
 from jaxeval.runs import database, records
 
-_FILE = "runs.sqlite"
+FILE = "runs.sqlite"
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+_COUNTED = ["names", "items", "counts"]  # columns of outcomes beside their key
 _MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
+_Rows = list[dict[str, Any]]
 
 
 class Store:
@@ -90,16 +93,41 @@ class Store:
 
         Epochs after a member's end are deleted: they are of a training that did not finish.
         """
+        ended, scored = ([*map(dataclasses.asdict, rows)] for rows in (members, scores))
         with self._transaction() as connection:
-            scored, keys = database.scores.c, database.members.primary_key.columns.keys()
-            for row in members:
-                same = [scored[name] == getattr(row, name) for name in keys]
-                later = sa.delete(database.scores).where(*same, scored.epoch > row.epochs)
-                connection.execute(later)
-            for table, rows in ((database.scores, scores), (database.members, members)):
-                plain = [dataclasses.asdict(row) for row in rows]
-                values = [c.name for c in table.columns if not c.primary_key]
-                self._insert(connection, table, plain, values)
+            self._record(connection, ended, scored)
+
+    def _record(self, connection: sa.Connection, members: _Rows, scores: _Rows) -> None:
+        scored, keys = database.scores.c, database.members.primary_key.columns.keys()
+        for row in members:
+            same = [scored[name] == row[name] for name in keys]
+            later = sa.delete(database.scores).where(*same, scored.epoch > row["epochs"])
+            connection.execute(later)
+        for table, rows in ((database.scores, scores), (database.members, members)):
+            values = [c.name for c in table.columns if not c.primary_key]
+            self._insert(connection, table, rows, values)
+
+    def merge(self, other: "Store") -> None:
+        """Copies the rows of another database in one transaction; the same again changes nothing.
+
+        A training that has not ended there adds nothing to a member that has ended here.
+        """
+        tables = database.experiments, database.outcomes, database.members, database.scores
+        known, outcomes, members, scores = (
+            [dict(row) for row in other._select(sa.select(table))] for table in tables
+        )
+        here = {row["id"]: self.ended(row["id"]) for row in known}
+        there = {(row["experiment"], *_member_key(row)) for row in members}
+        going_on = [
+            row
+            for row in scores
+            if (key := _member_key(row)) not in here[row["experiment"]]
+            or (row["experiment"], *key) in there
+        ]
+        with self._transaction() as connection:
+            self._insert(connection, database.experiments, known, [])
+            self._insert(connection, database.outcomes, outcomes, _COUNTED)
+            self._record(connection, members, going_on)
 
     def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
         """Writes outcomes of items; those of the same member and part are overwritten."""
@@ -111,14 +139,13 @@ class Store:
             rows.append(row)
         if rows:  # none after most epochs
             with self._transaction() as connection:
-                values = ["names", "items", "counts"]
-                self._insert(connection, database.outcomes, rows, values)
+                self._insert(connection, database.outcomes, rows, _COUNTED)
 
     def _insert(
         self,
         connection: sa.Connection,
         table: sa.Table,
-        rows: list[dict[str, object]],
+        rows: _Rows,
         overwrite: list[str],
     ) -> None:
         """Inserts rows; if the key exists, sets the columns to overwrite."""
@@ -185,7 +212,7 @@ def _key(table: sa.ColumnCollection) -> list[sa.Column]:
     return [table[name] for name in database.KEY]
 
 
-def _member_key(row: sa.RowMapping) -> _MemberKey:
+def _member_key(row: Mapping[Any, Any]) -> _MemberKey:
     seed, split, repeat, hparams = (row[name] for name in database.KEY)
     return seed, split, repeat, hparams
 
@@ -198,14 +225,17 @@ def _joined(table: sa.Table, names: Sequence[str]) -> sa.Select:
     return sa.select(*columns).select_from(table.join(database.experiments)).order_by(*keys)
 
 
-def open_store(location: str | Path) -> Store:
-    """Opens the runs of a folder or a database URL; creates them if needed."""
+def open_store(location: str | Path, shared: bool = True) -> Store:
+    """Opens the runs of a folder or a database URL; creates them if needed.
+
+    `shared`: other processes may open them too, but not over a network file system.
+    """
     if not database.is_url(location):
         try:
             Path(location).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{location}: no runs folder can be made ({error.strerror})") from None
-    return _open(location, write=True)
+    return _open(location, write=True, shared=shared)
 
 
 def open_existing(location: str | Path) -> Store:
@@ -213,20 +243,20 @@ def open_existing(location: str | Path) -> Store:
     return _open(location, write=False)
 
 
-def _open(location: str | Path, write: bool) -> Store:
+def _open(location: str | Path, write: bool, shared: bool = True) -> Store:
     if database.is_url(location):
         absent = None if write else database.sqlite_file(str(location))
         if absent is not None and not absent.is_file():  # reading would make it
             raise RunError(f"{database.shown(location)}: no such file")
         store = Store(database.connect(str(location)), database.shown(location))
     else:
-        file = Path(location) / _FILE if Path(location).is_dir() else Path(location)
+        file = Path(location) / FILE if Path(location).is_dir() else Path(location)
         if not (write or file.is_file()):
             raise RunError(
-                f"{location}: no runs here; expected a folder with {_FILE}, as "
+                f"{location}: no runs here; expected a folder with {FILE}, as "
                 "`jaxeval train --out FOLDER` makes it"
             )
-        store = Store(database.connect_file(file, write), str(file))
+        store = Store(database.connect_file(file, write, shared), str(file))
     try:
         (store.create if write else store.check)()
     except BaseException:

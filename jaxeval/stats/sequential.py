@@ -42,6 +42,7 @@ class Looks(NamedTuple):
     """[L] effective size n: the variance of the estimate is that of one score divided by n."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores that diverged: no claim
 def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     """Returns the estimate A - B and its error after each score, from the third on.
 
@@ -69,8 +70,7 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
     pooled = ((n - 1) * variance_a + (m - 1) * variance_b) / (n + m - 2) * (1 / n + 1 / m)
     of_a, of_b = variance_a / n, variance_b / m
-    with np.errstate(invalid="ignore"):
-        df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
+    df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
     return _looks(count, mean_a - mean_b, np.maximum(pooled, of_a + of_b), df, n * m / (n + m))
 
 
@@ -218,6 +218,7 @@ class Settled(NamedTuple):
     """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def settle(
     a: results.Sample,
     b: results.Sample | None = None,

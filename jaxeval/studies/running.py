@@ -123,13 +123,7 @@ def run(
     session = session or Session()
     refuse_impossible(planned, again, outputs, lanes)
     storage = recording.Storage(store, folder, again, outputs)
-    for cohort in planned:
-        storage.ended(cohort)
-    # cohorts share most findings: each line once
-    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
-    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
-    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
-    yield Checked(planned, [*remarks], [*warnings])
+    yield check(planned, storage)
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before reading who has ended
             for record in cohort.records:
@@ -142,6 +136,17 @@ def run(
             waiting = [member for entry, member in pairs if entry not in ended]
             yield from _train(cohort, waiting, storage, session, lanes, feed)
         yield Finished(cohort)
+
+
+def check(planned: Sequence[Cohort], storage: recording.Storage) -> Checked:
+    """Raises the RunErrors of `run` that trials which have ended cause; returns what was found."""
+    for cohort in planned:
+        storage.ended(cohort)
+    # cohorts share most findings: each line once
+    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
+    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
+    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
+    return Checked(planned, [*remarks], [*warnings])
 
 
 def _train(

@@ -79,6 +79,13 @@ def test_equal_scores_decide_nothing():
     assert rounded.verdict == "undecided" and rounded.warnings
 
 
+@pytest.mark.parametrize("most", [1e200, 1e308])
+def test_a_score_that_diverged_decides_nothing(most):
+    """Dies if an overflow is a warning, which is an error here, or a claim."""
+    found = sequential.settle([most, -most, 1, 2], [1.0, 2, 3, 4])
+    assert (found.verdict, found.p_value) == ("undecided", 1)
+
+
 @pytest.mark.parametrize("a, b", [([], []), ([1.0], [2.0, 3, 4, 5]), ([1.0, 2], [2.0, 3])])
 def test_nothing_is_claimed_before_both_have_three_scores(a, b):
     found = sequential.settle(a, b)

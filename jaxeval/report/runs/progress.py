@@ -32,8 +32,7 @@ class Progress:
 
         self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
-        self._dev = [result.dev for result in before if result.dev is not None]
-        self._ended = [result.epochs for result in before if result.status != "failed"]
+        self._dev, self._ended = list[float](), list[int]()
         self._begun = self._printed = time.monotonic()
         self._compiling: dict[str, float | None] = {}
         self._spent, self._trained, self._epochs_seen = 0.0, 0, 0
@@ -49,8 +48,9 @@ class Progress:
             disable=not self._console.is_terminal,
             refresh_per_second=2.0,  # leaves the cores to training
         )
-        self._members, self._completed = members, len(before)
-        self._task = self._bar.add_task("preparing", total=members, completed=len(before))
+        self._members = self._completed = 0
+        self._task = self._bar.add_task("preparing")
+        self.join(members, before)
 
     def __enter__(self) -> "Progress":
         self._bar.start()
@@ -58,6 +58,13 @@ class Progress:
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+    def join(self, members: int, before: Sequence[MemberResult]) -> None:
+        """Counts members in, some of which had ended before this command."""
+        self._dev += [result.dev for result in before if result.dev is not None]
+        self._ended += [result.epochs for result in before if result.status != "failed"]
+        self._members, self._completed = self._members + members, self._completed + len(before)
+        self._bar.update(self._task, total=self._members, completed=self._completed)
 
     @property
     def line(self) -> str:

@@ -1,0 +1,39 @@
+"""Engines that run the jobs of a study: `--launch local:N` is processes on this machine."""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from jaxeval.errors import ConfigError, argument
+
+if TYPE_CHECKING:
+    from jaxeval.studies.launching import Launcher
+
+HERE = "local:1"  # this process
+_MOST = 1024  # local processes
+_ENGINES = ("local",)
+
+
+def parse(text: str) -> "Launcher | None":
+    """Returns the launcher of a text; None for `local:1`, which is this process.
+
+    Then this process leaves accelerators alone: they are for the processes of jobs.
+
+    Raises:
+      ConfigError: no such engine, or options that it does not have.
+      RunError: the engine is not installed.
+    """
+    name, _, options = text.partition(":")
+    if name not in _ENGINES or (name == "local" and not _is_count(options)):
+        raise ConfigError(f"{argument('launch', text)}: expected local:N")
+    if text == HERE:
+        return None
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    module = importlib.import_module(f"jaxeval.launchers.{name}")
+    launcher: Launcher = module.make(options)
+    return launcher
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST

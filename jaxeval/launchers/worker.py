@@ -1,0 +1,84 @@
+"""A process that trains jobs: `python -m jaxeval.launchers.worker DEVICES` reads their paths."""
+
+import contextlib
+import functools
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import backend
+from jaxeval.errors import JaxevalError
+
+if TYPE_CHECKING:
+    from jaxeval.studies.running import Event, Session
+
+_PATIENCE = 1e9  # seconds that a job waits for a process that trains it already
+
+
+def work(path: str, devices: int) -> None:
+    """Trains a job on so many CPU devices, or as many accelerators as there are.
+
+    A job that has ended is left alone. An error for the user ends the job, since another try would
+    end alike; other exceptions are raised.
+    """
+    os.environ["JAX_NUM_CPU_DEVICES"] = str(devices)
+    backend.prepare()
+    from jaxeval import observe
+    from jaxeval.studies import jobs
+
+    file, error = Path(path), None
+    if not file.exists():
+        return
+    with jobs.lock(file, _PATIENCE):
+        if not file.exists():
+            return
+        try:
+            observe.watch(_noted(file, jobs.train(file, _session())))
+        except JaxevalError as raised:
+            error = str(raised)
+    jobs.note(file, jobs.End(error))
+
+
+@functools.cache
+def _session() -> "Session":
+    """Data and programs, which all jobs of this process share."""
+    from jaxeval.studies import running
+
+    return running.Session()
+
+
+def _noted(file: Path, events: "Generator[Event, None, None]") -> "Generator[Event, None, None]":
+    """Writes events to the job's log as they pass."""
+    from jaxeval.studies import jobs
+
+    with contextlib.closing(events):
+        for event in events:
+            jobs.note(file, event)
+            yield event
+
+
+def _read(paths: "queue.SimpleQueue[str]") -> None:
+    """Reads paths of jobs; without a reader at the other end, the process stops in order."""
+    for line in sys.stdin:
+        paths.put(line.rstrip("\n"))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _main(devices: int) -> None:
+    """Trains jobs as their paths come; answers each with a line, and prints nothing else there."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    paths: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(paths,), daemon=True).start()
+    while True:
+        work(paths.get(), devices)
+        print(file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))

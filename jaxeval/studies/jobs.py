@@ -1,0 +1,212 @@
+"""Jobs: parts of cohorts as plain data, which another process trains into a file of its own.
+
+RUNS/jobs/NAME/job.json      the trials of the cohort, and which of them the job trains
+RUNS/jobs/NAME/runs.sqlite   the job's results, with the tables of the runs database: its shard
+RUNS/jobs/NAME/events.jsonl  the events of its training, for the process that waits for it
+RUNS/jobs/NAME/lock          held by the process that trains the job, or merges its shard
+
+Checkpoints and saved models are in the runs folder, as those of any cohort. Only the process that
+waits for jobs writes the runs database: it merges shards, those of killed processes too.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxeval import files, runs
+from jaxeval.config import reading
+from jaxeval.contracts import Member
+from jaxeval.errors import RunError
+from jaxeval.population import engine, host, slots
+from jaxeval.runs import store as stores
+from jaxeval.studies import cohorts, costs, padding, recording, running
+from jaxeval.studies.cohorts import Cohort, Entry
+from jaxeval.studies.prepared import Study, Trial
+
+_BUSY = "another process works on this job"
+
+
+class Job(NamedTuple):
+    """A part of a cohort, which one process trains."""
+
+    whole: Cohort
+    part: Cohort  # its own entries; the name is that of the job
+
+
+class End(NamedTuple):
+    """The end of a job, after all its other events; `error` is for the user."""
+
+    error: str | None
+
+
+def cut(planned: Sequence[Cohort], workers: int) -> list[Job]:
+    """Cuts cohorts into jobs, none of which has more than a worker's share of all members.
+
+    The same cohorts and workers give the same jobs, of which those that were stopped go on.
+    """
+    most = -(-sum(len(cohort.members) for cohort in planned) // workers)
+    jobs = []
+    for cohort in planned:
+        size, count = len(cohort.members), -(-len(cohort.members) // max(most, 1))
+        steps = engine.most_steps(cohort.members, cohort.problem.split_of(cohort.members[0]))
+        cohort = cohort._replace(steps=max(steps, cohort.steps))  # the same program in all parts
+        for k in range(count):
+            chosen = slice(size * k // count, size * (k + 1) // count)
+            entries = cohort.entries[chosen]
+            text = reading.canonical([cohort.program, [entry.key for entry in entries]])
+            name = reading.digest(text)
+            part = cohort._replace(entries=entries, members=cohort.members[chosen], name=name)
+            jobs.append(Job(cohort, part))
+    return jobs
+
+
+def write(
+    job: Job, waiting: Collection[Entry], storage: recording.Storage, lanes: int | None = None
+) -> Path:
+    """Writes the file of a job that trains the waiting ones of its entries, and returns it."""
+    path = storage.folder / "jobs" / job.part.name / "job.json"
+    tree = {
+        "program": reading.digest(job.whole.program),
+        "micro_batch": job.whole.estimate and job.whole.estimate.micro_batch,
+        "trials": [dataclasses.asdict(entry.trial) for entry in job.whole.entries],
+        "members": [k for k, entry in enumerate(job.whole.entries) if entry in waiting],
+        "steps": job.whole.steps,
+        "lanes": lanes or len(job.part.members),
+        "keys": [entry.key for entry in job.part.entries],
+        "name": job.part.name,
+        "folder": str(storage.folder.absolute()),
+        "current_folder": str(Path.cwd()),  # to which paths of data may be relative
+        "again": storage.again,
+        "outputs": storage.outputs,
+    }
+    files.write_text(path, json.dumps(tree))
+    return path
+
+
+def train(path: Path, session: running.Session) -> Generator[running.Event, None, None]:
+    """Trains a job into its shard; yields the events of `running.run`, and raises its errors.
+
+    Raises RunError if this process makes another program of the job: by other data, or another
+    version.
+    """
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    folder = Path(tree["folder"])
+    with contextlib.suppress(OSError):
+        os.chdir(tree["current_folder"])
+    part = _rebuilt(tree, session)
+    more = {"again": tree["again"], "outputs": tree["outputs"], "lanes": tree["lanes"]}
+    with runs.open_store(path.parent, shared=False) as shard:
+        yield from running.run([part], shard, folder, session=session, **more)
+
+
+def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
+    trials = [_trial(trial) for trial in tree["trials"]]
+    each = cohorts.entries(trials, session.loader)
+    if tree["micro_batch"] is None:
+        planned = cohorts.by_program(each)
+    else:
+        sizes, machine = padding.bucket_sizes(each[0].prepared), costs.Machine(1, 1.0, 0.0)
+        groups, rows = [range(len(each))], [tree["micro_batch"]]
+        estimates = costs.as_grouped(padding.jobs(each), sizes, machine, groups, rows)
+        planned = padding.by_estimates(each, estimates, session.loader)
+    whole = planned[0]
+    if len(planned) > 1 or reading.digest(whole.program) != tree["program"]:
+        raise RunError(
+            f"job {tree['name']}: this process would train another program than was planned; "
+            "expected the same data, memory and version of jaxeval on all machines"
+        )
+    entries, members = (tuple(of[k] for k in tree["members"]) for of in (each, whole.members))
+    return whole._replace(entries=entries, members=members, name=tree["name"], steps=tree["steps"])
+
+
+def _trial(tree: Mapping[str, Any]) -> Trial:
+    study = tree["study"] and Study(**tree["study"])
+    return Trial(**{**tree, "study": study})
+
+
+def lock(path: Path, seconds: float) -> contextlib.AbstractContextManager[None]:
+    """Locks a job; raises Busy if another process holds it for so many seconds."""
+    return files.locked(path.with_name("lock"), f"{path}: {_BUSY}", seconds)
+
+
+def merge(path: Path, store: runs.Store) -> None:
+    """Copies a job's shard into the runs database; removes a job whose members have all ended.
+
+    Raises Busy if a process trains the job.
+    """
+    with lock(path, 0.0):
+        if (path.parent / stores.FILE).exists():
+            with stores.open_existing(path.parent) as shard:
+                store.merge(shard)
+        keys = json.loads(path.read_text(encoding="utf-8"))["keys"]
+        ended = {key: store.ended(key) for key in {experiment for experiment, *_ in keys}}
+        if all(tuple(key) in ended[experiment] for experiment, *key in keys):
+            for gone in path.parents[2].glob(f"checkpoints/{path.parent.name}*"):
+                gone.unlink() if gone.is_file() else shutil.rmtree(gone, ignore_errors=True)
+            shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def merge_all(folder: Path, store: runs.Store) -> None:
+    """Merges the shards of all jobs of a runs folder that no process trains."""
+    for path in sorted(folder.glob("jobs/*/job.json")):
+        with contextlib.suppress(files.Busy):
+            merge(path, store)
+
+
+def note(path: Path, event: running.Event | End) -> None:
+    """Appends an event to a job's log; those that the waiting process knows by itself are not."""
+    match event:
+        case running.Compiling() | End():
+            line = json.dumps([type(event).__name__, *event])
+        case running.Epoch(report):
+            line = json.dumps(["Epoch", *report[:5]], default=dataclasses.asdict)
+        case _:
+            return
+    with path.with_name("events.jsonl").open("a", encoding="utf-8") as log:
+        log.write(f"\n{line}\n")  # a killed process may have left half a line
+
+
+class Log:
+    """A job's log, read from where it ends now."""
+
+    def __init__(self, path: Path):
+        self._path = path.with_name("events.jsonl")
+        self._read = self._path.stat().st_size if self._path.exists() else 0
+
+    def news(self) -> Iterator[running.Compiling | running.Epoch | End]:
+        """Yields the events since the last call."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as log:
+            log.seek(self._read)
+            whole, _, _ = log.read().rpartition(b"\n")
+        self._read += len(whole)
+        for line in whole.splitlines():
+            with contextlib.suppress(json.JSONDecodeError):
+                kind, *values = json.loads(line)
+                if kind == "Epoch":
+                    yield running.Epoch(_report(*values))
+                else:
+                    yield End(*values) if kind == "End" else running.Compiling(*values)
+
+
+def _report(scores: list, ended: list, each: list, waiting: int, seconds: float) -> host.Report:
+    """Reads the report that `note` wrote; without arrays, which stay with the job."""
+    return host.Report(
+        [slots.EpochScores(_member(who), *more) for who, *more in scores],
+        [slots.MemberEnd(_member(who), *more) for who, *more in ended],
+        [slots.Slot.from_json(slot) for slot in each],
+        waiting,
+        seconds,
+        {},
+        {},
+    )
+
+
+def _member(tree: Mapping[str, Any]) -> Member:
+    return Member(**{**tree, "hparams": tuple(map(tuple, tree["hparams"]))})

@@ -1,0 +1,178 @@
+"""Trains cohorts by an engine: local processes, Slurm, Ray; or in this process.
+
+The engine places, starts and restarts jobs; what a job has done is read from the job's own files.
+"""
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Collection, Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from jaxeval import files, runs
+from jaxeval.errors import RunError
+from jaxeval.population import host
+from jaxeval.studies import jobs, recording, running
+from jaxeval.studies.cohorts import Cohort, Entry
+
+_SECONDS = 0.2  # between two looks at the logs
+_TRIES = 5  # of a job whose process ends before its first epoch
+
+
+class Launcher(Protocol):
+    """An engine. It may run a job twice: that only takes time."""
+
+    workers: int  # jobs that run at once
+
+    def submit(self, paths: Sequence[Path]) -> None:
+        """Runs the jobs of these files, now or later, each by `launchers.worker.work`."""
+
+    def running(self) -> Collection[Path]:
+        """Returns the jobs that run or wait; others have ended, or never will."""
+
+    def close(self) -> None:
+        """Stops all jobs, if it can after their epochs."""
+
+
+def run(
+    planned: Sequence[Cohort],
+    store: runs.Store,
+    folder: Path,
+    *,
+    launcher: Launcher | None = None,
+    session: running.Session | None = None,
+    again: bool = False,
+    outputs: bool = False,
+    lanes: int | None = None,
+) -> Generator[running.Event, None, None]:
+    """Trains cohorts as `running.run`; with a launcher all at once, cut into its jobs.
+
+    Then all cohorts are `Started` before the first event of one, reports hold the slots of all
+    jobs that run, and a trial is `Ended` when its job is. Closing the generator stops all jobs.
+    The same call merges what jobs have left, and submits the rest. On accelerators another number
+    of workers may change last bits, as another number of lanes does.
+
+    Raises:
+      RunError: as `running.run`; or jobs have failed, after all others have ended.
+    """
+    if launcher is None:
+        more = {"session": session, "again": again, "outputs": outputs, "lanes": lanes}
+        return running.run(planned, store, folder, **more)  # type: ignore[arg-type]
+    running.refuse_impossible(planned, again, outputs, lanes)
+    storage = recording.Storage(store, folder, again, outputs)
+    return _launched(planned, storage, launcher, lanes)
+
+
+def _launched(
+    planned: Sequence[Cohort],
+    storage: recording.Storage,
+    launcher: Launcher,
+    lanes: int | None,
+) -> Generator[running.Event, None, None]:
+    folder, store = storage.folder, storage.store
+    yield running.check(planned, storage)
+    with contextlib.ExitStack() as held:
+        for name in sorted({cohort.name for cohort in planned}):
+            held.enter_context(running.locked(folder, name))
+        jobs.merge_all(folder, store)
+        held.callback(jobs.merge_all, folder, store)
+        held.enter_context(contextlib.closing(launcher))
+        ended: dict[Entry, runs.MemberResult] = {}
+        for number, cohort in enumerate(planned):
+            for record in cohort.records:
+                store.register(record)
+            before = storage.ended(cohort)
+            yield running.Started(number, cohort, [*before.values()])
+            for entry, result in before.items():
+                yield running.Ended(entry.trial, result)
+            ended |= before
+        submitted = {}
+        for job in jobs.cut(planned, launcher.workers):
+            waiting = [entry for entry in job.part.entries if entry not in ended]
+            if waiting:
+                path = jobs.write(job, waiting, storage, lanes)
+                submitted[path] = _Submitted(job, waiting, jobs.Log(path))
+        for cohort in planned:
+            if ended.keys() >= {*cohort.entries}:
+                yield running.Finished(cohort)
+        yield from _Watch(submitted, storage, launcher).events()
+
+
+@dataclasses.dataclass
+class _Submitted:
+    """A job that an engine has."""
+
+    job: jobs.Job
+    waiting: Sequence[Entry]  # those that it trains
+    log: jobs.Log
+    report: host.Report | None = None  # the last one
+    tries: int = 1  # since then
+    end: jobs.End | None = None
+
+
+class _Watch:
+    """Jobs that have been submitted, by their files; those that die are submitted again."""
+
+    def __init__(
+        self, submitted: dict[Path, _Submitted], storage: recording.Storage, launcher: Launcher
+    ):
+        self._submitted, self._storage, self._launcher = submitted, storage, launcher
+        self._failures: list[str] = []
+
+    def events(self) -> Iterator[running.Event]:
+        """Yields the events of all jobs until they have ended; raises RunError if some failed."""
+        self._launcher.submit([*self._submitted])
+        while self._submitted:
+            alive = {*self._launcher.running()}
+            for path in [*self._submitted]:
+                yield from self._news(path, path in alive)
+            time.sleep(_SECONDS)
+        if self._failures:
+            count = f"{len(self._failures)} jobs failed; " if self._failures[1:] else ""
+            raise RunError(f"{count}{self._failures[0]}")
+
+    def _news(self, path: Path, alive: bool) -> Iterator[running.Event]:
+        """Yields what a job's log has; `alive` was asked before."""
+        of = self._submitted[path]
+        for event in of.log.news():
+            if isinstance(event, jobs.End):
+                of.end = event
+            elif isinstance(event, running.Epoch):
+                of.report, of.tries = event.report, 0
+                yield running.Epoch(self._of_all(event.report))
+            else:
+                yield event
+        if of.end is None and alive:
+            return
+        try:
+            jobs.merge(path, self._storage.store)
+        except files.Busy:  # its process is still ending
+            return
+        yield from self._over(path, of)
+
+    def _of_all(self, report: host.Report) -> host.Report:
+        """A job's report with the slots of all jobs, and the members that wait in them."""
+        each = self._submitted.values()
+        reports = [of.report for of in each if of.report is not None]
+        waiting = sum(len(of.waiting) for of in each if of.report is None)
+        waiting += sum(other.waiting for other in reports)
+        all_slots = [slot for other in reports for slot in other.slots]
+        return report._replace(slots=all_slots, waiting=waiting)
+
+    def _over(self, path: Path, of: _Submitted) -> Iterator[running.Event]:
+        """Ends a job whose results are merged, or submits it again."""
+        ended = self._storage.ended(of.job.part)
+        if ended.keys() >= {*of.waiting}:
+            del self._submitted[path]
+            for entry in of.waiting:
+                yield running.Ended(entry.trial, ended[entry])
+            if all(other.job.whole is not of.job.whole for other in self._submitted.values()):
+                yield running.Finished(of.job.whole)
+        elif of.end is None and of.tries < _TRIES:
+            of.tries += 1
+            self._launcher.submit([path])
+        else:
+            del self._submitted[path]
+            died = f"{path}: its process ended {of.tries} times without an epoch; its log says why"
+            self._failures.append((of.end and of.end.error) or died)

@@ -1,0 +1,111 @@
+"""The rule of `settle`: what it asks for, and that only complete looks count."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxeval.bandits.commands import EvaluationFailed
+from jaxeval.bandits.evaluate import run
+from jaxeval.bandits.rules import State
+from jaxeval.bandits.settling import FAILED, Settle
+from jaxeval.stats import sequential
+
+SIDES = ("old", "new")
+
+
+def _told(scores: dict[str, dict[int, float]]) -> State:
+    """A state with scores by side and number, told in this order."""
+    state = State.begin(SIDES)
+    for side, known in scores.items():
+        for number, score in known.items():
+            state = state.tell(side, score, number)
+    return state
+
+
+def _scores(seed: int, n: int, effect: float = 0.0) -> dict[str, dict[int, float]]:
+    draw = np.random.default_rng(seed).normal(size=(2, n))
+    draw[1] += effect
+    return {side: dict(enumerate(map(float, x), 1)) for side, x in zip(SIDES, draw, strict=True)}
+
+
+@given(st.permutations([(side, k) for side in SIDES for k in range(1, 7)]), st.integers(0, 12))
+@settings(max_examples=60, deadline=None)
+def test_only_scores_before_the_first_gap_count(order: list[tuple[str, int]], told: int) -> None:
+    """Dies if the order of arrival matters, or a fast side is ahead in a look."""
+    scores, rule = _scores(1, 6, 3.0), Settle(most=6)
+    state = State.begin(SIDES)
+    for side, number in order[:told]:
+        state = state.tell(side, scores[side][number], number)
+    complete = [{k for s, k in order[:told] if s == side} for side in SIDES]
+    looks = next(k for k in itertools.count() if not all(k + 1 in of for of in complete))
+    assert rule.looks(state) == looks
+    first = _told({side: {k: of[k] for k in range(1, looks + 1)} for side, of in scores.items()})
+    assert repr(rule.settled(state)) == repr(rule.settled(first))  # NaN before any score
+    assert (rule.answer(state) is None) == (rule.answer(first) is None)
+
+
+def test_a_slow_side_is_no_bias() -> None:
+    """Dies if low scores that arrive late are left out of early looks: type I would be far off."""
+    rule, wrong = Settle(most=12), 0
+    for seed in range(100):
+        scores = _scores(seed, 12)
+        # low scores of the new model take so long that its high ones arrive first
+        late = {k: k + 10 * (x < 0) for k, x in scores["new"].items()}
+        arrival = sorted(late, key=lambda k: late[k])
+        state = _told({"old": scores["old"]})
+        for k in arrival:
+            state = state.tell("new", scores["new"][k], k)
+            if (answer := rule.answer(state)) is not None:
+                wrong += answer.reason in ("better", "worse")
+                break
+    assert wrong <= 100 * 0.05
+
+
+def test_both_sides_next_numbers_side_by_side() -> None:
+    """Dies if one side runs ahead, more is asked for than `most`, or known scores are left out."""
+    rule = Settle(most=5)
+    state = rule.begin(SIDES)
+    assert rule.ask(state) == ("old", "new", "old", "new", "old", "new")
+    assert rule.ask(_told(_scores(2, 3))) == ("old", "new")
+    assert rule.ask(_told({**_scores(2, 3), "old": _scores(2, 4)["old"]})) == ("new",)
+    assert Settle(most=9, ahead=4).ask(_told(_scores(2, 7))) == ("old", "new") * 2
+    assert Settle(most=9, known=6).ask(state).count("old") == 6
+    assert rule.ask(_told(_scores(2, 5))) == ()
+
+
+def test_the_base_of_before_is_in_every_look() -> None:
+    """Dies if a look sees fewer scores of the base than were known."""
+    scores, rule = _scores(3, 12, 1.0), Settle(known=10)
+    state = _told({"old": {k: scores["old"][k] for k in range(1, 10)}, "new": scores["new"]})
+    assert rule.looks(state) == 0  # the tenth of the base is missing
+    old, new = ([*scores[side].values()] for side in SIDES)
+    state = _told({"old": {k: scores["old"][k] for k in range(1, 11)}, "new": scores["new"]})
+    assert rule.settled(state) == sequential.settle(new[:10], old[:10], known=10)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_lower_is_better_mirrors(paired: bool) -> None:
+    """Dies if the direction turns the verdict or the interval of the same scores."""
+    higher = Settle(paired=paired, margin=0.2).settled(_told(_scores(4, 20, 3.0)))
+    negated = {side: {k: -x for k, x in of.items()} for side, of in _scores(4, 20, 3.0).items()}
+    rule = Settle(paired=paired, margin=0.2, higher_is_better=False)
+    assert rule.settled(_told(negated)) == higher
+    assert higher.verdict == "better"
+
+
+def test_a_failed_evaluation_ends_it_without_a_claim() -> None:
+    """Dies if the seeds that did not crash decide, or a failure is tried for ever."""
+
+    def evaluate(side: str, number: int) -> float:
+        if (side, number) == ("new", 4):
+            raise EvaluationFailed("out of memory")
+        return {"old": 0.0, "new": 9.0}[side] + 0.1 * (number % 3)
+
+    rule = Settle(alpha=1e-6)
+    *_, last = run(rule, SIDES, evaluate, retries=1)
+    answer = rule.answer(last.state)
+    assert answer is not None and answer.reason == FAILED
+    assert "new" in last.state.excluded and rule.ask(last.state) == ()
