@@ -6,8 +6,8 @@
 `record` runs the commands of golden_list.py, all in this process, and keeps what they leave:
 exit codes, JSON, written tables, the data of all figures, what the terminal shows. `check` runs
 them again and lists what differs, to the last bit; it exits with 1 if anything does. NAME is a
-command, or a pattern: 'compare*'. What is renamed or dropped on purpose stands in golden_rules.py;
-what is dropped is not compared, and counted.
+command, or a pattern: 'compare*'. What is renamed or dropped on purpose stands in OUT.rules.json
+(golden_differences.py); what is dropped is not compared, and counted.
 
 Beside the recording lie `inputs` (what golden_inputs.py makes; `record` writes it anew, `check`
 reads it) and `xla` (compiled programs). JAXEVAL_DATA names the folder of real data
@@ -190,7 +190,8 @@ def main() -> int:
     after = run_all(chosen, path.parent, args.what == "record")
     if args.what == "check":
         known = {name: of for name, of in known.items() if asked(name)}
-        return int(golden_differences.check(known, after, args.text, args.all) > 0)
+        rules = golden_differences.read_rules(path)
+        return int(golden_differences.check(known, after, rules, args.text, args.all) > 0)
     for name, of in after:
         known[name] = of
         print(f"{name}: {of['seconds']} s", flush=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import common
 import numpy as np
 
-from jaxeval.stats import vectors
+from jaxeval.stats import judgement
 
 SEEDS = (5, 8, 16)
 # of six tasks: expected scores of the file and of the baseline, sd over seeds
@@ -87,7 +87,7 @@ def _coverage(case: Case, count: int) -> Mapping[str, Mapping[str, float]]:
     for seeds in SEEDS:
         held = []
         for _ in range(count):
-            *_, mean = vectors.reductions(*draw(random, seeds))
+            *_, mean = judgement.reductions(*draw(random, seeds))
             if not mean.interval.absent:
                 held.append(mean.interval.low <= true <= mean.interval.high)
         shares[f"{seeds} seeds"] = {

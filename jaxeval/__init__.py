@@ -56,7 +56,7 @@ _NAMES = {  # module -> names that it defines
     "report.settlement": "Settlement",
     "select.__main__": "select select_command select_functions select_table",
     "sensitivity.__main__": "sensitivity",
-    "settle.__main__": "settle settle_command settle_table",
+    "settle.__main__": "settle settle_command settle_report settle_table",
     "sources": "read_scores",
     "sweep": "sweep",
     "train": "train",
@@ -65,7 +65,7 @@ _NAMES = {  # module -> names that it defines
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Settlement"]
-__all__ += ["Tuned", "settle", "settle_command", "settle_table"]
+__all__ += ["Tuned", "settle", "settle_command", "settle_report", "settle_table"]
 __all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
 __all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
 __all__ += ["predict", "read_scores", "select", "select_command", "select_functions"]

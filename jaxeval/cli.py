@@ -1,4 +1,4 @@
-"""What all verbs share on a command line: errors as one line, exit codes, signals."""
+"""Parts that all verbs share on a command line: errors as one line, exit codes, signals."""
 
 import argparse
 import contextlib

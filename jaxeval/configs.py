@@ -73,7 +73,7 @@ def configs(name: str | None = None) -> Configs | str:
 
 
 def _shipped(name: str) -> _Shipped:
-    """A file's first line is a comment that says what it is."""
+    """Describes a file; its first line is a comment that says what it is."""
     text = toml.read_text(name)
     tables = tomllib.loads(text)
     use = "--variants" if "variant" in tables else "CONFIG" if "name" in tables else "--space"

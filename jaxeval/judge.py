@@ -182,7 +182,7 @@ def _judged(
     import numpy as np
 
     from jaxeval.report.vectors import JudgedVectors
-    from jaxeval.stats import vectors as statistics
+    from jaxeval.stats import judgement
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}
     metrics, coverage, trainings = dict[str, str](), dict[tuple[str, str], Any](), []
@@ -199,5 +199,5 @@ def _judged(
     judged = []
     for mode, by_file in scores.items():
         arrays = {name: np.array([*of.values()]) for name, of in by_file.items()}
-        judged.append(statistics.judge(mode, [*metrics], seeds, arrays, baseline))
+        judged.append(judgement.judge(mode, [*metrics], seeds, arrays, baseline))
     return JudgedVectors(named, metrics, coverage, judged, trainings)

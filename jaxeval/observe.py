@@ -1,4 +1,4 @@
-"""What all verbs that train share: progress on stderr, Ctrl-C and SIGTERM between two epochs."""
+"""Progress on stderr, and a clean stop after Ctrl-C or SIGTERM, for all verbs that train."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""For tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
+"""Assertions for tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
 
 import dataclasses
 from collections.abc import Collection, Sequence

@@ -1,1 +1,1 @@
-"""TOML files -> validated frozen dataclasses, with all errors told at once."""
+"""TOML files -> validated frozen dataclasses, with all errors reported at once."""

@@ -198,7 +198,7 @@ def _restrict_table(table: Table, batch: Batch, params: Tree) -> tuple[Array, Ar
 
 
 def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
-    """An update of those rows of a table that the batch reads, and of all other parameters.
+    """Updates the rows of a table that the batch reads, and all other parameters.
 
     None if there is no table, or if that would be wrong or as much work as an update of all rows.
     A branch updates as many rows as its bucket's batches read. They are put back after the branch:

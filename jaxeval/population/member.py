@@ -100,7 +100,7 @@ class Problem(NamedTuple):
 
     @property
     def mode(self) -> lanes.Mode:
-        """How the lanes of a device are computed."""
+        """Way in which the lanes of a device are computed."""
         return lanes.resolve(self.training.lane_mode)
 
     def refuse_cut_batches(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""Where the variance of scores comes from, and what to train for a precision."""
+"""Sources of the variance of scores, and the trainings that a precision needs."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which of several models is best, and which cannot be told from it, in one sentence.
+"""One sentence that names the best of several models, and those that may be as good.
 
 A cell is what a pair of models is tested on: a data set or task, or "" if there is only one. All
 claims are those of the tests.

@@ -10,8 +10,8 @@ import numpy as np
 from jaxeval.report import comparison, scores, standings, text
 from jaxeval.report.comparison import answers, figures
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
+from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
-from jaxeval.stats.vectors import MEAN, Judgement
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
 from jaxeval.vectors.similarity import Unknown

@@ -84,7 +84,7 @@ def paused_collector() -> Iterator[None]:
 
 @paused_collector()
 def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Columns:
-    """Reads the columns of a file; of JSON lines only those that are wanted, if any are told.
+    """Reads the columns of a file; of JSON lines only the wanted ones, if any are named.
 
     .json, .jsonl, .ndjson and .parquet are read as such. Any other file is JSON lines if its first
     line is a JSON object, else delimited text with a header. The delimiter is the tab, comma or

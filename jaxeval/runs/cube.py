@@ -170,8 +170,8 @@ def _directions(
         )
     if asked is not None and (not asked) in better.values() and None not in better.values():
         raise DataError(
-            f"{argument('lower_is_better', not asked)}: of several metrics it is of those whose "
-            f"direction is not known, and that of {listed(names)} is; "
+            f"{argument('lower_is_better', not asked)}: with several metrics it applies to those "
+            f"of unknown direction, but that of {listed(names)} is known; "
             f"{argument('metric', 'NAME')} chooses one"
         )
     directions = dict[Key, tuple[bool, Direction]]()

@@ -118,7 +118,7 @@ def _file_url(file: Path, write: bool) -> sa.URL:
     """Returns the URL of a file; immutable if SQLite cannot make its files beside it.
 
     A database in WAL mode needs files beside it. In a folder without write permission SQLite must
-    be told that nobody writes; a log that is there is read.
+    be sure that nobody writes; an existing log is read.
     """
     effective = os.access in os.supports_effective_ids
     sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)

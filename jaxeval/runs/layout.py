@@ -1,4 +1,4 @@
-"""How to read a table or logs: the requested layout, and what columns are by their names."""
+"""Layout of a table or of logs: what the user requests, and what column names say."""
 
 import dataclasses
 import functools
@@ -52,7 +52,7 @@ _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """How to read a table or logs.
+    """Requested way to read a table or logs.
 
     Attributes:
       columns: role -> column name, for columns that are not named as their role. "last" is the

@@ -15,7 +15,7 @@ Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a r
 
 
 class _Scale(NamedTuple):
-    """How figures show a range of values; `categories` are texts without a distance."""
+    """Scale of an axis in figures; `categories` are texts without a distance."""
 
     categories: tuple[str, ...] | None = None
     low: float | None = None

@@ -13,6 +13,7 @@ from jaxeval.runs.layout import Missing
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.settlement import Settlement
+    from jaxeval.report.settlements import Settlements
 
 Correction = Literal["none", "e-lond", "spending"]
 _SEEDS = 30
@@ -202,4 +203,28 @@ def settle_table(
     return tables.settle(source, layout, most, margin, alpha, follow, quiet)
 
 
-COMMANDS: parsers.Commands = {"": settle, "command": settle_command, "table": settle_table}
+@parameters.verb
+def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
+    """Shows what a ledger holds: each candidate, base after base, the noise floor.
+
+    Which candidates were kept and which discarded, with intervals, levels, seeds and seconds; what
+    the correction guarantees; and by how much the kept ones won, beside their fresh seeds.
+
+    Args:
+      ledger: file that settle has written.
+
+    Examples:
+      jaxeval settle report
+      jaxeval settle report night.db --save night.html --save figures
+    """
+    from jaxeval.settle import reporting
+
+    return reporting.report(Path(ledger))
+
+
+COMMANDS: parsers.Commands = {
+    "": settle,
+    "command": settle_command,
+    "table": settle_table,
+    "report": settle_report,
+}

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jaxeval import files
 from jaxeval.errors import ConfigError, RunError, argument
@@ -25,6 +25,7 @@ CREATE TABLE comparisons (
   after INTEGER, known INTEGER, begun REAL, verdict TEXT, result TEXT
 );
 """
+Correction = Literal["none", "e-lond", "spending"]
 DECIDED = ("better", "worse", "equal")
 
 
@@ -78,9 +79,31 @@ class Ledger:
         rows = self._sql.execute("SELECT seed, score FROM scores WHERE side = ?", (side,))
         return dict(rows.fetchall())
 
-    def seconds(self) -> float:
-        """Returns the seconds of all evaluations."""
-        return self._sql.execute("SELECT total(seconds) FROM scores").fetchone()[0]
+    def fresh(self, side: str) -> list[float]:
+        """Returns the scores of a side but those with which it won as a candidate.
+
+        Those were chosen for being high.
+        """
+        after = self._chosen(side)
+        return [score for seed, score in sorted(self.scores(side).items()) if seed > after]
+
+    def _chosen(self, side: str) -> int:
+        """Returns the last seed with which a side won; 0 if it never has."""
+        won = (old.last for old in self.comparisons() if old.candidate == side and old.won)
+        return max(won, default=0)
+
+    def seconds(self) -> dict[tuple[str, int], float]:
+        """Returns the seconds of each evaluation by side and seed."""
+        rows = self._sql.execute("SELECT side, seed, seconds FROM scores ORDER BY side, seed")
+        return {(side, seed): seconds for side, seed, seconds in rows}
+
+    def next_level(self, alpha: float, correction: Correction) -> float:
+        """Returns the level of the comparison that begins next."""
+        if correction == "none":
+            return alpha
+        every = self.comparisons()
+        kept = sum(old.won for old in every)
+        return sequential.level(alpha, len(every) + 1, kept, correction)
 
     def add(self, side: str, seed: int, score: float, seconds: float) -> None:
         """Writes a score."""
@@ -112,15 +135,12 @@ class Ledger:
         ]
         if same and not (again and same[-1].verdict in DECIDED):
             return same[-1]
-        after = max((old.last for old in every if old.candidate == base.id and old.won), default=0)
+        after = self._chosen(base.id)
         if same:
             after = max(after, *(max(self.scores(side), default=0) for side in ids))
         known = self.scores(base.id)
         count = next(k for k in itertools.count() if after + k + 1 not in known)
-        kept = sum(old.won for old in every)
-        level, correction = settings["alpha"], settings["correction"]
-        if correction != "none":
-            level = sequential.level(level, len(every) + 1, kept, correction)
+        level = self.next_level(settings["alpha"], settings["correction"])
         for side in (base, candidate):
             self._sql.execute("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", side[:3])
         self._sql.execute(

@@ -16,10 +16,9 @@ from jaxeval.errors import ConfigError, argument
 from jaxeval.report import settlement, text
 from jaxeval.report.settlement import Settlement
 from jaxeval.settle import ledger, sides
-from jaxeval.settle.ledger import Comparison, Ledger
+from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Side
 
-Correction = Literal["none", "e-lond", "spending"]
 BASE, CANDIDATE = "base", "candidate"
 _PLACES = ("seed", "split")
 

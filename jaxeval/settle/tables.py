@@ -35,7 +35,7 @@ def settle(
     while True:
         try:
             given = [source, *layout.models]
-            found = _settled(sources.scores(given, layout)[0], most, margin, alpha)
+            found = settled(sources.scores(given, layout)[0], most, margin, alpha)
             line = found.document().answer[0]
             if follow is None or found.verdict != "undecided" or found.looks >= most:
                 return found
@@ -49,7 +49,12 @@ def settle(
         time.sleep(follow)
 
 
-def _settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlement:
+def settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlement:
+    """Settles the first of two models, the base, against the second, by the scores so far.
+
+    Raises:
+      DataError: there are not two models with scores on one data set.
+    """
     if len(scores.models) != 2:
         named = ", ".join(scores.models)
         expected = "expected the names of a base and a candidate"

@@ -192,7 +192,7 @@ def _tests(paired: np.ndarray) -> dict[tuple[int | None, str], HypothesisTest]:
 def _complete(
     table: _Table, option: str, compared: list, key: Sequence[str], rows: Sequence[int]
 ) -> list[list[list[int]]]:
-    """For each configuration that has all wanted values, the rows of each."""
+    """Returns the rows of each value for every configuration that has all wanted values."""
     values = _column(table, option)
     chosen = [row for row in rows if values[row] in set(compared)]
     complete = []

@@ -129,7 +129,7 @@ def _partitions(count: int) -> np.ndarray:
 
 
 def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """For each bound [B], the largest of the sets whose least p-value reaches it."""
+    """Returns the size [B] of the largest set whose least p-value reaches each bound."""
     order = np.argsort(-least)
     reached = np.maximum.accumulate(np.concatenate([[0], sizes[order]]))
     return np.asarray(reached[np.searchsorted(-least[order], -bounds, "right")])

@@ -152,7 +152,7 @@ class RunScores:
 
 
 class Families(NamedTuple):
-    """How many tests each family of the correction has."""
+    """Number of tests in each family of the correction."""
 
     location: int
     spread: int

@@ -23,7 +23,7 @@ _MOST_ORDERS = 8  # pairs up to which all orders are enumerated
 
 
 class _Ties(NamedTuple):
-    """For each of N places in rising order, its block of equal scores: [begin, end)."""
+    """Blocks of equal scores: [begin, end) for each of N places in rising order."""
 
     begin: np.ndarray
     end: np.ndarray

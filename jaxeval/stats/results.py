@@ -76,7 +76,7 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """How models are compared, by runs and by items. Invalid values raise a ConfigError."""
+    """Rules of a comparison, by runs and by items. Invalid values raise a ConfigError."""
 
     alpha: float = 0.05  # level of all tests, after correction
     correction: Method = "holm"  # over pairs and data sets; always Holm for items
@@ -196,7 +196,7 @@ def _rounded(differences: np.ndarray, size: float) -> np.ndarray:
 
 
 def _typical_size(*values: np.ndarray) -> float:
-    """The largest |value| within a factor of 1000 of the median of those that are not 0.
+    """Returns the largest |value| within a factor of 1000 of the median of the nonzero values.
 
     A single perplexity of 1e13 does not count: in its unit all other scores would be equal.
     """

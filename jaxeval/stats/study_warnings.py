@@ -1,4 +1,4 @@
-"""What a reader of a study's scores should know: absent, equal, dependent or unpaired ones."""
+"""Warnings about the scores of a study: absent, equal, dependent or unpaired ones."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,1 +1,1 @@
-"""What is learned from what: one file a task, where corpus, model, loss and metric meet."""
+"""Tasks, a file each: where corpus, model, loss and metric meet."""

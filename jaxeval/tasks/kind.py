@@ -1,4 +1,4 @@
-"""What a kind of task provides to the rest of the system, and how saved models predict."""
+"""Interface of a kind of task to the rest of the system, and predictions of saved models."""
 
 import collections
 import dataclasses
@@ -74,7 +74,7 @@ class Options(NamedTuple):
 
 
 class _Joining(NamedTuple):
-    """How members that differ in their word vectors share a program."""
+    """Way in which members that differ in their word vectors share a program."""
 
     # (config, data) -> JSON that must be equal, beside the config and the sentences
     key: Callable[[Any, Any], Json]

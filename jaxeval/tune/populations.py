@@ -1,4 +1,4 @@
-"""Which settings of a search are one population, and which join it while it is trained."""
+"""Groups settings of a search into populations; settings may join one while it trains."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -163,7 +163,7 @@ class Populations:
         return {e.number: entries for e in each if (entries := self._unrecorded(e))}
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:
-        """The trials of an evaluation whose end is not recorded; the scores of others are told."""
+        """Returns the trials of an evaluation that has not ended; reports the scores of others."""
         ended, left = self.store.ended(self.target.record.id), []
         for entry in self.target.entries(evaluation):
             known = ended.get(entry.key[1:])

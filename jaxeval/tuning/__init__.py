@@ -136,7 +136,7 @@ class Tuner:
         candidates.refuse_others(known, self.history)
 
     def ask(self, count: int = 1) -> list[Evaluation]:
-        """Returns new settings, which run until they are told; fewer if the space has no more."""
+        """Returns new settings, which run until told a score; fewer if the space has no more."""
         self.history, asked = self.search.ask(self.history, _whole("count", count, 0))
         return asked
 

@@ -70,7 +70,7 @@ class Evaluation:
 
     @property
     def stopped(self) -> Stopped | None:
-        """When halving stopped it, if it did."""
+        """Details of the stop by halving, or None."""
         return self.result.stopped if self.result else None
 
     @property

@@ -1,4 +1,4 @@
-"""What a search says in the end: importance, slices, the settings that may be as good, the noise.
+"""Findings of a search: importance, slices, settings that may be as good, noise.
 
 Statements by the process are averaged over draws of its hyperparameters (Snoek et al. 2012,
 section 3.2). With those of the posterior mode alone they would be too sure: see docs/method.md.

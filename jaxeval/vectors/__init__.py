@@ -1,8 +1,13 @@
-"""Word vectors: looked up by word, and scored on sets of items (word pairs, analogy questions)."""
+"""Word vectors: looked up by word, and scored on sets of items (word pairs, analogy questions).
+
+Notation: V files, B resamples, n items. All files share one set of resamples, so that their
+differences are paired.
+"""
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -11,11 +16,19 @@ import numpy as np
 from jaxeval.data import vectors
 from jaxeval.errors import ConfigError
 from jaxeval.stats import multiple
-from jaxeval.stats import vectors as statistics
-from jaxeval.stats.results import Effect, HypothesisTest, Interval
+from jaxeval.stats.results import (
+    Effect,
+    HypothesisTest,
+    Interval,
+    count,
+    percentile_interval,
+    sign,
+)
 
 _Score = TypeVar("_Score")
 _CONFIDENCE = 0.95
+_AT_ONCE = 2_000_000  # weights of resamples in memory
+_MOST_UNDEFINED = 0.05  # share of resamples without a value; with more the others are biased
 _SHORT = 1e-15  # length below which squares in float32 have few digits, or none
 _SUFFIXES = {".txt", ".gz", ".vec", ".bin", ".w2v", ".tsv", ".csv"}
 
@@ -146,17 +159,56 @@ def compare(
     scores, found, how = dict[str, _Score](), list[_Difference](), f"bootstrap of {items}"
     for file, mine in covered.items():
         drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
-        interval = None if drawn is None else statistics.interval(drawn, _CONFIDENCE, how)
+        interval = None if drawn is None else _interval(drawn, how)
         scores[file] = score(file, interval)
     for a, b in itertools.combinations(covered, 2):
         both = covered[a] & covered[b]
         of_a, of_b = estimate(a, both), estimate(b, both)
         if of_a is not None and of_b is not None:
             drawn, n = draws([a, b], both), int(both.sum())
-            effect, test = statistics.difference((of_a, of_b), (*drawn.T,), n, method=how)
+            effect, test = _difference((of_a, of_b), (*drawn.T,), n, how)
             found.append(_Difference(a, b, effect, test, test.p_value))
     total = len(next(iter(covered.values())))
     return Scored(name, method, total, scores, tuple(found))
+
+
+def _difference(
+    estimates: tuple[float, float],
+    draws: tuple[np.ndarray, np.ndarray],
+    n: int,
+    method: str,
+) -> tuple[Effect, HypothesisTest]:
+    """Score A minus score B of n items, and the test whether they are equal.
+
+    p = 2 (1 + k) / (1 + B), with k of the B draws on the rarer side of 0, or at 0. Draws without a
+    value do not count; p is NaN if there are many.
+    """
+    gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
+    effect = Effect("difference", gap, _interval(gaps, method), (n,))
+    p_value, direction = math.nan, 0
+    if np.isnan(gaps).mean() <= _MOST_UNDEFINED:
+        gaps = gaps[~np.isnan(gaps)]
+        rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
+        p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
+        direction = sign(float(np.median(gaps)))
+    null = "both scores are equal on all such items"
+    return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
+
+
+def _interval(draws: np.ndarray, method: str) -> Interval:
+    """Percentile interval of draws [B]; NaN is a draw without a value, of which few may be."""
+    share = float(np.isnan(draws).mean())
+    if share > _MOST_UNDEFINED:
+        reason = f"{100 * share:.0f} % of the resamples draw too few different items for a score"
+        return Interval.none(_CONFIDENCE, reason)
+    return percentile_interval(draws[~np.isnan(draws)], _CONFIDENCE, method)
+
+
+def blocks(resamples: int, width: int) -> Iterator[int]:
+    """Yields how many resamples to draw at a time, each of `width` weights: bounds memory."""
+    size = max(1, _AT_ONCE // width)
+    resamples = count(resamples, "resamples")
+    return (min(size, resamples - begin) for begin in range(0, resamples, size))
 
 
 def adjust(results: Sequence[Scored[_Score]]) -> tuple[Scored[_Score], ...]:

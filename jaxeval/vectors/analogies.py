@@ -19,9 +19,8 @@ import numpy as np
 from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
-from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Interval
-from jaxeval.vectors import Lookup, Scored, compare
+from jaxeval.vectors import Lookup, Scored, blocks, compare
 
 _Method = Literal["3CosAdd", "3CosMul"]
 METHODS: tuple[_Method, ...] = ("3CosAdd", "3CosMul")
@@ -243,7 +242,7 @@ def evaluate(
         used, where = np.unique(units, return_inverse=True)
         of_first, of_second = np.split(where, 2)
         of_units = right, of_first, of_second, questions.strata[used]
-        return statistics.crossed_draws(*of_units, resamples=resamples, seed=seed)
+        return _crossed_draws(*of_units, resamples=resamples, seed=seed)
 
     def share(name: str, chosen: np.ndarray) -> float | None:
         return float(answered[name].right[chosen].mean()) if chosen.any() else None
@@ -262,3 +261,33 @@ def evaluate(
     covered = {name: of.covered for name, of in answered.items()}
     items = f"pairs of words within sections (pigeonhole), {resamples} resamples, seed {seed}"
     return compare(questions.name, method, covered, share, draws, score, items)
+
+
+def _crossed_draws(
+    right: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    strata: np.ndarray,
+    *,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> np.ndarray:
+    """Accuracies [B, V] on resamples of Q questions that combine two units each; NaN: none drawn.
+
+    Units are drawn with replacement within their stratum; a question counts as the product of the
+    counts of its units (Owen 2007, "The pigeonhole bootstrap").
+
+    Args:
+      right: [V, Q] bool; first, second: [Q] numbers of the units of each question.
+      strata: [units] number of each unit's stratum.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))
+    sizes = np.diff(np.append(starts, len(strata)))
+    generator, answers, draws = np.random.default_rng(seed), right.T.astype(np.float64), []
+    for rounds in blocks(resamples, len(first)):
+        drawn = [generator.multinomial(size, np.full(size, 1 / size), rounds) for size in sizes]
+        units = np.concatenate(drawn, axis=1).astype(np.float64)
+        weights = units[:, first] * units[:, second]
+        total = weights.sum(axis=1, keepdims=True)
+        draws.append(weights @ answers / np.where(total > 0, total, np.nan))
+    return np.concatenate(draws)

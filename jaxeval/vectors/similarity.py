@@ -14,9 +14,8 @@ import numpy as np
 
 from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
-from jaxeval.stats import vectors as statistics
-from jaxeval.stats.results import Interval
-from jaxeval.vectors import Lookup, Scored, adjust, compare
+from jaxeval.stats.results import Interval, Sample, sample
+from jaxeval.vectors import Lookup, Scored, adjust, blocks, compare
 
 Unknown = Literal["skip", "zero"]
 _FEWEST = 3  # pairs that a rank correlation needs
@@ -114,10 +113,10 @@ def _evaluate(
 
     def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         table = np.stack([filled[name][chosen] for name in names])
-        return statistics.spearman_draws(gold[chosen], table, resamples=resamples, seed=seed)
+        return _correlation_draws(gold[chosen], table, resamples=resamples, seed=seed)
 
     def estimate(name: str, chosen: np.ndarray) -> float | None:
-        return _spearman(gold[chosen], filled[name][chosen])
+        return _correlation(gold[chosen], filled[name][chosen])
 
     def score(name: str, interval: Interval | None) -> _Score:
         known = ~np.isnan(values[name])
@@ -129,8 +128,60 @@ def _evaluate(
     return compare(pairs.name, "Spearman", covered, estimate, draws, score, items)
 
 
-def _spearman(gold: np.ndarray, values: np.ndarray) -> float | None:
+def _correlation(gold: np.ndarray, values: np.ndarray) -> float | None:
     try:
-        return float(statistics.spearman(gold, values[None])[0])
+        return float(_spearman(gold, values[None])[0])
     except DataError:  # fewer than three pairs, or equal scores
         return None
+
+
+def _spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
+    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores [n]."""
+    rows = _rows(gold, scores)
+    return _correlations(rows, np.ones((1, len(rows[0])), np.int64))[0]
+
+
+def _correlation_draws(
+    gold: Sample, scores: np.ndarray, *, resamples: int = 9999, seed: int = 0
+) -> np.ndarray:
+    """The correlations on resamples of the items, drawn with replacement: [B, V].
+
+    Ranks are those within each resample; NaN if all scores of a resample are equal.
+    """
+    rows, generator = _rows(gold, scores), np.random.default_rng(seed)
+    items = len(rows[0])
+    drawn = (
+        generator.multinomial(items, np.full(items, 1 / items), size)
+        for size in blocks(resamples, items)
+    )
+    return np.concatenate([_correlations(rows, weights) for weights in drawn])
+
+
+def _rows(gold: Sample, scores: np.ndarray) -> list[np.ndarray]:
+    rows = [sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)]
+    if any((row == row[0]).all() for row in rows):
+        raise DataError("all scores are equal; their ranks correlate with nothing")
+    return rows
+
+
+def _centred_ranks(row: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean ranks [B, n] less their mean, of items that count `weights` [B, n] times."""
+    order, group = np.argsort(row, kind="stable"), np.empty(len(row), np.int64)
+    new = np.concatenate([[True], row[order][1:] != row[order][:-1]])
+    group[order] = np.cumsum(new) - 1
+    tied = np.add.reduceat(weights[:, order], np.flatnonzero(new), axis=1)
+    ranks = np.cumsum(tied, axis=1) - tied / 2 - tied.sum(axis=1, keepdims=True) / 2
+    return ranks[:, group]
+
+
+def _correlations(rows: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Correlations [B, V] of items that count `weights` [B, n] times."""
+    gold, *others = (_centred_ranks(row, weights) for row in rows)
+    weighted = gold * weights
+    own, columns = (weighted * gold).sum(axis=1), []
+    for other in others:
+        scale = np.sqrt(own * (other * other * weights).sum(axis=1))
+        unknown = np.full_like(scale, np.nan)
+        products = (weighted * other).sum(axis=1)
+        columns.append(np.divide(products, scale, out=unknown, where=scale > 0))
+    return np.stack(columns, axis=1)

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import vectors
+from jaxeval.stats import judgement
+from jaxeval.stats.judgement import Judgement
 from jaxeval.stats.results import Rules
-from jaxeval.stats.vectors import Judgement
 
 RULES = Rules(resamples=200)
 MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}
@@ -16,7 +16,7 @@ MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}
 def test_limits_of_the_reduction() -> None:
     """Dies if numerator or denominator is another: (s - b) / (1 - b)."""
     s, b = np.array([[0.7], [1.0], [0.85], [0.0]]), np.array([[0.7], [0.7], [0.7], [0.9]])
-    estimates = [effect.estimate for effect in vectors.reductions(s, b)]
+    estimates = [effect.estimate for effect in judgement.reductions(s, b)]
     np.testing.assert_allclose(estimates, [0, 1, 0.5, -9, -7.5 / 4], atol=1e-12)
     for scores, baseline, said in (
         (s, b + (b == 0.9) * 0.1, r"the baseline makes no error \(score 1\)"),
@@ -24,28 +24,28 @@ def test_limits_of_the_reduction() -> None:
         (s, b[:2], "as many tasks and seeds"),
     ):
         with pytest.raises(DataError, match=said):
-            vectors.reductions(scores, baseline)
+            judgement.reductions(scores, baseline)
 
 
 def test_the_mean_over_tasks_has_no_weights() -> None:
     """Dies if tasks are weighted, or means over seeds are taken of reductions of single seeds."""
     scores = np.array([[0.8, 0.9, 0.85, 0.83, 0.87], [0.5, 0.6, 0.7, 0.55, 0.65]])
     baseline = np.array([[0.7, 0.8, 0.75, 0.76, 0.74], [0.6, 0.6, 0.6, 0.6, 0.6]])
-    *each, mean = vectors.reductions(scores, baseline)
+    *each, mean = judgement.reductions(scores, baseline)
     expected = [(0.85 - 0.75) / 0.25, 0.0]
     np.testing.assert_allclose([effect.estimate for effect in each], expected, atol=1e-12)
     assert mean.estimate == pytest.approx(0.2)
     for effect in (*each, mean):
         assert effect.interval.low < effect.estimate < effect.interval.high
     with pytest.raises(DataError, match="makes no error"):
-        vectors.reductions(scores, np.ones_like(scores))
+        judgement.reductions(scores, np.ones_like(scores))
 
 
 @pytest.mark.parametrize("seeds", [1, 4])
 def test_few_seeds_have_no_interval(seeds: int) -> None:
     """Dies if so few seeds get an interval: of width zero, or one that covers too seldom."""
     scores = np.random.default_rng(0).uniform(0.6, 0.9, (2, 2, seeds))
-    *each, mean = vectors.reductions(*scores)
+    *each, mean = judgement.reductions(*scores)
     for effect in (*each, mean):
         assert np.isnan(effect.interval[:2]).all() and np.isfinite(effect.estimate)
         assert effect.interval.method == "none: fewer than 5 seeds"
@@ -56,7 +56,7 @@ def test_no_interval_goes_beyond_all_errors() -> None:
     left, or a task without errors breaks the mean, or has an interval of width zero."""
     baseline = np.full((2, 8), 0.7) + np.linspace(-0.1, 0.1, 8)
     scores = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 1.0, 0.8], [1.0] * 8])
-    *each, mean = vectors.reductions(scores, baseline)
+    *each, mean = judgement.reductions(scores, baseline)
     for effect in (each[0], mean):
         assert effect.interval.low < effect.estimate < effect.interval.high < 1
     assert each[1].estimate == 1 and np.isnan(each[1].interval[:2]).all()
@@ -78,7 +78,7 @@ def test_standard_errors_are_those_of_leaving_seeds_out() -> None:
         [logarithms(np.delete(s, k, axis=1), np.delete(b, k, axis=1)) for k in range(400)]
     )
     jackknife = np.sqrt(399 / 400 * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
-    *each, mean = vectors.reductions(s, b)
+    *each, mean = judgement.reductions(s, b)
     ends = np.array([effect.interval[:2] for effect in (*each, mean)])
     halves = np.log((1 - ends[:, 0]) / (1 - ends[:, 1])) / 2
     np.testing.assert_allclose(halves / stats.t.ppf(0.975, 399), jackknife, rtol=0.01)
@@ -100,11 +100,11 @@ def _judge(changes: dict[str, np.ndarray] | None = None, perfect: int | None = N
         scores[name] = scores[name] + change
     if perfect is not None:
         scores["poor"][perfect] = 1.0
-    return vectors.judge("fixed", ["ner", "pos"], range(1, 9), scores, "poor", RULES)
+    return judgement.judge("fixed", ["ner", "pos"], range(1, 9), scores, "poor", RULES)
 
 
 def _better(judged: Judgement, task: str) -> set[tuple[str, str]]:
-    study = judged.overall if task == vectors.MEAN else judged.by_task
+    study = judged.overall if task == judgement.MEAN else judged.by_task
     assert study is not None
     pairs = [pair for pair in study.pairs if pair.data_set == task and pair.better]
     return {pair.names if pair.better > 0 else pair.names[::-1] for pair in pairs}
@@ -114,7 +114,7 @@ def test_who_is_better_by_the_mean_and_by_each_task() -> None:
     """Dies if a verdict points the wrong way, or a task's verdict is that of the mean."""
     judged = _judge({"like": np.array([[0.05], [-0.05]])})
     assert [*judged.scores][2] == "poor" and judged.tasks == ("ner", "pos")
-    assert _better(judged, vectors.MEAN) == {("good", "poor"), ("like", "poor")}
+    assert _better(judged, judgement.MEAN) == {("good", "poor"), ("like", "poor")}
     assert ("like", "good") in _better(judged, "ner")
     assert ("good", "like") in _better(judged, "pos")
     reduced = judged.reductions["good"]
@@ -131,7 +131,7 @@ def test_trainings_that_failed_are_counted() -> None:
     failed[1, 2:5] = np.nan
     judged, whole = _judge({"good": failed}), _judge()
     assert judged.overall is not None and judged.by_task is not None
-    for study, task in ((judged.overall, vectors.MEAN), (judged.by_task, "pos")):
+    for study, task in ((judged.overall, judgement.MEAN), (judged.by_task, "pos")):
         assert study.failures is not None
         assert study.failures.of("good", task) == (3, 5)
         assert len(study.samples.by_data_set[task]["good"].scores) == 5

@@ -94,7 +94,7 @@ class Tuned(Result):
     def _worth(self) -> str:
         """States the scores of the best setting with fresh seeds."""
         if self.retrained is None:
-            why = "" if self.seeded else " (it is not told a seed)"
+            why = "" if self.seeded else " (it gets no seed)"
             return f"not trained again{why}, so what it is worth is not known"
         if not self.retrained.parts:
             return "no fresh seed has one, so what it is worth is not known"

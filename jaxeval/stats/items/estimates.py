@@ -221,7 +221,7 @@ def _means(
         elif se <= _ROUNDING * largest:
             interval = Interval.none(confidence, "the scores do not vary")
             same = f"The score is the same over all {' and '.join(over)}"
-            lines.append(f"{same}: its error cannot be told.")
+            lines.append(f"{same}: its error is unknown.")
         else:
             interval = variances.t_interval(value, part, confidence)
         yield Estimate(value, se, float(part.df), interval, over, sizes, warnings=tuple(lines))
@@ -250,7 +250,7 @@ def _differences(
         interval, p_value = Interval.none(confidence, "the differences do not vary"), math.nan
         if (error := np.sqrt(tested.variance)) <= _ROUNDING * largest:
             same = f"The difference is the same over all {' and '.join(over)}"
-            lines.append(f"{same}: its error cannot be told, and nothing is shown.")
+            lines.append(f"{same}: its error is unknown, and nothing is shown.")
         else:
             p_value = float(2 * special.stdtr(tested.df, -abs(centre) / error))
             interval = variances.t_interval(centre, tested, confidence, ", two items added" * two)

@@ -1,4 +1,4 @@
-"""How many items, samples or runs show a difference, and what a design can show.
+"""Numbers of items, samples or runs that show a difference, and what a design can show.
 
 The variance of the difference of two models with I items, R runs and K samples each is
 

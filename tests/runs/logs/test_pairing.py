@@ -178,7 +178,7 @@ def test_a_direction_is_of_its_metric(tmp_path: Path) -> None:
     assert better(["acc", "regret"], False) == {"acc": True, "regret": False}
     assert better(["loss", "regret"], True) == {"loss": False, "regret": True}
     assert better(["acc"], False) == {"acc": False}
-    with pytest.raises(DataError, match=r"^--lower-is-better: of several .* acc, f1 is; --metric"):
+    with pytest.raises(DataError, match=r"^--lower-is-better: with .* acc, f1 is known; --metric"):
         better(["acc", "f1"], False)
     writing.lm_eval(tmp_path / "l", "a", {"none": [0.0, 1.0]})
     with pytest.raises(DataError, match="--lower-is-better: the logs say that higher acc is bet"):

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.stats import results, vectors
+from jaxeval import vectors
+from jaxeval.stats import results
+from jaxeval.vectors import analogies, similarity
 
 GENERATOR = np.random.default_rng(0)
 
@@ -14,14 +16,14 @@ def test_spearman_is_scipys() -> None:
     gold = GENERATOR.integers(0, 6, 80).astype(float)
     scores = np.stack([GENERATOR.normal(size=80), GENERATOR.integers(0, 4, 80), -gold])
     expected = [stats.spearmanr(gold, row).statistic for row in scores]
-    np.testing.assert_allclose(vectors.spearman(gold, scores), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(similarity._spearman(gold, scores), expected, rtol=0, atol=1e-12)
 
 
 def test_draws_rank_within_each_resample() -> None:
     """Dies if items keep the ranks they have in the whole sample, or rows other resamples."""
     gold = GENERATOR.integers(0, 9, 30).astype(float)
     scores = np.stack([gold + GENERATOR.normal(size=30), GENERATOR.integers(0, 3, 30)])
-    draws = vectors.spearman_draws(gold, scores, resamples=40, seed=5)
+    draws = similarity._correlation_draws(gold, scores, resamples=40, seed=5)
     counts = np.random.default_rng(5).multinomial(30, np.full(30, 1 / 30), 40)
     for drawn, count in zip(draws, counts, strict=True):
         items = np.repeat(np.arange(30), count)
@@ -39,10 +41,10 @@ def test_interval_and_level_of_equal_correlations() -> None:
     for seed in range(400):
         gold = generator.normal(size=60)
         scores = gold + generator.normal(size=(2, 60))
-        draws = vectors.spearman_draws(gold, scores, resamples=199, seed=seed)
-        estimates = vectors.spearman(gold, scores)
-        effect, test = vectors.difference(
-            (estimates[0], estimates[1]), (draws[:, 0], draws[:, 1]), 60, method="m"
+        draws = similarity._correlation_draws(gold, scores, resamples=199, seed=seed)
+        estimates = similarity._spearman(gold, scores)
+        effect, test = vectors._difference(
+            (estimates[0], estimates[1]), (draws[:, 0], draws[:, 1]), 60, "m"
         )
         inside = effect.interval.low <= 0 <= effect.interval.high
         assert abs(test.p_value - 0.05) < 0.03 or inside == (test.p_value > 0.05)
@@ -53,7 +55,7 @@ def test_interval_and_level_of_equal_correlations() -> None:
 def test_smallest_p_and_its_direction() -> None:
     """Dies if p can be 0, or the sign is B's."""
     a, b = np.full(99, 0.1), np.full(99, 0.3)
-    effect, test = vectors.difference((0.1, 0.3), (a, b), 10, method="m")
+    effect, test = vectors._difference((0.1, 0.3), (a, b), 10, "m")
     assert test.p_value == pytest.approx(2 / 100) and test.direction == -1
     assert effect.estimate == pytest.approx(-0.2)
 
@@ -63,7 +65,7 @@ def test_questions_are_drawn_by_their_units() -> None:
     first, second = np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4])
     strata = np.array([0, 0, 0, 1, 1])
     right = np.array([[1, 0, 1, 1], [0, 0, 1, 0]], bool)
-    draws = vectors.crossed_draws(right, first, second, strata, resamples=30, seed=3)
+    draws = analogies._crossed_draws(right, first, second, strata, resamples=30, seed=3)
     generator = np.random.default_rng(3)
     three = generator.multinomial(3, np.full(3, 1 / 3), 30)
     two = generator.multinomial(2, np.full(2, 1 / 2), 30)
@@ -85,7 +87,7 @@ def test_intervals_of_questions_that_share_units() -> None:
     for seed in range(200):
         ability = generator.normal(size=15)
         right = (ability[first] + ability[second] > 0)[None]
-        draws = vectors.crossed_draws(right, first, second, strata, resamples=199, seed=seed)
+        draws = analogies._crossed_draws(right, first, second, strata, resamples=199, seed=seed)
         low, high, *_ = results.percentile_interval(draws[:, 0], 0.95, "m")
         holds += low <= 0.5 <= high
     assert holds / 200 > 0.88

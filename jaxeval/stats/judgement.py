@@ -1,16 +1,14 @@
-"""Word vectors compared by scores of trained models, and by similarity and analogies.
+"""Files of word vectors compared by the scores of models trained with them.
 
 Relative error reduction over a baseline (Nayak, Angeli & Manning 2016) is RER = (s - b) / (1 - b),
 with s and b the scores of a file and of the baseline, as fractions and means over seeds. 0 is the
 baseline, 1 no error left; b = .9 and s = 0 give -9. The mean over tasks has no weights.
 
-Notation: T tasks, S seeds, V files, B resamples, n items. All files share one set of resamples, so
-that their differences are paired.
+Notation: T tasks, S seeds.
 """
 
 import dataclasses
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -18,26 +16,13 @@ import scipy
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
 from jaxeval.stats import study
-from jaxeval.stats.results import (
-    Effect,
-    HypothesisTest,
-    Interval,
-    Rules,
-    Sample,
-    count,
-    fraction,
-    percentile_interval,
-    sample,
-    sign,
-)
+from jaxeval.stats.results import Effect, Interval, Rules, fraction
 from jaxeval.stats.study import RunStudy
 
 MEAN = "mean of tasks"
 _FEWEST = 5  # seeds of an interval, as of any conclusion
 _TINY = 1e-12  # a standard error below it is rounding
 _NAME = "relative error reduction"
-_AT_ONCE = 2_000_000  # weights of resamples in memory
-_MOST_UNDEFINED = 0.05  # share of resamples without a value; with more the others are biased
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -167,125 +152,3 @@ def _effect(name: str, left: float, influence: np.ndarray, confidence: float) ->
         low, high = (float(1 - left * np.exp(side)) for side in (half, -half))
     method = "t of log(1 - RER) over seeds, linearised"
     return Effect(name, float(1 - left), Interval(low, high, confidence, method), (seeds,))
-
-
-def difference(
-    estimates: tuple[float, float],
-    draws: tuple[np.ndarray, np.ndarray],
-    n: int,
-    *,
-    method: str,
-    confidence: float = 0.95,
-) -> tuple[Effect, HypothesisTest]:
-    """Score A minus score B of n items, and the test whether they are equal.
-
-    p = 2 (1 + k) / (1 + B), with k of the B draws on the rarer side of 0, or at 0. Draws without a
-    value do not count; p is NaN if there are many.
-    """
-    gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
-    effect = Effect("difference", gap, interval(gaps, confidence, method), (n,))
-    p_value, direction = math.nan, 0
-    if np.isnan(gaps).mean() <= _MOST_UNDEFINED:
-        gaps = gaps[~np.isnan(gaps)]
-        rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
-        p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
-        direction = sign(float(np.median(gaps)))
-    null = "both scores are equal on all such items"
-    return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
-
-
-def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
-    """Percentile interval of draws [B]; NaN is a draw without a value, of which few may be."""
-    share = float(np.isnan(draws).mean())
-    if share > _MOST_UNDEFINED:
-        reason = f"{100 * share:.0f} % of the resamples draw too few different items for a score"
-        return Interval.none(confidence, reason)
-    return percentile_interval(draws[~np.isnan(draws)], confidence, method)
-
-
-def spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
-    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores [n]."""
-    rows = _rows(gold, scores)
-    return _correlations(rows, np.ones((1, len(rows[0])), np.int64))[0]
-
-
-def spearman_draws(
-    gold: Sample, scores: np.ndarray, *, resamples: int = 9999, seed: int = 0
-) -> np.ndarray:
-    """The correlations on resamples of the items, drawn with replacement: [B, V].
-
-    Ranks are those within each resample; NaN if all scores of a resample are equal.
-    """
-    rows, generator = _rows(gold, scores), np.random.default_rng(seed)
-    items = len(rows[0])
-    drawn = (
-        generator.multinomial(items, np.full(items, 1 / items), size)
-        for size in _blocks(count(resamples, "resamples"), items)
-    )
-    return np.concatenate([_correlations(rows, weights) for weights in drawn])
-
-
-def _rows(gold: Sample, scores: np.ndarray) -> list[np.ndarray]:
-    rows = [sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)]
-    if any((row == row[0]).all() for row in rows):
-        raise DataError("all scores are equal; their ranks correlate with nothing")
-    return rows
-
-
-def _centred_ranks(row: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean ranks [B, n] less their mean, of items that count `weights` [B, n] times."""
-    order, group = np.argsort(row, kind="stable"), np.empty(len(row), np.int64)
-    new = np.concatenate([[True], row[order][1:] != row[order][:-1]])
-    group[order] = np.cumsum(new) - 1
-    tied = np.add.reduceat(weights[:, order], np.flatnonzero(new), axis=1)
-    ranks = np.cumsum(tied, axis=1) - tied / 2 - tied.sum(axis=1, keepdims=True) / 2
-    return ranks[:, group]
-
-
-def _correlations(rows: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Correlations [B, V] of items that count `weights` [B, n] times."""
-    gold, *others = (_centred_ranks(row, weights) for row in rows)
-    weighted = gold * weights
-    own, columns = (weighted * gold).sum(axis=1), []
-    for other in others:
-        scale = np.sqrt(own * (other * other * weights).sum(axis=1))
-        unknown = np.full_like(scale, np.nan)
-        products = (weighted * other).sum(axis=1)
-        columns.append(np.divide(products, scale, out=unknown, where=scale > 0))
-    return np.stack(columns, axis=1)
-
-
-def crossed_draws(
-    right: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    strata: np.ndarray,
-    *,
-    resamples: int = 9999,
-    seed: int = 0,
-) -> np.ndarray:
-    """Accuracies [B, V] on resamples of Q questions that combine two units each; NaN: none drawn.
-
-    Units are drawn with replacement within their stratum; a question counts as the product of the
-    counts of its units (Owen 2007, "The pigeonhole bootstrap").
-
-    Args:
-      right: [V, Q] bool; first, second: [Q] numbers of the units of each question.
-      strata: [units] number of each unit's stratum.
-    """
-    starts = np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))
-    sizes = np.diff(np.append(starts, len(strata)))
-    generator, answers, draws = np.random.default_rng(seed), right.T.astype(np.float64), []
-    for rounds in _blocks(count(resamples, "resamples"), len(first)):
-        drawn = [generator.multinomial(size, np.full(size, 1 / size), rounds) for size in sizes]
-        units = np.concatenate(drawn, axis=1).astype(np.float64)
-        weights = units[:, first] * units[:, second]
-        total = weights.sum(axis=1, keepdims=True)
-        draws.append(weights @ answers / np.where(total > 0, total, np.nan))
-    return np.concatenate(draws)
-
-
-def _blocks(resamples: int, width: int) -> Iterator[int]:
-    """Numbers of resamples at a time: bounds memory."""
-    size = max(1, _AT_ONCE // width)
-    return (min(size, resamples - begin) for begin in range(0, resamples, size))
