@@ -96,14 +96,14 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
     """
     gaps = results.gaps(np.array(again), np.array(first[: len(again)]))
     found, halves = sequential.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
-    sd, within = describe.sd(np.array(first)), describe.sd(halves)
-    deterministic = not np.any(gaps)
-    notes = []
-    if not deterministic and within >= sd:
+    sd, within = describe.sd(np.array(first)), describe.sd_interval(halves)
+    notes = [*more.pop("notes", ())]
+    if not within.absent and within.high >= sd:
         notes.append(
-            "runs of one seed differ as much as seeds do: the seed decides little, or does not "
-            "reach the program"
+            "the sd within a seed may be as large as that over seeds: the seed decides little, or "
+            "does not reach the program"
         )
+    deterministic = not np.any(gaps)
     return Repeats(
         command=command,
         deterministic=deterministic,
@@ -114,9 +114,10 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
         again=again,
         sd=sd,
         sd_interval=describe.sd_interval(first),
-        sd_within=within,
-        sd_within_interval=describe.sd_interval(halves),
+        sd_within=describe.sd(halves),
+        sd_within_interval=within,
         smallest=settlement.smallest(sd, 0.0, _ALPHA),
         signature=f"{settlement.METHOD} | {text.versions()}",
-        **{**more, "notes": [*more.get("notes", ()), *notes]},
+        notes=notes,
+        **more,
     )
