@@ -144,7 +144,8 @@ def settle_commands(
     pairs = [*zip((BASE, CANDIDATE), templates, folders, strict=True)]
     commands = {name: reading.command(line, folder) for name, line, folder in pairs}
     place = str([reading.json_field, reading.pattern])
-    found = {name: sides.describe(line, folder, place) for name, line, folder in pairs}
+    now = lambda: {side: sides.describe(line, at, place) for side, line, at in pairs}  # noqa: E731
+    found = now()
     if found[BASE].id == found[CANDIDATE].id:
         raise ConfigError(
             "base and candidate are the same command and the same code: nothing to settle"
@@ -163,6 +164,11 @@ def settle_commands(
                 if after + event.number not in known[event.model]:
                     book.add(event, runner.seconds.get((event.model, event.number), 0.0))
                     cli.say(settlement.progress(rule, event, after), quiet)
+        changed = [
+            f"{name}: its code changed while it ran; its scores may be of two versions"
+            for name, side in now().items()
+            if runner.spent()[name] and side.id != found[name].id
+        ]
         return book.result(
             rule,
             state,
@@ -170,7 +176,7 @@ def settle_commands(
             direction_assumed=higher is None,
             seconds=runner.spent(),
             versions={name: side.described for name, side in found.items()},
-            notes=[note for side in found.values() for note in side.notes],
+            notes=[*(note for side in found.values() for note in side.notes), *changed],
         )
 
 
