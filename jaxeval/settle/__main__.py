@@ -57,10 +57,11 @@ def settle(
       own_splits: both have the data's own split, not random split k with seed k.
       part: whose score counts (test on random splits, dev on the data's own).
       ledger: file of all comparisons, whose scores of the base are used again.
-      correction: of the level for many candidates in one ledger: e-lond bounds the share of wrong
-        ones among those called better by alpha, spending the probability of any wrong one.
+      correction: for many candidates in one ledger: none (alpha is of each by itself), e-lond (of
+        those called better, a share of alpha at most is wrong on average) or spending (with
+        probability 1 - alpha none is wrong).
       note: what the candidate changes, for the ledger.
-      again: settle anew, with fresh seeds, what the ledger has settled.
+      again: settle once more, with fresh seeds, what the ledger has as settled.
 
     Examples:
       jaxeval settle CONFIG model.dropout=.5 --data DIR
@@ -120,8 +121,9 @@ def settle_command(
     1 undecided, or a seed failed. The same command goes on where it was stopped.
 
     Args:
-      base: with {seed}, and with {split} if scores of one split are to be compared as pairs.
-      candidate: likewise; without it the base's command, in another folder.
+      base: the command, with {seed} where its seed stands; with {split} too, scores of one split
+        are compared as pairs.
+      candidate: likewise; without it the base's command, run in another folder.
       base_folder: where the base runs, such as a git worktree of the last version.
       folder: where the candidate runs.
       seeds: most seeds of each side; the same command with more goes on.
@@ -132,10 +134,11 @@ def settle_command(
       retries: of a failed seed; then nothing is claimed.
       workers: commands at once.
       ledger: file of all comparisons and scores, from which the same command goes on.
-      correction: of the level for many candidates in one ledger: e-lond bounds the share of wrong
-        ones among those called better by alpha, spending the probability of any wrong one.
+      correction: for many candidates in one ledger: none (alpha is of each by itself), e-lond (of
+        those called better, a share of alpha at most is wrong on average) or spending (with
+        probability 1 - alpha none is wrong).
       note: what the candidate changes, for the ledger.
-      again: settle anew, with fresh seeds, what the ledger has settled.
+      again: settle once more, with fresh seeds, what the ledger has as settled.
 
     Examples:
       jaxeval settle command "python train.py --lr .1 --seed {seed}" \\
