@@ -80,17 +80,16 @@ class Ledger:
         return dict(rows.fetchall())
 
     def fresh(self, side: str) -> list[float]:
-        """Returns the scores of a side but those with which it won as a candidate.
+        """Returns the scores of a side but those that it had as a candidate.
 
-        Those were chosen for being high.
+        It may be the base for being high in those.
         """
         after = self._chosen(side)
         return [score for seed, score in sorted(self.scores(side).items()) if seed > after]
 
     def _chosen(self, side: str) -> int:
-        """Returns the last seed with which a side won; 0 if it never has."""
-        won = (old.last for old in self.comparisons() if old.candidate == side and old.won)
-        return max(won, default=0)
+        """Returns the last seed that a side had as a candidate; 0 if it has been none."""
+        return max((old.last for old in self.comparisons() if old.candidate == side), default=0)
 
     def seconds(self) -> dict[tuple[str, int], float]:
         """Returns the seconds of each evaluation by side and seed."""
@@ -121,25 +120,27 @@ class Ledger:
     ) -> Comparison:
         """Returns the last comparison of two sides with these settings, or a new one.
 
-        Scores that the base has already are used again, but none with which it won as a
-        candidate: they were chosen for being high.
+        Scores that the base has already are used again, but none that it has as a candidate: it
+        may be the base for their sake. A candidate's own come after all that it has, likewise. A
+        comparison of the same two with another margin or alpha rests on the same scores.
 
         Args:
           settings: with "alpha" and "correction"; a comparison has others if they differ.
           again: begin a new one with fresh seeds if the last one is decided.
         """
-        every = self.comparisons()
-        ids = base.id, candidate.id
-        same = [
-            old for old in every if (old.base, old.candidate, old.settings) == (*ids, settings)
-        ]
-        if same and not (again and same[-1].verdict in DECIDED):
+        every, ids = self.comparisons(), (base.id, candidate.id)
+        pair = [old for old in every if (old.base, old.candidate) == ids]
+        same = [old for old in pair if old.settings == settings]
+        anew = again and same and same[-1].verdict in DECIDED
+        if same and not anew:
             return same[-1]
-        after = self._chosen(base.id)
-        if same:
-            after = max(after, *(max(self.scores(side), default=0) for side in ids))
-        known = self.scores(base.id)
-        count = next(k for k in itertools.count() if after + k + 1 not in known)
+        if pair and not anew:
+            after, count = pair[-1].after, pair[-1].known
+        else:
+            known = self.scores(base.id)
+            own = [*self.scores(candidate.id), *(known if anew else ())]
+            after = max([self._chosen(base.id), *own])
+            count = next(k for k in itertools.count() if after + k + 1 not in known)
         level = self.next_level(settings["alpha"], settings["correction"])
         for side in (base, candidate):
             self._sql.execute("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", side[:3])
