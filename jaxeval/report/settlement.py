@@ -25,7 +25,7 @@ EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
 METHOD = "confidence sequence of the t statistic (Wang & Ramdas 2024)"
-_SMALLEST = "smallest difference that they settle"
+SMALLEST = "smallest difference that they settle"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -84,7 +84,7 @@ class Settlement(Result):
             (self._answer(scale),),
             (
                 Table(("side", "seeds", mean, sd, f"95 % CI of {sd}"), rows),
-                *([Table(("seeds of each side", _SMALLEST), planned, words=0)] if planned else []),
+                *([Table(("seeds of each side", SMALLEST), planned, words=0)] if planned else []),
             ),
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
             [
@@ -154,7 +154,7 @@ def settlement(
         base=base,
         candidate=candidate,
         difference=sign * found.difference if found.looks else None,
-        interval=_interval(low, high, 1 - rule.alpha) if found.looks else None,
+        interval=interval_of(low, high, 1 - rule.alpha) if found.looks else None,
         p_value=found.p_value if found.looks else None,
         decided=found.decided,
         looks=n,
@@ -174,7 +174,8 @@ def settlement(
     )
 
 
-def _interval(low: float, high: float, confidence: float) -> Interval:
+def interval_of(low: float, high: float, confidence: float) -> Interval:
+    """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
     if math.isinf(low) and math.isinf(high):
         return Interval.none(confidence, "too few scores bound nothing yet")
     return Interval(low, high, confidence, METHOD)

@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Probability, Quiet
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
+    from jaxeval.report.repeats import Repeats
     from jaxeval.report.settlement import Settlement
     from jaxeval.report.settlements import Settlements
 
 Correction = Literal["none", "e-lond", "spending"]
 _SEEDS = 30
+_LEAST = 3  # seeds of `settle self`
 
 
 @parameters.verb
@@ -207,6 +209,51 @@ def settle_table(
 
 
 @parameters.verb
+def settle_self(
+    command: str,
+    *,
+    folder: str | Path = ".",
+    seeds: Count = 10,
+    json_field: str | None = None,
+    pattern: str | None = None,
+    time_limit: Positive | None = None,
+    retries: Natural = 1,
+    workers: Count = 1,
+    ledger: str | Path = "settle.db",
+    quiet: Quiet = False,
+) -> "Repeats":
+    """Runs a command against itself: does its seed matter, how large is the noise?
+
+    Runs seeds 1, 2, ..., and three of them again, or all where a score is another one. Exit codes:
+    0; 1 if second runs of a seed differ from first ones; 2 if all seeds have one score. The same
+    command goes on where it was stopped.
+
+    Args:
+      command: with {seed}.
+      folder: where it runs.
+      seeds: how many; 3 or more.
+      pattern: regular expression whose group is the score, where it matches last.
+      retries: of a failed seed; then it ends.
+      workers: commands at once.
+      ledger: file of scores, which settle command uses too.
+
+    Examples:
+      jaxeval settle self "python train.py --seed {seed}"
+    """
+    from jaxeval.settle import repeating
+    from jaxeval.settle.running import Reading
+
+    if seeds < _LEAST:
+        raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
+    reading = Reading(json_field, pattern, time_limit)
+    more = {"workers": workers, "retries": retries}
+    with cli.resumable():
+        return repeating.settle(
+            command, Path(folder), seeds, reading, Path(ledger), **more, quiet=quiet
+        )
+
+
+@parameters.verb
 def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
     """Shows what a ledger holds: each candidate, base after base, the noise floor.
 
@@ -229,5 +276,6 @@ COMMANDS: parsers.Commands = {
     "": settle,
     "command": settle_command,
     "table": settle_table,
+    "self": settle_self,
     "report": settle_report,
 }

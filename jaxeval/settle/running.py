@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -42,6 +43,11 @@ class Reading:
     json_field: str | None
     pattern: str | None
     time_limit: float | None
+
+    @property
+    def place(self) -> str:
+        """Where the output has the score, as text."""
+        return str([self.json_field, self.pattern])
 
     def command(self, template: str, folder: Path) -> Command:
         """Returns a command with this reading; ConfigError if it cannot run."""
@@ -143,9 +149,8 @@ def settle_commands(
     metric, higher, direction = text.direction_of_field(reading.json_field, lower_is_better)
     pairs = [*zip((BASE, CANDIDATE), templates, folders, strict=True)]
     commands = {name: reading.command(line, folder) for name, line, folder in pairs}
-    place = str([reading.json_field, reading.pattern])
-    now = lambda: {side: sides.describe(line, at, place) for side, line, at in pairs}  # noqa: E731
-    found = now()
+    versions = functools.partial(_versions, pairs, reading.place)
+    found = versions()
     if found[BASE].id == found[CANDIDATE].id:
         raise ConfigError(
             "base and candidate are the same command and the same code: nothing to settle"
@@ -166,7 +171,7 @@ def settle_commands(
                     cli.say(settlement.progress(rule, event, after), quiet)
         changed = [
             f"{name}: its code changed while it ran; its scores may be of two versions"
-            for name, side in now().items()
+            for name, side in versions().items()
             if runner.spent()[name] and side.id != found[name].id
         ]
         return book.result(
@@ -178,6 +183,10 @@ def settle_commands(
             versions={name: side.described for name, side in found.items()},
             notes=[*(note for side in found.values() for note in side.notes), *changed],
         )
+
+
+def _versions(pairs: Sequence[tuple[str, str, Path]], place: str) -> dict[str, Side]:
+    return {name: sides.describe(command, folder, place) for name, command, folder in pairs}
 
 
 def settle_configs(
