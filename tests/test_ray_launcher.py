@@ -18,7 +18,7 @@ def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
     from ray.cluster_utils import Cluster
 
-    long = [*WORDS, "training.epochs=400"]
+    long = [*WORDS, "training.epochs=150"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")

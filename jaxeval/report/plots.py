@@ -31,6 +31,7 @@ MOST = len(COLOURS)  # lines or clouds of points that can be told apart in one p
 _MARKERS = "o^sDvP*X"
 _STYLES = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores that a density needs
+MOST_DRAWN = 2000  # marks; more become an image, which stays small
 _MOST_MARKS = 30  # of full size in a violin
 _LETTERS_PER_INCH = 13  # of a legend
 _LETTERS = 24  # of a line of a legend
@@ -189,7 +190,7 @@ def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str
     panel.scatter(
         x + offsets, values, s=6 if crowded else 22, marker=marker,
         c=colour, alpha=0.5 if crowded else 1.0, edgecolors="white",
-        linewidths=0 if crowded else 0.6, zorder=3,
+        linewidths=0 if crowded else 0.6, zorder=3, rasterized=len(values) > MOST_DRAWN,
     )  # fmt: skip
     low, middle, high = describe.five_numbers(values)[1:4]
     for half, ends, tint, width in (

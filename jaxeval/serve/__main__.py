@@ -49,6 +49,7 @@ def serve(
         settings = uvicorn.Config(pages, host, port, log_level="error", server_header=False)
         settings.timeout_graceful_shutdown = 1  # streams of events never end
         listening = settings.bind_socket()
+        listening.listen()  # before the address is printed: who comes at once waits
         cli.say(f"{address} (Ctrl-C ends it)")
         uvicorn.Server(settings).run([listening])
     except SystemExit:

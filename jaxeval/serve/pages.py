@@ -24,8 +24,8 @@ from jaxeval.settle import tables
 
 _ALPHA = 0.05
 _COLUMNS = (
-    *("experiment", "task", "state", "ended", "training", "failed", "score", "n"),
-    *("median (quartiles)", "time left"),
+    *("experiment", "task", "state", "time left", "ended", "training", "failed", "score", "n"),
+    "median (quartiles)",
 )
 
 
@@ -96,7 +96,7 @@ class Pages:
         left = known.seconds_left() if self.state(known) == "training" else None
         label = f"{part} {scores.label(known.metric, known.unit)}"
         shown = "-" if left is None else f"about {text.duration(left)}"
-        return (known.name, known.task, *map(str, counts), label, *numbers, shown)
+        return (known.name, known.task, shown, *map(str, counts), label, *numbers)
 
     def experiment(self, experiment: str) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""

@@ -8,10 +8,12 @@ import json
 import re
 import threading
 import time
+import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
@@ -279,6 +281,41 @@ def test_a_stream_follows_a_writer(tmp_path: Path) -> None:
     assert known.state(time.time() + 60, 0) == "stalled"
     assert known.seconds_left() is not None
     followed.close()
+
+
+def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None:
+    """Dies if a browser waits for a commit, or gets again what it has."""
+    write(tmp_path, "alpha", 0, ended=2, training=1)
+    key, followed = f"{0:016x}", following.Following(tmp_path)
+    config = uvicorn.Config(app.make(followed, "runs", None), port=0, log_level="error")
+    config.timeout_graceful_shutdown = 1
+    listening = config.bind_socket()
+    listening.listen()
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?e={key}&after=0"
+    received = []
+    try:
+        with urllib.request.urlopen(address, timeout=20) as stream:
+            for line in stream:
+                if not line.startswith(b"data: "):
+                    continue
+                received.append(json.loads(line[6:]))
+                epoch = 2 + len(received)
+                if epoch > 5:
+                    break
+                row = dataclasses.replace(test_store.curve(3, epoch, 0.5), experiment=key)
+                with runs.open_store(tmp_path) as store:
+                    store.record([], [row])
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+        followed.close()
+    epochs = [[point[0] for point in news["curves"][key]] for news in received]
+    assert epochs == [[1, 2, 3, 4], [3], [4], [5]]
+    assert [news["row"] for news in received] == [10, 11, 12, 13]
 
 
 def test_states(tmp_path: Path) -> None:

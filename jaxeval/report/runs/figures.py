@@ -126,7 +126,8 @@ def _scatter(members: Sequence[MemberRow]) -> Figure:
     ]
     drawing, panel = plots.canvas(4.5, 4.2)
     dev, test = [x for _, x, _ in scored], [y for _, _, y in scored]
-    panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
+    marks = panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
+    marks.set_rasterized(len(scored) > plots.MOST_DRAWN)
     panel.set(xlabel=f"dev {label}", ylabel=f"test {label}")
     plots.ruled(panel, "both")
     correlation = summary.summarize(members).rho
