@@ -4,7 +4,7 @@ The changes are of a small tagger on the generated corpus; 64 seeds each say wha
 Each simulated night tries them in random order, with recorded scores drawn without replacement.
 
     python benchmarks/settle_nights.py           # 50 nights from results/settle_nights.csv
-    python benchmarks/settle_nights.py --train   # train them anew first (13 min of two cores)
+    python benchmarks/settle_nights.py --train   # train them anew first (20 min of two cores)
 """
 
 import argparse
@@ -83,7 +83,9 @@ def train(folder: Path) -> dict[str, np.ndarray]:
         name = row["model"].removeprefix("tagger, ")
         found.setdefault("base" if name == "tagger" else name, []).append(row["dev"])
     with SCORES.open("w", newline="") as file:
-        csv.writer(file).writerows([name, *(f"{x:.5f}" for x in of)] for name, of in found.items())
+        csv.writer(file, lineterminator="\n").writerows(
+            [name, *(f"{x:.5f}" for x in of)] for name, of in found.items()
+        )
     return read()
 
 

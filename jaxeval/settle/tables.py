@@ -1,6 +1,8 @@
 """Comparisons of recorded scores, which may grow while one looks."""
 
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 from jaxeval import cli, sources
@@ -37,7 +39,8 @@ def settle(
             given = [source, *layout.models]
             found = settled(sources.scores(given, layout)[0], most, margin, alpha)
             line = found.document().answer[0]
-            if follow is None or found.verdict != "undecided" or found.looks >= most:
+            done = found.verdict != "undecided" or found.looks >= most
+            if follow is None or (done and (line == said or not _torn(source))):
                 return found
         except DataError as error:  # a file that is just being written, or a model without rows
             if follow is None:
@@ -47,6 +50,15 @@ def settle(
             cli.say(line, quiet)
         said = line
         time.sleep(follow)
+
+
+def _torn(source: Any) -> bool:
+    """Returns whether a file ends within a line, whose number may not be whole."""
+    if not isinstance(source, str | Path) or not Path(source).is_file():
+        return False
+    with Path(source).open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - 1))
+        return stream.read(1) not in (b"", b"\n")
 
 
 def settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlement:
