@@ -111,7 +111,7 @@ def _version(folder: Path) -> _Version:
     code = {*filter(_is_code, others)}
     for nested in (name for name in others if name.endswith("/")):  # repositories in this one
         code |= {nested + name for name in _code(top / nested)}
-    rest = [name for name in others if name not in code]
+    rest = [name for name in others if name not in code and ".db" not in name]  # a ledger
     return _Version(top.resolve(), commit + "+" * bool(changed), tracked | code, rest)
 
 
