@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
-    from jaxeval.report.settlement import Settlement
+    from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load
     from jaxeval.select.__main__ import select, select_command, select_functions, select_table
@@ -61,7 +61,7 @@ _NAMES = {  # module -> names that it defines
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load",
-    "report.settlement": "Settlement",
+    "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_functions select_table",
     "sensitivity.__main__": "sensitivity",
     "settle.__main__": "settle settle_command settle_report settle_self settle_table",

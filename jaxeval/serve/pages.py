@@ -14,7 +14,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Figure, Table, to_json
 from jaxeval.report.runs import figures, summary
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.report.settlement import Settlement
+from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs import native
 from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout

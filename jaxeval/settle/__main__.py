@@ -12,9 +12,9 @@ from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.repeats import Repeats
-    from jaxeval.report.settlement import Settlement
     from jaxeval.report.settlements import Settlements
+    from jaxeval.report.settlements.repeats import Repeats
+    from jaxeval.report.settlements.settlement import Settlement
 
 Correction = Literal["none", "e-lond", "spending"]
 _SEEDS = 30

@@ -6,8 +6,8 @@ from pathlib import Path
 from jaxeval import cli
 from jaxeval.bandits.workers import Workers
 from jaxeval.errors import DataError, RunError
-from jaxeval.report import repeats
-from jaxeval.report.repeats import Repeats
+from jaxeval.report.settlements import repeats
+from jaxeval.report.settlements.repeats import Repeats
 from jaxeval.settle import ledger, sides
 from jaxeval.settle.running import Reading
 from jaxeval.stats.sequential import FIRST_LOOK

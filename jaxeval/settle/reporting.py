@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.report import settlement, settlements, text
-from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements
+from jaxeval.report import settlements, text
+from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
 from jaxeval.stats import describe

@@ -14,8 +14,9 @@ from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, argument
-from jaxeval.report import settlement, text
-from jaxeval.report.settlement import Settlement
+from jaxeval.report import text
+from jaxeval.report.settlements import settlement
+from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.settle import ledger, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Side

@@ -9,8 +9,8 @@ from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
-from jaxeval.report import settlement
-from jaxeval.report.settlement import Settlement
+from jaxeval.report.settlements import settlement
+from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import samples

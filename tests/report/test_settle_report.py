@@ -9,8 +9,7 @@ import jaxeval
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report import settlement
-from jaxeval.report.settlements import Settlements, figures
+from jaxeval.report.settlements import Settlements, figures, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
 from jaxeval.stats import effects, sequential

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import scores, settlement, text
+from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.report.settlements import settlement
 from jaxeval.stats import describe, results, sequential
 from jaxeval.stats.results import Interval
 
