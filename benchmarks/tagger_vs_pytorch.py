@@ -22,6 +22,8 @@ import processes
 import tagger_pytorch
 import torch
 
+from jaxeval.data import words
+
 MEMBERS = 8
 
 
@@ -61,7 +63,7 @@ def write(prepared: common.studies.Prepared, size: int, count: int, path: Path) 
     content = {
         "batches": [batches(prepared, size, seed) for seed in range(count)],
         "vectors": torch.tensor(np.asarray(tagged.corpus.shared["vectors"])),
-        "alphabet": int(tagged.alphabet),
+        "alphabet": len(tagged.saved["characters"]) + words.UNKNOWN + 1,
         "labels": len(tagged.labels),
     }
     torch.save(content, path)

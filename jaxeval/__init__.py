@@ -29,10 +29,18 @@ if TYPE_CHECKING:
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
+    from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load
     from jaxeval.select.__main__ import select, select_command, select_functions, select_table
     from jaxeval.sensitivity.__main__ import sensitivity
+    from jaxeval.settle.__main__ import (
+        settle,
+        settle_command,
+        settle_report,
+        settle_self,
+        settle_table,
+    )
     from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
     from jaxeval.train import train
@@ -53,10 +61,10 @@ _NAMES = {  # module -> names that it defines
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load",
-    "report.settlement": "Settlement",
+    "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_functions select_table",
     "sensitivity.__main__": "sensitivity",
-    "settle.__main__": "settle settle_command settle_table",
+    "settle.__main__": "settle settle_command settle_report settle_self settle_table",
     "sources": "read_scores",
     "sweep": "sweep",
     "train": "train",
@@ -65,7 +73,7 @@ _NAMES = {  # module -> names that it defines
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Settlement"]
-__all__ += ["Tuned", "settle", "settle_command", "settle_table"]
+__all__ += ["Tuned", "settle", "settle_command", "settle_report", "settle_self", "settle_table"]
 __all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
 __all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
 __all__ += ["predict", "read_scores", "select", "select_command", "select_functions"]

@@ -39,7 +39,10 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
     "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
     "time_limit": "seconds that one run of a command may take.",
-    "launch": "where to train: local:N in N processes; local:1 is this process.",
+    "launch": (
+        "where to train: local:N in N processes, slurm, slurm:FILE.toml, ray or ray:ADDRESS; "
+        "local:1 is this process."
+    ),
     "dry_run": "show what would be done, and stop; nothing is written.",
     "quiet": "without progress; signals are left alone.",
 }

@@ -107,7 +107,7 @@ def _add_flag(parser: argparse.ArgumentParser, parameter: Parameter, about: str)
             }
         else:
             options |= {"type": _reader(parameter), "choices": parameter.choices or None}
-            if isinstance(parameter.default, int | float | str):
+            if isinstance(parameter.default, int | float | str) and parameter.default != "":
                 about += (
                     f" ({parameter.default:g})"
                     if parameter.kind is float

@@ -52,7 +52,7 @@ def sweep(
     from jaxeval import observe, results
     from jaxeval.report.plans import SweepPlan
     from jaxeval.space import space as spaces
-    from jaxeval.studies import sweeps
+    from jaxeval.studies import launching, sweeps
 
     known, where = spaces.load(space)
     drawn = sweeps.draw(
@@ -63,7 +63,10 @@ def sweep(
         if not quiet:
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
-        return SweepPlan(values, estimates, findings.warnings)
+        jobs = None
+        if launcher is not None:
+            jobs = launching.describe(drawn.cohorts(estimates), launcher)
+        return SweepPlan(values, estimates, findings.warnings, jobs)
     more = {"again": again, "quiet": quiet}
     rows = observe.sweep(drawn, store, programs, launcher=launcher, **more)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""

@@ -14,6 +14,7 @@ from jaxeval.report.document import Document, Result, Table
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.results import Runs
+    from jaxeval.studies.launching import Launcher
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -82,19 +83,22 @@ def train(
         )
     trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
-        return _plan(trials)
+        return _plan(trials, launcher)
     more = {"again": again, "outputs": outputs, "quiet": quiet}
     rows = observe.train(trials, Path(out), store, launcher=launcher, **more)
     return results.trained(rows, store or out)
 
 
-def _plan(trials: list) -> Plan:
+def _plan(trials: list, launcher: "Launcher | None") -> Plan:
     from jaxeval.config import reading
-    from jaxeval.studies import cohorts, memory, prepared, running
+    from jaxeval.studies import cohorts, launching, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(memory.describe(cohort), reading.to_toml(cohort.config))
+    plan = memory.describe(cohort)
+    if launcher is not None:
+        plan["jobs"] = launching.describe([cohort], launcher)
+    return Plan(plan, reading.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}

@@ -30,6 +30,7 @@ _QUICK = {
     "config",
     "data",
     "runs",
+    "serve",
     "sensitivity",
     "space",
     "stats",

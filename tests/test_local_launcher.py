@@ -19,7 +19,7 @@ WORDS = [
 ]
 
 
-def _rows(folder: Path) -> tuple:
+def rows(folder: Path) -> tuple:
     """All that is recorded but the clock, and how many devices a process had."""
     members = [row._replace(wall_seconds=0.0, device="") for row in runs.load(folder)]
     return members, runs.load_curves(folder)
@@ -34,7 +34,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _wait_for_an_epoch(folder: Path, times: int) -> None:
+def wait_for_epochs(folder: Path, times: int) -> None:
     """Waits until the logs of jobs hold so many epochs."""
     end = time.monotonic() + 120.0
     while time.monotonic() < end:
@@ -53,20 +53,20 @@ def test_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
     folder = tmp_path / "jobs"
     words = [*WORDS, "--out", str(folder), "--launch", "local:2"]
     driver = processes.start("train", *words)
-    _wait_for_an_epoch(folder, 1)
+    wait_for_epochs(folder, 1)
     os.kill(_children(driver.process.pid)[0], signal.SIGKILL)
-    _wait_for_an_epoch(folder, 8)
+    wait_for_epochs(folder, 8)
     workers = _children(driver.process.pid)
     driver.send(signal.SIGKILL)
     assert driver.wait().returncode == -signal.SIGKILL
     assert train(words) == 0
-    assert _rows(folder) == _rows(tmp_path / "one")
+    assert rows(folder) == rows(tmp_path / "one")
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
 @pytest.mark.parametrize("text", ["local", "local:0", "local:x", "lokal:2", "", "local:99999"])
 def test_what_is_no_engine_is_refused(text: str) -> None:
     """Dies if a mistake is found only after data was read."""
-    with pytest.raises(ConfigError, match="expected local:N"):
+    with pytest.raises(ConfigError, match="expected local:N, slurm, slurm:FILE"):
         launchers.parse(text)
     assert launchers.parse(launchers.HERE) is None

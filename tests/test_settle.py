@@ -14,7 +14,7 @@ import pytest
 
 import jaxeval
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.settle import ledger, sides
+from jaxeval.settle import ledger
 from tests import processes
 
 PROGRAM = """\
@@ -130,6 +130,36 @@ def test_a_winner_becomes_the_base_with_fresh_seeds() -> None:
     assert third.known == 5 and third.scores["base"] == found.scores["base"]
 
 
+def test_a_candidate_of_before_has_fresh_seeds() -> None:
+    """Dies if scores for which a candidate is tried again, or is the base now, count for it."""
+    tried = _settle(0.801, seeds=4)
+    other = BASE.replace("0.8", "0.802") + "  "
+    again = _settle(0.801, other, seeds=4)
+    assert (tried.verdict, again.first_seed, again.known) == ("undecided", 5, 0)
+    as_base = _settle(0.802, BASE.replace("0.8", "0.801") + " ", seeds=4)
+    assert as_base.first_seed == 9
+
+
+def test_another_margin_rests_on_the_same_scores() -> None:
+    """Dies if the base's scores of the same comparison count as known before it."""
+    first, calls = _settle(0.84), len(_calls())
+    wider = _settle(0.84, margin=0.2)
+    assert (wider.verdict, wider.comparison, wider.known) == ("equal", 2, 0)
+    assert first.known == 0 and len(_calls()) == calls
+
+
+def test_too_few_seeds_are_undecided() -> None:
+    """Dies if a comparison of two seeds waits for a third for ever."""
+    assert _settle(0.9, seeds=2).verdict == "undecided"
+    assert _settle(0.9, seeds=1).exit_code == 1
+
+
+def test_code_that_changes_under_way(folder: Path) -> None:
+    """Dies if scores of two versions are those of one, and nothing says so."""
+    (folder / "program.py").write_text(PROGRAM + 'open("program.py", "a").write("#")\n')
+    assert any("two versions" in note for note in _settle(0.84).notes)
+
+
 @pytest.mark.parametrize("correction", ["none", "e-lond", "spending"])
 def test_levels_of_a_night(correction: Any) -> None:
     """Dies if the level of a comparison is not the one of its place in the ledger."""
@@ -170,41 +200,6 @@ def test_a_killed_comparison_goes_on(folder: Path) -> None:
     assert all(counts.count(call) == 1 for call in counts[:-1] if counts.index(call) < before - 1)
     resumed = json.loads((folder / "out.json").read_text())
     assert resumed["scores"] == _settle(0.83, ledger="fresh.db").to_dict()["scores"]
-
-
-def test_versions_under_git(folder: Path) -> None:
-    """Dies if two versions are one side, a commit changes a side, or git's files are touched."""
-
-    def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], check=True)
-
-    git("init", "-q")
-    git("add", "program.py")
-    git("commit", "-q", "-m", "first")
-    first = sides.describe(BASE, folder, "")
-    objects = sorted(path.name for path in (folder / ".git").rglob("*"))
-    (folder / "program.py").write_text(PROGRAM.replace("0.01", "0.02"))
-    changed = sides.describe(BASE, folder, "")
-    assert sorted(path.name for path in (folder / ".git").rglob("*")) == objects
-    assert changed.id != first.id and changed.commit == f"{first.commit}+"
-    git("commit", "-q", "-a", "-m", "second")
-    assert sides.describe(BASE, folder, "").id == changed.id
-    (folder / "helper.py").write_text("x = 1")
-    assert "helper.py" in sides.describe(BASE, folder, "").notes[0]
-    git("worktree", "add", "-q", "--detach", "../base", "HEAD~1")
-    assert sides.describe(BASE, folder.parent / "base", "").id == first.id
-    found = jaxeval.settle_command(
-        BASE, base_folder=folder.parent / "base", seeds=4, quiet=True, note="wider"
-    )
-    assert found.verdict == "undecided"
-
-
-def test_a_changed_script_outside_git_is_another_side(folder: Path) -> None:
-    """Dies if scores of an older script are used again."""
-    first = sides.describe(BASE, folder, "")
-    (folder / "program.py").write_text(PROGRAM + "\n")
-    assert sides.describe(BASE, folder, "").id != first.id
-    assert sides.describe(BASE, folder, "dev.f1").id != first.id
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class Settle(Rule):
     def decided(self, state: State) -> Answer | None:
         """Returns the outcome while no evaluation has failed."""
         base, candidate = state.models
-        if (n := self.looks(state)) < FIRST_LOOK:
+        if (n := self.looks(state)) < min(FIRST_LOOK, self.most):
             return None
         verdict = self.settled(state).verdict
         if verdict == "undecided":

@@ -1,4 +1,7 @@
-"""Engines that run the jobs of a study: `--launch local:N` is processes on this machine."""
+"""Engines that run the jobs of a study: processes on this machine, Slurm, Ray.
+
+`local:N`, `slurm[:FILE.toml]` and `ray[:ADDRESS]` are the values of `--launch`.
+"""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
 HERE = "local:1"  # this process
 _MOST = 1024  # local processes
-_ENGINES = ("local",)
+_ENGINES = ("local", "slurm", "ray")
 
 
 def parse(text: str) -> "Launcher | None":
@@ -24,7 +27,8 @@ def parse(text: str) -> "Launcher | None":
     """
     name, _, options = text.partition(":")
     if name not in _ENGINES or (name == "local" and not _is_count(options)):
-        raise ConfigError(f"{argument('launch', text)}: expected local:N")
+        expected = "expected local:N, slurm, slurm:FILE.toml, ray or ray:ADDRESS"
+        raise ConfigError(f"{argument('launch', text)}: {expected}")
     if text == HERE:
         return None
     import jax

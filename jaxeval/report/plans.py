@@ -116,6 +116,7 @@ class SweepPlan(Result):
     runs: Sequence[Mapping[str, Json]]
     cohorts: "Sequence[Estimate]"
     warnings: Sequence[str] = ()
+    jobs: str | None = None  # of a launcher
 
     def to_dict(self) -> dict[str, Json]:
         """Returns runs, numbered from 1, and cohorts; unknown costs are null."""
@@ -132,7 +133,8 @@ class SweepPlan(Result):
             numbers: list[Json] = [number + 1 for number in of.jobs]
             cohorts.append({"runs": numbers, "size": of.shape.describe(), **known})
         warnings: dict[str, Json] = {"warnings": [*self.warnings]} if self.warnings else {}
-        return {"runs": list(self.runs), "cohorts": cohorts, **self._totals(), **warnings}
+        jobs: dict[str, Json] = {"jobs": self.jobs} if self.jobs else {}
+        return {"runs": list(self.runs), "cohorts": cohorts, **self._totals(), **jobs, **warnings}
 
     def _totals(self) -> dict[str, float | None]:
         """Returns seconds and wasted operations; None for a task whose members are not padded."""
@@ -163,6 +165,7 @@ class SweepPlan(Result):
                 f"estimate: {duration(compiling)} of compiling, {duration(training)} of training "
                 "and evaluation if no run stops early, by a cost model",
             ]
+        answer += [f"jobs: {self.jobs}"] if self.jobs else []
         table = Table(_COHORT, rows, words=2)
         return Document(answer, (table,), notes=self.warnings, title="Plan of a sweep")
 

@@ -31,19 +31,21 @@ MOST = len(COLOURS)  # lines or clouds of points that can be told apart in one p
 _MARKERS = "o^sDvP*X"
 _STYLES = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores that a density needs
+MOST_DRAWN = 2000  # marks; more become an image, which stays small
 _MOST_MARKS = 30  # of full size in a violin
 _LETTERS_PER_INCH = 13  # of a legend
 _LETTERS = 24  # of a line of a legend
 _MOST_LINES = 5  # of a name
 _LINE = 0.15  # inches, of a legend
 _FREE_LINES = 4  # of a legend that fit without a higher drawing
-_PAGE_COLOURS = {  # colours that page.html.jinja redefines for light and dark pages
+_PAGE_COLOURS = {  # colours that page.css redefines for light and dark pages
     "#000000": "currentColor",
     "#0072b2": "var(--blue)",
     "#555555": "var(--soft)",
     "#ffffff": "var(--card)",
     "#dddddd": "var(--line)",
 }
+_SVG_STYLE = "stroke-linejoin: round; stroke-linecap: butt"  # matplotlib's for all elements
 _METADATA: Any = {  # left out, as it changes with the day or the version
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -188,7 +190,7 @@ def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str
     panel.scatter(
         x + offsets, values, s=6 if crowded else 22, marker=marker,
         c=colour, alpha=0.5 if crowded else 1.0, edgecolors="white",
-        linewidths=0 if crowded else 0.6, zorder=3,
+        linewidths=0 if crowded else 0.6, zorder=3, rasterized=len(values) > MOST_DRAWN,
     )  # fmt: skip
     low, middle, high = describe.five_numbers(values)[1:4]
     for half, ends, tint, width in (
@@ -236,7 +238,8 @@ def _prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
 def to_svg(figure: Figure, salt: str) -> str:
     """Returns the figure as an <svg> element of a page; equal figures give equal bytes.
 
-    Text, background and grid lines take the colours of a light or dark page.
+    Text, background and grid lines take the colours of a light or dark page. Styles become
+    attributes, which a page may hold that allows no inline style.
 
     Args:
       salt: keeps the ids of several figures on one page apart.
@@ -246,11 +249,20 @@ def to_svg(figure: Figure, salt: str) -> str:
         metadata = {"Date": None, "Creator": None}
         figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = stream.getvalue()
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'style="([^"]*)"', lambda style: _attributes(style[1]), text)
+    text = text.replace("<svg ", f"<svg {_attributes(_SVG_STYLE)} ", 1)
     for drawn, of_page in _PAGE_COLOURS.items():
         text = text.replace(drawn, of_page)
     # glyphs have the same names in all figures: ids and references get a prefix
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{mark[:8]}-", text)
     return text[text.index("<svg") :]
+
+
+def _attributes(style: str) -> str:
+    """Returns the attributes of an element of SVG for a style."""
+    pairs = (part.partition(":") for part in style.split(";") if part.strip())
+    return " ".join(f'{name.strip()}="{value.strip()}"' for name, _, value in pairs)
 
 
 def save_all(drawn: Sequence[Figure], into: Path) -> list[Path]:

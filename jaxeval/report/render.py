@@ -1,23 +1,26 @@
 """Documents as terminal text, HTML page, notebook cell, Markdown and LaTeX."""
 
 import errno
+import functools
 import html
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import printable, printable_lines
 from jaxeval.report import plots, text
-from jaxeval.report.document import Block, Bold, Document, Heading, Table
+from jaxeval.report.document import Block, Bold, Document, Figure, Heading, Table
 
 if TYPE_CHECKING:
+    import jinja2
     from markupsafe import Markup
     from rich.console import Console
 
 _WIDEST = 400  # columns: a table that is wider than the terminal is not cut
 _WIDE = 9.0  # inches from which a figure gets the full width of the page
 _SMALLEST = 0.6  # of its size: below this a figure scrolls, to keep its letters readable
+_PIXELS = 96  # of a page, an inch
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {c: f"${c}$" for c in "<>|"}  # other characters in OT1, LaTeX's first encoding
@@ -93,6 +96,39 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
 
 def to_page(document: Document) -> str:
     """Returns one HTML file with all blocks, details and figures; it needs no network."""
+    return page_top(document) + page_figures(document.figures())
+
+
+def page_top(document: Document, template: str = "page.html.jinja", **more: object) -> str:
+    """Returns a page without its figures and its end.
+
+    Args:
+      template: one that extends page.html.jinja.
+      more: what it needs beside the document.
+    """
+    sections = [*_sections([*document.blocks, *document.details])]
+    found = _environment().get_template(template)
+    return printable_lines(found.render(document=document, sections=sections, **more))
+
+
+def page_figures(figures: Iterable[Figure], most_rows: int | None = None) -> str:
+    """Returns the figures and the end of a page.
+
+    Args:
+      most_rows: of a table under a figure; None: all.
+    """
+    drawn = []
+    for figure in figures:
+        width = figure.drawing.get_figwidth()
+        size = {"wide": width > _WIDE, "least": round(_SMALLEST * width * _PIXELS)}
+        drawn.append(figure._asdict() | {"svg": plots.to_svg(figure, figure.name)} | size)
+    template = _environment().get_template("figures.html.jinja")
+    return printable_lines(template.render(figures=drawn, most_rows=most_rows))
+
+
+@functools.cache
+def _environment() -> "jinja2.Environment":
+    """Returns the templates of static and live pages."""
     import jinja2
 
     loader = jinja2.PackageLoader("jaxeval.report", ".")
@@ -101,14 +137,8 @@ def to_page(document: Document) -> str:
     )
     environment.filters["breakable"] = _breakable
     environment.tests["bold"] = lambda cell: isinstance(cell, Bold)
-    drawn = []
-    for figure in document.figures():
-        width = figure.drawing.get_figwidth()
-        size = {"wide": width > _WIDE, "least": f"{_SMALLEST * width:.2f}in"}
-        drawn.append(figure._asdict() | {"svg": plots.to_svg(figure, figure.name)} | size)
-    sections = [*_sections([*document.blocks, *document.details])]
-    template = environment.get_template("page.html.jinja")
-    return printable_lines(template.render(document=document, sections=sections, figures=drawn))
+    environment.globals["most_rows"] = None
+    return environment
 
 
 def _breakable(name: object) -> "Markup":

@@ -197,10 +197,24 @@ class Store:
         rows = self._select(query.group_by(*_key(table)))
         return {_member_key(row): row["epochs"] for row in rows}
 
-    def members(self) -> list[records.MemberRow]:
-        """Reads all members with their experiments."""
+    def members(self, experiment: str | None = None) -> list[records.MemberRow]:
+        """Reads all members, or those of an experiment, with their experiments."""
         query = _joined(database.members, records.MemberRow._fields)
+        if experiment is not None:
+            query = query.where(database.members.c.experiment == experiment)
         return [records.MemberRow(**row) for row in self._select(query)]
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection that cannot write; RunError for a database other than SQLite."""
+        if (found := self._engine.dialect.name) != "sqlite":
+            raise RunError(f"{self._shown}: expected runs in SQLite, found {found}")
+        lent = self._engine.raw_connection()
+        try:
+            lent.execute("PRAGMA query_only=ON")
+            yield lent.driver_connection  # type: ignore[misc]
+        finally:
+            lent.close()
 
     def curves(self) -> list[records.CurveRow]:
         """Reads all scores by epoch with their experiments."""

@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Probability, Quiet
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.settlement import Settlement
+    from jaxeval.report.settlements import Settlements
+    from jaxeval.report.settlements.repeats import Repeats
+    from jaxeval.report.settlements.settlement import Settlement
 
 Correction = Literal["none", "e-lond", "spending"]
 _SEEDS = 30
+_LEAST = 3  # seeds of `settle self`
 
 
 @parameters.verb
@@ -54,10 +57,11 @@ def settle(
       own_splits: both have the data's own split, not random split k with seed k.
       part: whose score counts (test on random splits, dev on the data's own).
       ledger: file of all comparisons, whose scores of the base are used again.
-      correction: of the level for many candidates in one ledger: e-lond bounds the share of wrong
-        ones among those called better by alpha, spending the probability of any wrong one.
+      correction: for many candidates in one ledger: none (alpha is of each by itself), e-lond (of
+        those called better, a share of alpha at most is wrong on average) or spending (with
+        probability 1 - alpha none is wrong).
       note: what the candidate changes, for the ledger.
-      again: settle anew, with fresh seeds, what the ledger has settled.
+      again: settle once more, with fresh seeds, what the ledger has as settled.
 
     Examples:
       jaxeval settle CONFIG model.dropout=.5 --data DIR
@@ -117,8 +121,9 @@ def settle_command(
     1 undecided, or a seed failed. The same command goes on where it was stopped.
 
     Args:
-      base: with {seed}, and with {split} if scores of one split are to be compared as pairs.
-      candidate: likewise; without it the base's command, in another folder.
+      base: the command, with {seed} where its seed stands; with {split} too, scores of one split
+        are compared as pairs.
+      candidate: likewise; without it the base's command, run in another folder.
       base_folder: where the base runs, such as a git worktree of the last version.
       folder: where the candidate runs.
       seeds: most seeds of each side; the same command with more goes on.
@@ -129,10 +134,11 @@ def settle_command(
       retries: of a failed seed; then nothing is claimed.
       workers: commands at once.
       ledger: file of all comparisons and scores, from which the same command goes on.
-      correction: of the level for many candidates in one ledger: e-lond bounds the share of wrong
-        ones among those called better by alpha, spending the probability of any wrong one.
+      correction: for many candidates in one ledger: none (alpha is of each by itself), e-lond (of
+        those called better, a share of alpha at most is wrong on average) or spending (with
+        probability 1 - alpha none is wrong).
       note: what the candidate changes, for the ledger.
-      again: settle anew, with fresh seeds, what the ledger has settled.
+      again: settle once more, with fresh seeds, what the ledger has as settled.
 
     Examples:
       jaxeval settle command "python train.py --lr .1 --seed {seed}" \\
@@ -202,4 +208,74 @@ def settle_table(
     return tables.settle(source, layout, most, margin, alpha, follow, quiet)
 
 
-COMMANDS: parsers.Commands = {"": settle, "command": settle_command, "table": settle_table}
+@parameters.verb
+def settle_self(
+    command: str,
+    *,
+    folder: str | Path = ".",
+    seeds: Count = 10,
+    json_field: str | None = None,
+    pattern: str | None = None,
+    time_limit: Positive | None = None,
+    retries: Natural = 1,
+    workers: Count = 1,
+    ledger: str | Path = "settle.db",
+    quiet: Quiet = False,
+) -> "Repeats":
+    """Runs a command against itself: does its seed matter, how large is the noise?
+
+    Runs seeds 1, 2, ..., and three of them again, or all where a score is another one. Exit codes:
+    0; 1 if second runs of a seed differ from first ones; 2 if all seeds have one score. The same
+    command goes on where it was stopped.
+
+    Args:
+      command: with {seed}.
+      folder: where it runs.
+      seeds: how many; 3 or more.
+      pattern: regular expression whose group is the score, where it matches last.
+      retries: of a failed seed; then it ends.
+      workers: commands at once.
+      ledger: file of scores, which settle command uses too.
+
+    Examples:
+      jaxeval settle self "python train.py --seed {seed}"
+    """
+    from jaxeval.settle import repeating
+    from jaxeval.settle.running import Reading
+
+    if seeds < _LEAST:
+        raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
+    reading = Reading(json_field, pattern, time_limit)
+    more = {"workers": workers, "retries": retries}
+    with cli.resumable():
+        return repeating.settle(
+            command, Path(folder), seeds, reading, Path(ledger), **more, quiet=quiet
+        )
+
+
+@parameters.verb
+def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
+    """Shows what a ledger holds: each candidate, base after base, the noise floor.
+
+    Which candidates were kept and which discarded, with intervals, levels, seeds and seconds; what
+    the correction guarantees; and by how much the kept ones won, beside their fresh seeds.
+
+    Args:
+      ledger: file that settle has written.
+
+    Examples:
+      jaxeval settle report
+      jaxeval settle report night.db --save night.html --save figures
+    """
+    from jaxeval.settle import reporting
+
+    return reporting.report(Path(ledger))
+
+
+COMMANDS: parsers.Commands = {
+    "": settle,
+    "command": settle_command,
+    "table": settle_table,
+    "self": settle_self,
+    "report": settle_report,
+}

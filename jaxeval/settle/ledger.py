@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jaxeval import files
 from jaxeval.errors import ConfigError, RunError, argument
@@ -25,6 +25,7 @@ CREATE TABLE comparisons (
   after INTEGER, known INTEGER, begun REAL, verdict TEXT, result TEXT
 );
 """
+Correction = Literal["none", "e-lond", "spending"]
 DECIDED = ("better", "worse", "equal")
 
 
@@ -78,9 +79,30 @@ class Ledger:
         rows = self._sql.execute("SELECT seed, score FROM scores WHERE side = ?", (side,))
         return dict(rows.fetchall())
 
-    def seconds(self) -> float:
-        """Returns the seconds of all evaluations."""
-        return self._sql.execute("SELECT total(seconds) FROM scores").fetchone()[0]
+    def fresh(self, side: str) -> list[float]:
+        """Returns the scores of a side but those that it had as a candidate.
+
+        It may be the base for being high in those.
+        """
+        after = self._chosen(side)
+        return [score for seed, score in sorted(self.scores(side).items()) if seed > after]
+
+    def _chosen(self, side: str) -> int:
+        """Returns the last seed that a side had as a candidate; 0 if it has been none."""
+        return max((old.last for old in self.comparisons() if old.candidate == side), default=0)
+
+    def seconds(self) -> dict[tuple[str, int], float]:
+        """Returns the seconds of each evaluation by side and seed."""
+        rows = self._sql.execute("SELECT side, seed, seconds FROM scores ORDER BY side, seed")
+        return {(side, seed): seconds for side, seed, seconds in rows}
+
+    def next_level(self, alpha: float, correction: Correction) -> float:
+        """Returns the level of the comparison that begins next."""
+        if correction == "none":
+            return alpha
+        every = self.comparisons()
+        kept = sum(old.won for old in every)
+        return sequential.level(alpha, len(every) + 1, kept, correction)
 
     def add(self, side: str, seed: int, score: float, seconds: float) -> None:
         """Writes a score."""
@@ -98,29 +120,28 @@ class Ledger:
     ) -> Comparison:
         """Returns the last comparison of two sides with these settings, or a new one.
 
-        Scores that the base has already are used again, but none with which it won as a
-        candidate: they were chosen for being high.
+        Scores that the base has already are used again, but none that it has as a candidate: it
+        may be the base for their sake. A candidate's own come after all that it has, likewise. A
+        comparison of the same two with another margin or alpha rests on the same scores.
 
         Args:
           settings: with "alpha" and "correction"; a comparison has others if they differ.
           again: begin a new one with fresh seeds if the last one is decided.
         """
-        every = self.comparisons()
-        ids = base.id, candidate.id
-        same = [
-            old for old in every if (old.base, old.candidate, old.settings) == (*ids, settings)
-        ]
-        if same and not (again and same[-1].verdict in DECIDED):
+        every, ids = self.comparisons(), (base.id, candidate.id)
+        pair = [old for old in every if (old.base, old.candidate) == ids]
+        same = [old for old in pair if old.settings == settings]
+        anew = again and same and same[-1].verdict in DECIDED
+        if same and not anew:
             return same[-1]
-        after = max((old.last for old in every if old.candidate == base.id and old.won), default=0)
-        if same:
-            after = max(after, *(max(self.scores(side), default=0) for side in ids))
-        known = self.scores(base.id)
-        count = next(k for k in itertools.count() if after + k + 1 not in known)
-        kept = sum(old.won for old in every)
-        level, correction = settings["alpha"], settings["correction"]
-        if correction != "none":
-            level = sequential.level(level, len(every) + 1, kept, correction)
+        if pair and not anew:
+            after, count = pair[-1].after, pair[-1].known
+        else:
+            known = self.scores(base.id)
+            own = [*self.scores(candidate.id), *(known if anew else ())]
+            after = max([self._chosen(base.id), *own])
+            count = next(k for k in itertools.count() if after + k + 1 not in known)
+        level = self.next_level(settings["alpha"], settings["correction"])
         for side in (base, candidate):
             self._sql.execute("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", side[:3])
         self._sql.execute(

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,13 +14,13 @@ from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, argument
-from jaxeval.report import settlement, text
-from jaxeval.report.settlement import Settlement
+from jaxeval.report import text
+from jaxeval.report.settlements import settlement
+from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.settle import ledger, sides
-from jaxeval.settle.ledger import Comparison, Ledger
+from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Side
 
-Correction = Literal["none", "e-lond", "spending"]
 BASE, CANDIDATE = "base", "candidate"
 _PLACES = ("seed", "split")
 
@@ -43,6 +44,11 @@ class Reading:
     json_field: str | None
     pattern: str | None
     time_limit: float | None
+
+    @property
+    def place(self) -> str:
+        """Where the output has the score, as text."""
+        return str([self.json_field, self.pattern])
 
     def command(self, template: str, folder: Path) -> Command:
         """Returns a command with this reading; ConfigError if it cannot run."""
@@ -144,8 +150,8 @@ def settle_commands(
     metric, higher, direction = text.direction_of_field(reading.json_field, lower_is_better)
     pairs = [*zip((BASE, CANDIDATE), templates, folders, strict=True)]
     commands = {name: reading.command(line, folder) for name, line, folder in pairs}
-    place = str([reading.json_field, reading.pattern])
-    found = {name: sides.describe(line, folder, place) for name, line, folder in pairs}
+    versions = functools.partial(_versions, pairs, reading.place)
+    found = versions()
     if found[BASE].id == found[CANDIDATE].id:
         raise ConfigError(
             "base and candidate are the same command and the same code: nothing to settle"
@@ -164,6 +170,11 @@ def settle_commands(
                 if after + event.number not in known[event.model]:
                     book.add(event, runner.seconds.get((event.model, event.number), 0.0))
                     cli.say(settlement.progress(rule, event, after), quiet)
+        changed = [
+            f"{name}: its code changed while it ran; its scores may be of two versions"
+            for name, side in versions().items()
+            if runner.spent()[name] and side.id != found[name].id
+        ]
         return book.result(
             rule,
             state,
@@ -171,8 +182,12 @@ def settle_commands(
             direction_assumed=higher is None,
             seconds=runner.spent(),
             versions={name: side.described for name, side in found.items()},
-            notes=[note for side in found.values() for note in side.notes],
+            notes=[*(note for side in found.values() for note in side.notes), *changed],
         )
+
+
+def _versions(pairs: Sequence[tuple[str, str, Path]], place: str) -> dict[str, Side]:
+    return {name: sides.describe(command, folder, place) for name, command, folder in pairs}
 
 
 def settle_configs(

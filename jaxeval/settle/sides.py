@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
+import re
 import shlex
+import stat
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,14 @@ from typing import NamedTuple
 from jaxeval.bandits.commands import Command
 from jaxeval.errors import ConfigError
 
-_LARGEST = 2**24  # bytes of a file that is read to tell two versions apart
+_LARGEST = 2**30  # bytes of a file that is read to tell two versions apart
+_MOST = 10_000  # files of code outside git
+_CODE = re.compile(
+    r"\.(c|cc|cfg|cpp|cuh?|go|h|hpp|ini|ipynb|java|jl|js|lua|pl|pyx?|[rR]|rs|sh|toml|ts|ya?ml)$"
+)
+_NO_CODE = re.compile(  # folders of packages and of what programs write
+    r"(^|/)(\..*|__pycache__|node_modules|site-packages|outputs|wandb|mlruns|lightning_logs)/"
+)
 
 
 class Side(NamedTuple):
@@ -37,74 +45,105 @@ class Side(NamedTuple):
 def describe(command: str, folder: Path, score: str) -> Side:
     """Returns the side of a command that runs in a folder.
 
-    The id covers the command, the place of its score, all files that git tracks, committed or not,
-    and the files that the command names. A candidate keeps its id when it is committed.
+    The id covers the command, the place of its score, the folder's place in its repository, all
+    files that git tracks, other files of code and settings that git does not ignore, and files
+    that the command names. All count as they are on disk, so that a commit changes no id. The
+    environment, installed packages and other data do not count.
 
     Args:
       score: where the command's output has the score.
 
     Raises:
-      ConfigError: there is no such folder.
+      ConfigError: there is no such folder, or a file of code cannot be read.
     """
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder")
-    tree, commit, untracked = _version(folder)
+    top, commit, names, others = _version(folder)
+    try:
+        code = {name: _content(top / name) for name in sorted(names)}
+        words = {part for word in shlex.split(command) for part in (word, word.partition("=")[2])}
+        named = {word: _content(folder / word) for word in sorted(words)}
+    except OSError as error:
+        raise ConfigError(f"{error.filename}: cannot be read ({error.strerror})") from None
     notes = []
-    if untracked:
-        shown = ", ".join(untracked[:3]) + (" ..." if untracked[3:] else "")
+    if others:
+        shown = ", ".join(others[:3]) + (" ..." if others[3:] else "")
         notes = [f"{folder}: untracked files do not tell versions apart: {shown}"]
-    if not tree:
-        notes = [f"{folder}: not under git: only the command and its files tell versions apart"]
-    named = {word: _content(folder / word) for word in shlex.split(command)}
-    parts = [command, score, tree, {word: digest for word, digest in named.items() if digest}]
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    if not commit:
+        notes = [f"{folder}: no commit of git: its files of code and settings tell versions apart"]
+    place = str(folder.resolve().relative_to(top)) if commit else ""
+    found = [{name: digest for name, digest in of.items() if digest} for of in (code, named)]
+    digest = hashlib.sha256(json.dumps([command, score, place, *found]).encode()).hexdigest()
     return Side(digest[:16], command, commit, tuple(notes))
 
 
 def _content(path: Path) -> str:
-    """Returns a hash of a file in its folder, or "" if it is none, or too large to be code."""
+    """Returns a hash of a file, "" if there is none; size and time of one too large to read."""
     try:
-        if path.is_file() and path.stat().st_size <= _LARGEST:
-            return hashlib.sha256(path.read_bytes()).hexdigest()
+        found = path.stat()
     except (OSError, ValueError):  # ValueError: no name of a file
-        pass
-    return ""
+        return ""
+    if not stat.S_ISREG(found.st_mode):
+        return os.readlink(path) if path.is_symlink() else ""
+    if found.st_size > _LARGEST:
+        return f"{found.st_size} {found.st_mtime_ns}"
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _version(folder: Path) -> tuple[str, str, tuple[str, ...]]:
-    """Returns git's tree of all tracked files, the commit, and untracked files; "" without git."""
+class _Version(NamedTuple):
+    top: Path  # of the repository, or the folder
+    commit: str
+    names: set[str]  # of files below it that tell versions apart
+    others: list[str]  # untracked files that do not
+
+
+def _version(folder: Path) -> _Version:
+    """Returns what tells versions of the code apart; only reads the repository."""
     try:
-        commit = _git(folder, "rev-parse", "--short", "HEAD")
-        objects = _git(folder, "rev-parse", "--path-format=absolute", "--git-path", "objects")
-        with tempfile.TemporaryDirectory() as scratch:  # the user's index and objects stay
-            (Path(scratch) / "objects").mkdir()
-            own = {
-                "GIT_INDEX_FILE": f"{scratch}/index",
-                "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
-            }
-            _git(folder, "read-tree", "HEAD", **own)
-            _git(folder, "add", "--update", ":/", **own)
-            tree = _git(folder, "write-tree", **own)
-        others = _git(folder, "ls-files", "--others", "--exclude-standard", "-z")
+        commit = _git(folder, "rev-parse", "--short", "HEAD").strip()
+        top = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        tracked = {*_names(_git(top, "ls-files", "--recurse-submodules", "-z"))}
+        changed = _git(top, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
+        others = _names(_git(top, "ls-files", "--others", "--exclude-standard", "-z"))
     except (OSError, subprocess.CalledProcessError):
-        return "", "", ()
-    clean = tree == _git(folder, "rev-parse", "HEAD^{tree}")
-    names = tuple(filter(None, others.split("\0")))
-    return tree, commit + ("" if clean else "+"), names
+        return _Version(folder, "", _code(folder), [])
+    code = {*filter(_is_code, others)}
+    for nested in (name for name in others if name.endswith("/")):  # repositories in this one
+        code |= {nested + name for name in _code(top / nested)}
+    rest = [name for name in others if name not in code and ".db" not in name]  # a ledger
+    return _Version(top.resolve(), commit + "+" * bool(changed), tracked | code, rest)
 
 
-def _git(folder: Path, *words: str, **variables: str) -> str:
-    ended = subprocess.run(
-        ["git", *words],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=True,
-    )
-    return ended.stdout.strip()
+def _code(folder: Path) -> set[str]:
+    """Returns the files of code and settings in a folder outside git, but not those of packages.
+
+    Raises:
+      ConfigError: they are too many for a program.
+    """
+    found: set[str] = set()
+    for path, folders, names in os.walk(folder):
+        below = Path(path).relative_to(folder)
+        folders[:] = [name for name in folders if not _NO_CODE.search(f"{name}/")]
+        found.update(filter(_is_code, (str(below / name) for name in names)))
+        if len(found) > _MOST:
+            expected = "expected the program's own folder, or a git repository"
+            raise ConfigError(f"{folder}: more than {_MOST:,} files of code; {expected}")
+    return found
+
+
+def _is_code(name: str) -> bool:
+    return bool(_CODE.search(name)) and not _NO_CODE.search(name)
+
+
+def _names(listed: str) -> list[str]:
+    return [*filter(None, listed.split("\0"))]
+
+
+def _git(folder: Path, *words: str) -> str:
+    """Returns what git prints; a name that is not UTF-8 keeps its bytes."""
+    ended = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True)
+    return os.fsdecode(ended.stdout)
 
 
 class Runner:

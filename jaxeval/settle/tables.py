@@ -1,14 +1,16 @@
 """Comparisons of recorded scores, which may grow while one looks."""
 
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
-from jaxeval.report import settlement
-from jaxeval.report.settlement import Settlement
+from jaxeval.report.settlements import settlement
+from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import samples
@@ -35,9 +37,10 @@ def settle(
     while True:
         try:
             given = [source, *layout.models]
-            found = _settled(sources.scores(given, layout)[0], most, margin, alpha)
+            found = settled(sources.scores(given, layout)[0], most, margin, alpha)
             line = found.document().answer[0]
-            if follow is None or found.verdict != "undecided" or found.looks >= most:
+            done = found.verdict != "undecided" or found.looks >= most
+            if follow is None or (done and (line == said or not _torn(source))):
                 return found
         except DataError as error:  # a file that is just being written, or a model without rows
             if follow is None:
@@ -49,7 +52,21 @@ def settle(
         time.sleep(follow)
 
 
-def _settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlement:
+def _torn(source: Any) -> bool:
+    """Returns whether a file ends within a line, whose number may not be whole."""
+    if not isinstance(source, str | Path) or not Path(source).is_file():
+        return False
+    with Path(source).open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - 1))
+        return stream.read(1) not in (b"", b"\n")
+
+
+def settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlement:
+    """Settles the first of two models, the base, against the second, by the scores so far.
+
+    Raises:
+      DataError: there are not two models with scores on one data set.
+    """
     if len(scores.models) != 2:
         named = ", ".join(scores.models)
         expected = "expected the names of a base and a candidate"

@@ -20,6 +20,13 @@ _SECONDS = 0.2  # between two looks at the logs
 _TRIES = 5  # of a job whose process ends before its first epoch
 
 
+def describe(planned: Sequence[Cohort], launcher: "Launcher") -> str:
+    """Returns the jobs that cohorts would be cut into, for people."""
+    sizes = [len(job.part.members) for job in jobs.cut(planned, launcher.workers)]
+    ends = "-".join(map(str, sorted({min(sizes), max(sizes)})))
+    return f"{len(sizes)} of {ends} members, {launcher.workers} at once"
+
+
 class Launcher(Protocol):
     """An engine. It may run a job twice: that only takes time."""
 

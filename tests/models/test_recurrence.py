@@ -289,3 +289,25 @@ def test_golden_numbers() -> None:
         assert _single(Cell("nas", "untied"), inputs) == pytest.approx([0.313246245, 0.389576419])
         depth = Cell("rhn", "untied", depth=2)
         assert _single(depth, (1.0, 0.2, 0.0)) == pytest.approx([0.541020536])
+
+
+def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dies if the way back sums over the wrong axis; the kernel is square, so shapes would fit."""
+    draw = np.random.default_rng(5)
+    kernel, inputs = draw.normal(size=(WIDTH, WIDTH)), draw.normal(size=(STEPS, BATCH, WIDTH))
+
+    def step(tap: Any, weights: Any, masks: Any, state: Any, blocks: Any) -> tuple:
+        state = jnp.tanh(tap("recurrent", state)[0] + blocks[0])
+        return state, state
+
+    def loss(kernel: Any) -> Any:
+        start = jnp.zeros((BATCH, WIDTH))
+        return jnp.sum(recurrence.unroll(step, {"recurrent": kernel}, {}, {}, inputs, start)[1])
+
+    gradients = []
+    for stored in (True, False):
+        monkeypatch.setattr(recurrence, "_reads_as_stored", lambda kernel, rows, s=stored: s)
+        gradients.append(jax.grad(loss)(kernel))
+    np.testing.assert_allclose(*gradients, rtol=1e-5, atol=1e-6)

@@ -147,3 +147,13 @@ def test_a_task_without_errors_has_no_reduction() -> None:
     reduced = _judge(perfect=1).reductions["good"]
     assert [*reduced] == ["ner", "mean"] and reduced["ner"] == _judge().reductions["good"]["ner"]
     assert reduced["mean"].estimate == reduced["ner"].estimate
+
+
+def test_the_interval_is_the_t_interval_of_the_error_left() -> None:
+    """Dies if the standard error has n degrees of freedom, or is not of the logarithm."""
+    scores = np.array([[0.8, 0.9, 0.85, 0.83, 0.87]])
+    effect, _ = judgement.reductions(scores, np.full((1, 5), 0.7))
+    left = (1 - scores[0]) / 0.3
+    half = stats.t.ppf(0.975, 4) * stats.sem(left) / left.mean()
+    low, high = 1 - left.mean() * np.exp(half), 1 - left.mean() * np.exp(-half)
+    np.testing.assert_allclose(effect.interval[:2], [low, high], rtol=1e-12)

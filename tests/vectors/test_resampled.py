@@ -91,3 +91,13 @@ def test_intervals_of_questions_that_share_units() -> None:
         low, high, *_ = results.percentile_interval(draws[:, 0], 0.95, "m")
         holds += low <= 0.5 <= high
     assert holds / 200 > 0.88
+
+
+def test_blocks_add_up_and_undefined_draws_give_no_interval() -> None:
+    """Dies if a block too many is drawn, or many draws without a value still give an interval."""
+    assert [*vectors.blocks(5, 1_000_000)] == [2, 2, 1]
+    draws = np.linspace(0, 1, 100)
+    draws[:5] = np.nan
+    assert np.isfinite(vectors._interval(draws, "m").low)
+    draws[5] = np.nan
+    assert np.isnan(vectors._interval(draws, "m").low)

@@ -22,11 +22,11 @@ _DEV = plots.colour(0)
 _SHIFTS = {"dev": -0.2, "test": 0.2}  # of a violin from its experiment's place
 
 
-def draw(groups: _Groups, points: Sequence[CurveRow]) -> list[Figure]:
+def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
     """Draws all figures of experiments.
 
     For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
-    experiment: its own figures.
+    experiment: its own figures; without points, no learning curves.
     """
     drawn = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
@@ -48,11 +48,14 @@ def draw(groups: _Groups, points: Sequence[CurveRow]) -> list[Figure]:
     return drawn
 
 
-def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
+def _draw_experiment(
+    members: Sequence[MemberRow], points: Sequence[CurveRow] | None
+) -> list[Figure]:
     kind, keys = records.kind(members), {records.key(row) for row in members}
-    own = [point for point in points if records.key(point) in keys]
     drawn = [] if kind == "tuning" else [_scatter(members)]
-    drawn.append(_curves(own, members[0].metric, members[0].unit))
+    if points is not None:
+        own = [point for point in points if records.key(point) in keys]
+        drawn.append(_curves(own, members[0].metric, members[0].unit))
     if kind not in ("seeds", "noise"):
         lead = "Each member has a setting of its own. "
         drawn = [figure._replace(caption=lead + figure.caption) for figure in drawn]
@@ -123,7 +126,8 @@ def _scatter(members: Sequence[MemberRow]) -> Figure:
     ]
     drawing, panel = plots.canvas(4.5, 4.2)
     dev, test = [x for _, x, _ in scored], [y for _, _, y in scored]
-    panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
+    marks = panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
+    marks.set_rasterized(len(scored) > plots.MOST_DRAWN)
     panel.set(xlabel=f"dev {label}", ylabel=f"test {label}")
     plots.ruled(panel, "both")
     correlation = summary.summarize(members).rho

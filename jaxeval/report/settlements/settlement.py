@@ -24,8 +24,8 @@ EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
 )
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
-_METHOD = "confidence sequence of the t statistic (Wang & Ramdas 2024)"
-_SMALLEST = "smallest difference that they settle"
+METHOD = "confidence sequence of the t statistic (Wang & Ramdas 2024)"
+SMALLEST = "smallest difference that they settle"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -84,7 +84,7 @@ class Settlement(Result):
             (self._answer(scale),),
             (
                 Table(("side", "seeds", mean, sd, f"95 % CI of {sd}"), rows),
-                *([Table(("seeds of each side", _SMALLEST), planned, words=0)] if planned else []),
+                *([Table(("seeds of each side", SMALLEST), planned, words=0)] if planned else []),
             ),
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
             [
@@ -154,14 +154,14 @@ def settlement(
         base=base,
         candidate=candidate,
         difference=sign * found.difference if found.looks else None,
-        interval=_interval(low, high, 1 - rule.alpha) if found.looks else None,
+        interval=interval_of(low, high, 1 - rule.alpha) if found.looks else None,
         p_value=found.p_value if found.looks else None,
         decided=found.decided,
         looks=n,
         scores=known,
         first_seed=first_seed,
         sds={side: describe.sd_interval(of) for side, of in varied.items()},
-        smallest=_smallest(rule, spread) if spread and not rule.paired else {},
+        smallest=smallest(spread, rule.margin, rule.alpha) if spread and not rule.paired else {},
         needed=_needed(rule, spread, found.difference) if found.looks and spread else None,
         margin=rule.margin,
         level=rule.alpha,
@@ -169,23 +169,25 @@ def settlement(
         known=rule.known,
         failures=state.excluded,
         higher_is_better=rule.higher_is_better,
-        signature=f"{_METHOD} | {text.versions()}",
+        signature=f"{METHOD} | {text.versions()}",
         **{**more, "notes": [*dict.fromkeys([*found.warnings, *more.get("notes", ())])]},
     )
 
 
-def _interval(low: float, high: float, confidence: float) -> Interval:
+def interval_of(low: float, high: float, confidence: float) -> Interval:
+    """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
     if math.isinf(low) and math.isinf(high):
         return Interval.none(confidence, "too few scores bound nothing yet")
-    return Interval(low, high, confidence, _METHOD)
+    return Interval(low, high, confidence, METHOD)
 
 
-def _smallest(rule: Settle, spread: float) -> dict[int, float]:
-    """Returns the smallest difference that some numbers of seeds settle; finite ones."""
-    found = {
-        n: rule.margin + sequential.smallest_difference(n, spread, alpha=rule.alpha)
-        for n in _PLANNED
-    }
+def smallest(sd: float, margin: float, level: float) -> dict[int, float]:
+    """Returns the smallest difference that some numbers of seeds settle; finite ones.
+
+    Args:
+      sd: of one score.
+    """
+    found = {n: margin + sequential.smallest_difference(n, sd, alpha=level) for n in _PLANNED}
     return {n: least for n, least in found.items() if math.isfinite(least)}
 
 

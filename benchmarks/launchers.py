@@ -1,0 +1,96 @@
+"""What handing jobs over costs, and how much faster two processes train many small cohorts.
+
+Hand-over: jobs that are nothing to train, from `submit` until the launcher says that they have
+ended, beside the wall time of training. Speed-up: cohorts of one member and a shape of their own,
+so that each is compiled, by one process and by `local:2`, in turn, without a compilation cache.
+
+    uv run python benchmarks/launchers.py --cohorts 8 --epochs 40 --tries 2
+    uv run python benchmarks/launchers.py --launch slurm --jobs 8 --tries 0
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import common
+
+from jaxeval import launchers, observe, studies
+from jaxeval.studies import prepared
+
+_SMALL = [
+    *("task=sentiment", "model.architecture=bag", "data.source.sentences=400"),
+    *("data.max_widths=1", "training.batch_size=16", "training.patience=0"),
+]
+
+
+def train(folder: str, launch: str, cohorts: int, epochs: int) -> None:
+    """Trains cohorts of one member, each of another shape."""
+    launcher, trials = launchers.parse(launch), []
+    for k in range(cohorts):
+        own = [f"data.dimension={10 + k}", f"training.epochs={epochs}"]
+        trials += prepared.seeds_by_splits(studies.read(None, [*_SMALL, *own]), [1])
+    observe.train(trials, Path(folder), launcher=launcher, quiet=True)
+
+
+def seconds(launch: str, cohorts: int, epochs: int) -> float:
+    """Wall time of a new process that trains all."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": f"{folder}/xla"}
+        environment.pop("JAX_NUM_CPU_DEVICES", None)
+        words = [folder, launch, str(cohorts), str(epochs)]
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, __file__, "--one", *words], env=environment, check=True)
+        return time.perf_counter() - begin
+
+
+def hand_over(launch: str, count: int) -> list[float]:
+    """Seconds a job of a first array, which starts processes, and of a second one."""
+    launcher, found = launchers.parse(launch), []
+    assert launcher is not None
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        for of in ("first", "second"):
+            paths = [Path(folder) / "jobs" / f"{of}{k}" / "job.json" for k in range(count)]
+            for path in paths:
+                path.parent.mkdir(parents=True)
+            begin = time.perf_counter()
+            launcher.submit(paths)
+            while launcher.running():
+                time.sleep(0.01)
+            found.append((time.perf_counter() - begin) / count)
+        launcher.close()
+    return found
+
+
+def main() -> None:
+    """Prints a line for each measurement."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--launch", default="local:2")
+    parser.add_argument("--jobs", type=int, default=20)
+    parser.add_argument("--cohorts", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--tries", type=int, default=2)
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        folder, launch, cohorts, epochs = args.one
+        train(folder, launch, int(cohorts), int(epochs))
+        return
+    first, second = hand_over(args.launch, args.jobs)
+    common.report(what="hand-over", launch=args.launch, jobs=args.jobs, first=first, warm=second)
+    pairs = [
+        [seconds(of, args.cohorts, args.epochs) for of in (launchers.HERE, args.launch)]
+        for _ in range(args.tries)
+    ]
+    if pairs:
+        one, many = map(statistics.median, zip(*pairs, strict=True))
+        about = {"cohorts": args.cohorts, "epochs": args.epochs}
+        common.report(what="speed-up", **about, one=one, launched=many, ratio=one / many)
+
+
+if __name__ == "__main__":
+    main()

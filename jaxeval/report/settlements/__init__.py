@@ -1,0 +1,237 @@
+"""The report of a ledger of `settle`: candidates in their order, and the bases they became."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from jaxeval.report import scores, text
+from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats import describe, effects
+from jaxeval.stats.results import Effect, Interval
+
+Outcome = Literal["kept", "discarded", "undecided", "failed", "unfinished"]
+OUTCOMES: tuple[Outcome, ...] = ("kept", "discarded", "undecided", "failed", "unfinished")
+_GUARANTEES = {
+    "e-lond": (
+        "Correction e-lond: of the candidates that are kept, an expected share of at most "
+        "{alpha:g} is wrongly kept."
+    ),
+    "spending": (
+        "Correction spending: with probability {sure:g} no candidate of the whole ledger is "
+        "wrongly kept."
+    ),
+    "none": (
+        "No correction: each comparison is right by itself with probability {sure:g}, so that "
+        "of m candidates as good as their base up to {alpha:g} m are called better or worse."
+    ),
+}
+_MIXED = (
+    "The comparisons differ in alpha or correction: nothing bounds the errors of all together."
+)
+_CURSE = "Differences with which candidates won, and by fresh seeds"
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A candidate, as its comparison left it; scores as they are stored."""
+
+    number: int  # of the comparison
+    name: str  # the note, or what was run
+    commit: str
+    base: str  # name of the base
+    outcome: Outcome
+    verdict: str  # of the comparison; "" if it has not ended
+    difference: float | None  # candidate - base
+    interval: Interval | None  # of the difference, with probability 1 - level at any time
+    level: float  # probability of a wrong claim in this comparison
+    mean: float | None
+    seeds: int  # of the candidate, up to the last look
+    runs: int  # new evaluations of both sides
+    seconds: float  # of these
+
+
+@dataclasses.dataclass(frozen=True)
+class Base:
+    """A version that candidates were, or will be, compared with."""
+
+    name: str
+    commit: str
+    kept: int | None  # the comparison that it won; None: the first base
+    comparisons: Sequence[int]  # in which it was the base
+    scores: Sequence[float]  # none with which it won
+    mean: Interval | None  # 95 % interval of the mean; None below two different scores
+    won: float | None  # the difference with which it won
+    fresh: Effect | None  # the same by its fresh seeds, against all scores of the base before
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Settlements(Result):
+    """What a ledger holds."""
+
+    candidates: Sequence[Candidate]
+    bases: Sequence[Base]  # the last one is that of the next candidate
+    sd: float | None  # over seeds, of the last base with two different scores
+    sd_interval: Interval | None
+    smallest: Mapping[int, float]  # seeds of each side -> smallest difference that they settle
+    next_level: float
+    rules: Sequence[tuple[str, float]]  # (correction, alpha) that comparisons have
+    runs: int  # all evaluations of the ledger
+    seconds: float
+    higher_is_better: bool
+    signature: str
+    metric: str | None = None
+    unit: str = ""
+    notes: Sequence[str] = ()
+
+    def counts(self) -> dict[Outcome, int]:
+        """Returns the number of candidates by outcome, without zeros."""
+        every = [candidate.outcome for candidate in self.candidates]
+        return {outcome: every.count(outcome) for outcome in OUTCOMES if outcome in every}
+
+    def scale(self) -> ScoreFormat:
+        """Returns the format of all scores."""
+        known = [np.array(base.scores) for base in self.bases if base.scores]
+        sds = [describe.sd(of) for of in known if len(of) > 1]
+        largest = max((float(np.abs(of).max()) for of in known), default=0.0)
+        return scores.score_format(self.unit, sds, largest)
+
+    def document(self) -> Document:
+        """Returns what was kept, all candidates, the noise floor and the winner's curse."""
+        return Document(
+            (self._answer(), self._guarantee()),
+            [*self._candidates(), *self._bases(), *self._noise()],
+            (text.direction(self.higher_is_better, False), *self.notes),
+            [
+                Heading("Scores of the bases"),
+                *(f"{of.name}: {', '.join(f'{x:g}' for x in of.scores)}" for of in self.bases),
+            ],
+            figures=self._figures,
+            title="Settled comparisons",
+            signature=self.signature,
+            noun="comparison",
+        )
+
+    def _figures(self) -> Sequence[Figure]:
+        from jaxeval.report.settlements import figures
+
+        return figures.draw(self)
+
+    def _answer(self) -> str:
+        said = text.listed([f"{n} {outcome}" for outcome, n in self.counts().items()])
+        spent = f"{self.runs} runs"
+        spent += f", {text.duration(self.seconds)}" if self.seconds else ""
+        line = f"{text.counted(len(self.candidates), 'candidate')}: {said} ({spent})."
+        last = self.bases[-1]
+        if last.kept is None:
+            return f"{line} The base is still the first one."
+        return f"{line} The base is now {last.name}."
+
+    def _guarantee(self) -> str:
+        if len(self.rules) > 1:
+            return _MIXED
+        ((correction, alpha),) = self.rules
+        return _GUARANTEES[correction].format(alpha=alpha, sure=round(1 - alpha, 10))
+
+    def _candidates(self) -> Iterator[Block]:
+        scale = self.scale()
+        gap = scale.label("difference")
+        head = ["candidate", "commit", "outcome", gap, "interval", "level"]
+        head += ["seeds", "runs", "seconds"]
+        rows = [
+            [
+                f"{of.number} {of.name}",
+                of.commit,
+                f"{of.outcome}: {of.verdict}" if of.outcome == "discarded" else of.outcome,
+                "-" if of.difference is None else signed(scale, of.difference),
+                scale.interval(of.interval) or "-",
+                f"{of.level:.2g}",
+                *(str(of.seeds), str(of.runs), f"{of.seconds:.0f}"),
+            ]
+            for of in self.candidates
+        ]
+        empty = {1} if not any(of.commit for of in self.candidates) else set()
+        empty |= {8} if not self.seconds else set()
+        shown = [[cell for k, cell in enumerate(row) if k not in empty] for row in [head, *rows]]
+        yield Table(shown[0], shown[1:], words=3 - len(empty & {1}))
+        yield (
+            "difference: candidate - base; its interval holds at any time, with probability "
+            "1 - level; runs: new ones of both sides"
+        )
+
+    def _bases(self) -> Iterator[Block]:
+        scale = self.scale()
+        yield Heading("Base after base")
+        rows = [
+            (
+                of.name,
+                "-" if of.kept is None else str(of.kept),
+                str(len(of.scores)),
+                scale(float(np.mean(of.scores))) if of.scores else "-",
+                scale.interval(of.mean) or "-",
+            )
+            for of in self.bases
+        ]
+        yield Table(("base", "won comparison", "seeds", scale.label("mean"), "95 % CI"), rows)
+        if not (won := [of for of in self.bases if of.won is not None]):
+            return
+        yield Heading(_CURSE)
+        curse = [
+            (of.name, signed(scale, of.won), *self._fresh(of, scale))
+            for of in won
+            if of.won is not None
+        ]
+        yield Table(("kept", "won by", "fresh seeds", "difference", "95 % CI"), curse)
+        yield (
+            "A candidate is kept when its scores are high, so that the difference with which it "
+            "won is too large on average. Its winning scores are not used again: as a base it "
+            "has fresh seeds."
+        )
+
+    def _fresh(self, of: Base, scale: ScoreFormat) -> tuple[str, str, str]:
+        if of.fresh is None:
+            return str(len(of.scores)), "-", "-"
+        bounds = scale.interval(of.fresh.interval)
+        return str(len(of.scores)), signed(scale, of.fresh.estimate), bounds
+
+    def _noise(self) -> Iterator[Block]:
+        yield Heading("Noise floor")
+        if not self.sd or self.sd_interval is None:
+            yield "No base has two different scores: the noise is not known."
+            return
+        scale, of = self.scale(), next(of for of in reversed(self.bases) if of.mean)
+        seeds = text.counted(len(of.scores), "seed")
+        spread = f"{scale.difference(self.sd)}, {scale.ci(self.sd_interval)}"
+        yield f"sd of {of.name} over {seeds}: {spread}"
+        rows = [(str(n), scale(least)) for n, least in self.smallest.items()]
+        head = scale.label("smallest difference that they settle")
+        if rows:
+            yield Table(("seeds of each side", head), rows, words=0)
+            yield f"at level {self.next_level:.2g}, that of the next comparison"
+
+
+def base(
+    name: str,
+    commit: str,
+    kept: int | None,
+    comparisons: Sequence[int],
+    known: Sequence[float],
+    before: Sequence[float],
+    won: float | None,
+) -> Base:
+    """Returns a base.
+
+    Args:
+      before: scores of the base that it won against.
+    """
+    enough = min(len(known), len(before)) > 1
+    mean = describe.summarize(known).mean_interval if known else None
+    fresh = effects.difference(known, before) if kept is not None and enough else None
+    return Base(name, commit, kept, comparisons, known, mean, won, fresh)
+
+
+def signed(scale: ScoreFormat, value: float) -> str:
+    """Formats a difference with its sign."""
+    return ("+" if value > 0 else "") + scale(value)

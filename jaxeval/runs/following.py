@@ -1,0 +1,235 @@
+"""What a runs database holds while processes write to it, followed by the ids of its rows.
+
+SQLite numbers the rows of `scores` (rowid). A look costs microseconds until another connection
+has committed; then only rows with a higher number are read.
+"""
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import statistics
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.runs import records, store
+from jaxeval.runs.records import MemberRow
+
+_MISSED = 3  # writes, after which an experiment counts as stalled
+_FIRST_GUESS = 60.0  # seconds between two writes, before any is known
+_LEAST = 5.0  # seconds: shorter gaps between writes are not waited for
+_LOOKS = 20  # writes that rates are computed from
+_MEMBER = "experiment, seed, split, repeat, hparams"
+_Key = tuple[int, int, int, str]  # seed, split, repeat, hparams
+
+
+class Point(NamedTuple):
+    """The dev scores after an epoch, over the members that trained it."""
+
+    epoch: int
+    n: int
+    min: float
+    q1: float
+    median: float
+    q3: float
+    max: float
+
+
+@dataclasses.dataclass
+class Followed:
+    """An experiment that may still grow."""
+
+    id: str
+    name: str
+    task: str
+    metric: str
+    unit: str
+    config: str
+    epochs: dict[_Key, int] = dataclasses.field(default_factory=dict)  # last one of each member
+    statuses: Counter[str] = dataclasses.field(default_factory=Counter)  # of ended members
+    version: int = 0  # grows when members end
+    row: int = 0  # the last one of its scores
+    _ended: set[_Key] = dataclasses.field(default_factory=set)
+    _members: list[MemberRow] | None = None
+    _curve: dict[int, list[float]] | None = None  # epoch -> dev scores
+    _changed: dict[int, int] = dataclasses.field(default_factory=dict)  # epoch -> its last row
+    _writes: deque[tuple[float, int]] = dataclasses.field(
+        default_factory=lambda: deque(maxlen=_LOOKS)
+    )  # time, epochs of members
+    _share: float | None = None  # seconds that an epoch of a member took, of those that ended
+
+    @property
+    def training(self) -> list[_Key]:
+        """The members that have begun and not ended."""
+        return [key for key in self.epochs if key not in self._ended]
+
+    def state(self, now: float, last: float) -> str:
+        """Returns "ended", "training" or "stalled": three writes of an epoch were missed.
+
+        Args:
+          last: time of the last write of any experiment before they were followed.
+        """
+        if not self.training:
+            return "ended"
+        written = [when for when, _ in self._writes]
+        gaps = [b - a for a, b in itertools.pairwise(written)]
+        guess = _FIRST_GUESS if self._share is None else self._share * len(self.training)
+        gap = max(_LEAST, statistics.median(gaps) if gaps else guess)
+        waited = now - (written[-1] if written else last)
+        return "stalled" if waited > _MISSED * gap else "training"
+
+    def seconds_left(self) -> float | None:
+        """Estimates the time until the members that have begun end; None if unknown."""
+        times = [*self._writes]
+        share, budget = self._share, json.loads(self.config).get("training", {}).get("epochs")
+        if len(times) > 1 and times[-1][0] > times[0][0]:
+            share = (times[-1][0] - times[0][0]) / sum(count for _, count in times[1:])
+        ended = [self.epochs[key] for key in self._ended if key in self.epochs]
+        typical = statistics.fmean(ended) if ended else budget
+        if share is None or not isinstance(typical, int | float):
+            return None
+        return share * sum(max(typical - self.epochs[key], 1) for key in self.training)
+
+    def points(self, after: int = 0) -> list[Point]:
+        """Returns the points of the dev curve that changed after a row; all of them for 0."""
+        kept = sorted(epoch for epoch, row in self._changed.items() if row > after)
+        curve = self._curve or {}
+        return [_point(epoch, curve[epoch]) for epoch in kept if curve[epoch]]
+
+    def _add(self, row: int, epoch: int, value: float | None) -> None:
+        assert self._curve is not None
+        if value is not None:
+            self._curve.setdefault(epoch, []).append(value)
+            self._changed[epoch] = row
+
+
+def _point(epoch: int, values: list[float]) -> Point:
+    five = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return Point(epoch, len(values), *five)
+
+
+class Following:
+    """An open runs database that is read as it grows; several threads may use it."""
+
+    def __init__(self, location: str | Path, clock: Callable[[], float] = time.time):
+        self._stack, self._clock, self._lock = contextlib.ExitStack(), clock, threading.RLock()
+        self._store = self._stack.enter_context(store.open_existing(location))
+        self._sql = self._stack.enter_context(self._store.reading())
+        file = Path(self._sql.execute("PRAGMA database_list").fetchone()[2])
+        files = [file, file.with_name(f"{file.name}-wal")]
+        self.begun = max(path.stat().st_mtime for path in files if path.exists())
+        self._version: int | None = None
+        self.row, self.revision = 0, 0  # of the scores; of anything that a page shows
+        self.experiments: dict[str, Followed] = {}
+        self.poll()
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._stack.close()
+
+    def poll(self) -> bool:
+        """Reads what was committed since the last call; returns whether something was."""
+        with self._lock:
+            version = self._sql.execute("PRAGMA data_version").fetchone()[0]
+            if version == self._version:
+                return False
+            self._sql.execute("BEGIN")
+            try:
+                self._read_experiments()
+                last = self._sql.execute("SELECT max(rowid) FROM scores").fetchone()[0] or 0
+                if self._version is None or last < self.row:
+                    self._read_epochs()
+                else:
+                    self._read_new()
+                self.row = last
+                self._read_ends()
+            finally:
+                self._sql.execute("COMMIT")
+            self._version = version
+            self.revision += 1
+            return True
+
+    def _read_experiments(self) -> None:
+        rows = self._sql.execute(
+            "SELECT id, name, task, metric, unit, config FROM experiments ORDER BY rowid"
+        )
+        for row in rows:
+            known = self.experiments.setdefault(row[0], Followed(*row))
+            known.name = row[1]
+
+    def _read_epochs(self) -> None:
+        """Reads the last epoch of every member, once; curves are read when a page shows them."""
+        for known in self.experiments.values():
+            known.epochs, known._curve, known._changed = {}, None, {}
+        query = f"SELECT {_MEMBER}, max(epoch), max(rowid) FROM scores GROUP BY {_MEMBER}"
+        for experiment, *key, epoch, row in self._sql.execute(query):
+            known = self.experiments[experiment]
+            known.epochs[tuple(key)] = epoch
+            known.row = max(known.row, row)
+
+    def _read_new(self) -> None:
+        query = f"SELECT rowid, {_MEMBER}, epoch, part, metric, value FROM scores WHERE rowid > ?"
+        trained: Counter[str] = Counter()
+        for row, experiment, *key, epoch, part, metric, value in self._sql.execute(
+            query, (self.row,)
+        ):
+            known = self.experiments[experiment]
+            known.row = row
+            if epoch > known.epochs.get(tuple(key), 0):
+                trained[experiment] += 1
+                known.epochs[tuple(key)] = epoch
+            if known._curve is not None and (part, metric) == ("dev", known.metric):
+                known._add(row, epoch, value)
+        for experiment, count in trained.items():
+            self.experiments[experiment]._writes.append((self._clock(), count))
+
+    def _read_ends(self) -> None:
+        """Reads how many members have ended, and again those of experiments with other counts."""
+        counts: dict[str, Counter[str]] = {}
+        query = "SELECT experiment, status, count(*) FROM members GROUP BY experiment, status"
+        for experiment, status, count in self._sql.execute(query):
+            counts.setdefault(experiment, Counter())[status] = count
+        for experiment, found in counts.items():
+            known = self.experiments[experiment]
+            if found == known.statuses:
+                continue
+            known.statuses, known._members = found, None
+            known.version += 1
+            query = "SELECT seed, split, repeat, hparams FROM members WHERE experiment = ?"
+            known._ended = {*self._sql.execute(query, (experiment,))}
+            query = "SELECT sum(wall_seconds), sum(epochs) FROM members WHERE experiment = ?"
+            seconds, epochs = self._sql.execute(query, (experiment,)).fetchone()
+            known._share = seconds / epochs if epochs else None
+
+    def members(self, experiment: str) -> list[MemberRow]:
+        """Returns the members of an experiment that have ended."""
+        with self._lock:
+            known = self.experiments[experiment]
+            if known._members is None:
+                known._members = self._store.members(experiment)
+            return known._members
+
+    def curve(self, experiment: str, after: int = 0) -> list[Point]:
+        """Returns the points of an experiment's dev curve that changed after a row."""
+        with self._lock:
+            known = self.experiments[experiment]
+            if known._curve is None:
+                known._curve = {}
+                query = (
+                    "SELECT rowid, epoch, value FROM scores WHERE experiment = ? "
+                    "AND part = 'dev' AND metric = ? AND rowid <= ? ORDER BY rowid"
+                )
+                for found in self._sql.execute(query, (experiment, known.metric, self.row)):
+                    known._add(*found)
+            return known.points(after)
+
+    def find(self, asked: str) -> str | None:
+        """Returns the id of an experiment, given its id, the start of it, or its name."""
+        ids = records.find_ids({key: of.name for key, of in self.experiments.items()}, asked)
+        return ids[0] if len(ids) == 1 else None

@@ -1,0 +1,150 @@
+"use strict";
+// One stream of events a tab: points that changed go into the chart, then the page's other parts
+// are fetched again and replaced, at most once a second and never while the tab is hidden.
+
+const FIVE = ["min", "q1", "median", "q3", "max"]; // of a point, after epoch and n
+const curves = new Map(); // experiment -> epoch -> point
+const body = document.body;
+let row = 0; // the last one that was received
+let revision = Number(body.dataset.revision);
+let latest = revision; // of the server
+let chart, source, fetching;
+
+function say(text) {
+  document.getElementById("connection").textContent = text;
+}
+
+function runs() {
+  return [...document.querySelectorAll(".legend li[data-id]")];
+}
+
+function addPoints(received) {
+  for (const [id, points] of Object.entries(received)) {
+    if (!curves.has(id)) curves.set(id, new Map());
+    for (const point of points) curves.get(id).set(point[0], point);
+  }
+}
+
+// Epochs of all runs in one sorted array, and five arrays a run with null for gaps.
+function aligned() {
+  const factor = Number(document.getElementById("chart").dataset.factor);
+  const known = runs().map((run) => curves.get(run.dataset.id) || new Map());
+  const epochs = [...new Set(known.flatMap((points) => [...points.keys()]))].sort((a, b) => a - b);
+  const lines = known.flatMap((points) =>
+    FIVE.map((_, k) =>
+      epochs.map((epoch) => (points.has(epoch) ? factor * points.get(epoch)[k + 2] : null)),
+    ),
+  );
+  return [epochs, ...lines];
+}
+
+function options(place) {
+  const ink = getComputedStyle(body).color;
+  const grid = getComputedStyle(body).getPropertyValue("--line");
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
+  const series = [{ label: "epoch" }];
+  const bands = [];
+  runs().forEach((run, k) => {
+    const colour = getComputedStyle(run).color;
+    const faint = (share) => colour.replace("rgb(", "rgba(").replace(")", `, ${share})`);
+    const prefix = runs().length > 1 ? `${run.textContent}, ` : "";
+    FIVE.forEach((name) => {
+      const middle = name === "median";
+      series.push({
+        label: prefix + name,
+        stroke: middle ? colour : faint(0.35), width: middle ? 2 : 0.5,
+        points: { show: middle, size: 5 },
+        value: (_, shown) => (shown === null ? "-" : shown.toFixed(3)),
+      });
+    });
+    const at = 1 + FIVE.length * k;
+    bands.push({ series: [at + 4, at], fill: faint(0.12) });
+    bands.push({ series: [at + 3, at + 1], fill: faint(0.2) });
+  });
+  const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick : ""));
+  return {
+    width: place.clientWidth, height: 320,
+    scales: { x: { time: false } },
+    legend: { show: runs().length === 1 },
+    axes: [
+      { ...axis, label: "epoch", values: whole },
+      { ...axis, label: place.dataset.label, size: 60 },
+    ],
+    series, bands,
+  };
+}
+
+function draw(again) {
+  const place = document.getElementById("chart");
+  if (!place || !curves.size) return;
+  if (chart && !again) {
+    chart.setData(aligned());
+    return;
+  }
+  if (chart) chart.destroy();
+  chart = new uPlot(options(place), aligned(), place);
+}
+
+// Replaces the parts of the page that differ; the chart, ticks and open tables stay.
+function replace(text) {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  const open = new Set([...document.querySelectorAll("details[open] summary")].map((of) => key(of)));
+  const ticked = new Set([...document.querySelectorAll("input:checked")].map((of) => of.value));
+  const focused = document.activeElement && document.activeElement.value;
+  const kept = document.getElementById("chart");
+  const place = fresh.getElementById("chart");
+  if (kept && place) place.replaceWith(kept);
+  document.querySelector("header").replaceWith(fresh.querySelector("header"));
+  document.querySelector("main").replaceWith(fresh.querySelector("main"));
+  for (const summary of document.querySelectorAll("summary"))
+    summary.parentElement.open = open.has(key(summary));
+  for (const box of document.querySelectorAll("input[type=checkbox]")) {
+    box.checked = ticked.has(box.value);
+    if (focused && box.value === focused) box.focus();
+  }
+  revision = Number(fresh.body.dataset.revision);
+}
+
+function key(summary) {
+  const near = summary.closest("figure");
+  return (near ? near.querySelector("h3").textContent : "") + summary.textContent;
+}
+
+async function refresh(wanted) {
+  if (fetching || wanted === revision || document.hidden) return;
+  fetching = true;
+  try {
+    const answer = await fetch(location.href, { credentials: "same-origin" });
+    if (answer.ok) replace(await answer.text());
+  } catch {
+    say("no connection");
+  }
+  setTimeout(() => {
+    fetching = false;
+    refresh(latest);
+  }, 1000);
+}
+
+function listen() {
+  source = new EventSource(`${body.dataset.events}${row}`);
+  source.onopen = () => say("live");
+  source.onerror = () => say("connection lost; trying again");
+  source.onmessage = (event) => {
+    const received = JSON.parse(event.data);
+    row = received.row;
+    latest = received.revision;
+    addPoints(received.curves);
+    draw(false);
+    refresh(latest);
+  };
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (source) source.close();
+  if (!document.hidden) listen();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
+addEventListener("resize", () => {
+  if (chart) chart.setSize({ width: chart.root.parentElement.clientWidth, height: 320 });
+});
+listen();

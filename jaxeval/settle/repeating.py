@@ -1,0 +1,79 @@
+"""A command against itself: is it deterministic, does its seed matter, how large is the noise."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from jaxeval import cli
+from jaxeval.bandits.workers import Workers
+from jaxeval.errors import DataError, RunError
+from jaxeval.report.settlements import repeats
+from jaxeval.report.settlements.repeats import Repeats
+from jaxeval.settle import ledger, sides
+from jaxeval.settle.running import Reading
+from jaxeval.stats.sequential import FIRST_LOOK
+
+_FIRST, _AGAIN = "first run", "second run"
+_Scores = dict[str, dict[int, float]]  # first or second run -> seed -> score
+
+
+def settle(
+    command: str,
+    folder: Path,
+    seeds: int,
+    reading: Reading,
+    path: Path,
+    *,
+    workers: int,
+    retries: int,
+    quiet: bool,
+) -> Repeats:
+    """Runs seeds 1, 2, ... of a command, and again three of them, or all if one differs.
+
+    The ledger keeps the scores: those of first runs are the side's own.
+
+    Raises:
+      ConfigError: the command cannot run.
+      DataError: all seeds have one score.
+      RunError: a seed has no score.
+    """
+    runs = reading.command(command, folder)
+    side = sides.describe(command, folder, reading.place)
+    ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
+    with ledger.opened(path) as book:
+        known = {run: book.scores(id) for run, id in ids.items()}
+        runner = sides.Runner(dict.fromkeys(ids, runs), known, 0)
+        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in ids]
+        rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
+        more = [(_AGAIN, seed) for _, seed in rest]
+        found: _Scores = {run: {} for run in ids}
+        with Workers[tuple[str, int]](runner, workers, retries, runner.stop) as team:
+            for jobs in ([*few, *rest], more):
+                team.waiting.extend(jobs)
+                for run, seed, score in _scores(team, quiet):
+                    found[run][seed] = score
+                    if seed not in known[run]:
+                        book.add(ids[run], seed, score, runner.seconds[run, seed])
+                        cli.say(f"{run}, seed {seed}: {score:g}", quiet)
+                if all(found[_FIRST][seed] == score for seed, score in found[_AGAIN].items()):
+                    break
+    first, again = ([of[seed] for seed in sorted(of)] for of in found.values())
+    if len({*first, *again}) == 1:
+        raise DataError(
+            f"seeds 1 to {seeds} have one score, {first[0]:g}: the seed does not reach the "
+            "program, or decides nothing; expected a program that uses {seed}",
+            command,
+        )
+    spent = sum(runner.spent().values())
+    return repeats.repeats(command, first, again, seconds=spent, notes=side.notes)
+
+
+def _scores(team: Workers[tuple[str, int]], quiet: bool) -> Iterator[tuple[str, int, float]]:
+    """Yields the scores of waiting jobs as they end; RunError for one that fails every time."""
+    while team.busy:
+        for (run, seed), result in team.next_results():
+            if isinstance(result, float):
+                yield run, seed, result
+            elif team.try_again((run, seed)):
+                cli.say(f"{run}, seed {seed}: {result}; tried again", quiet)
+            else:
+                raise RunError(f"seed {seed} has no score: {result}")

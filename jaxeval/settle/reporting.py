@@ -1,0 +1,133 @@
+"""The report of a ledger: its comparisons as candidates, and the bases they became."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.report import settlements, text
+from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
+from jaxeval.settle import ledger
+from jaxeval.settle.ledger import Comparison, Ledger
+from jaxeval.stats import describe
+from jaxeval.stats.results import Interval
+
+_OUTCOMES: Mapping[str | None, Outcome] = {
+    "better": "kept",
+    "worse": "discarded",
+    "equal": "discarded",
+    "undecided": "undecided",
+    "failed": "failed",
+    None: "unfinished",
+}
+
+
+def report(path: Path) -> Settlements:
+    """Returns what a ledger holds.
+
+    Raises:
+      ConfigError: the file is no ledger.
+      DataError: it holds no comparison.
+    """
+    with ledger.opened(path, read_only=True) as book:
+        every = book.comparisons()
+        if not every:
+            raise DataError("no comparison has begun", str(path))
+        return _report(book, every)
+
+
+def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
+    measured = next((_scores_of(each) for each in reversed(every) if each.result), ("", "", True))
+    shown = [each for each in every if not each.result or _scores_of(each) == measured]
+    bases, seconds = [*_bases(book, shown)], book.seconds()
+    asked = shown[-1].settings
+    last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
+    spread = None if last is None else describe.sd(last)
+    level = book.next_level(asked["alpha"], asked["correction"])
+    others = text.counted(len(every) - len(shown), "comparison")
+    return Settlements(
+        candidates=[*_candidates(book, shown)],
+        bases=bases,
+        sd=spread,
+        sd_interval=None if last is None else describe.sd_interval(last),
+        smallest=settlement.smallest(spread, asked["margin"], level) if spread else {},
+        next_level=level,
+        rules=[*dict.fromkeys((e.settings["correction"], e.settings["alpha"]) for e in every)],
+        runs=len(seconds),
+        seconds=sum(seconds.values()),
+        higher_is_better=measured[2],
+        signature=f"{settlement.METHOD} | {text.versions()}",
+        metric=measured[0] or None,
+        unit=measured[1],
+        notes=[f"{others} with another metric left out"] if len(shown) < len(every) else [],
+    )
+
+
+def _scores_of(of: Comparison) -> tuple[str, str, bool]:
+    """Returns metric, unit and direction of a comparison that has a result."""
+    result = of.result or {}
+    return result["metric"] or "", result["unit"], of.settings["higher_is_better"]
+
+
+def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
+    """Yields each side that was a base, or won last, in the order in which they became one."""
+    won = {each.candidate: each for each in shown if each.won}
+    order = dict.fromkeys([each.base for each in shown] + [*won][-1:])
+    sides, names = book.sides(), {each.candidate: _name(book, each) for each in shown}
+    for id in order:
+        victory = won.get(id)
+        yield settlements.base(
+            names.get(id, "first base") if victory else sides[id].name,
+            sides[id].commit,
+            victory and victory.number,
+            [each.number for each in shown if each.base == id],
+            book.fresh(id),
+            book.fresh(victory.base) if victory else [],
+            (victory.result or {})["difference"] if victory else None,
+        )
+
+
+def _candidates(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Candidate]:
+    sides, seconds = book.sides(), book.seconds()
+    for of in shown:
+        result = of.result or {}
+        # what earlier comparisons have taken is not spent again
+        new = {
+            (side, seed): seconds.pop((side, seed))
+            for side, seed in [*seconds]
+            if side in (of.base, of.candidate) and of.after < seed <= of.last
+        }
+        own = result["scores"][result["candidate"]] if of.result else []
+        yield Candidate(
+            number=of.number,
+            name=_name(book, of),
+            commit=sides[of.candidate].commit,
+            base=sides[of.base].name,
+            outcome=_OUTCOMES[of.verdict],
+            verdict=of.verdict or "",
+            difference=result.get("difference"),
+            interval=_interval(result.get("interval")),
+            level=of.level,
+            mean=float(np.mean(own)) if own else None,
+            seeds=result.get("looks", 0),
+            runs=len(new),
+            seconds=sum(new.values()),
+        )
+
+
+def _name(book: Ledger, of: Comparison) -> str:
+    """Returns the note of a candidate, or else what tells it from its base."""
+    sides = book.sides()
+    base, candidate = sides[of.base], sides[of.candidate]
+    different = candidate.name if candidate.name != base.name else candidate.commit
+    return of.note or different or f"candidate {of.number}"
+
+
+def _interval(of: Mapping[str, Any] | None) -> Interval | None:
+    if of is None:
+        return None
+    low, high = (math.nan if of[end] is None else of[end] for end in ("low", "high"))
+    return Interval(low, high, of["confidence"], of["method"])

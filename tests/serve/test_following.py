@@ -1,0 +1,104 @@
+"""Rows that are written while a page is open."""
+
+import dataclasses
+import json
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from jaxeval import runs
+from jaxeval.runs import following
+from jaxeval.serve import app
+from tests.runs import test_store
+from tests.serve.test_serve import client, write
+
+
+def test_a_stream_follows_a_writer(tmp_path: Path) -> None:
+    """Dies if a point is lost, sent twice, late, or history is sent again."""
+    write(tmp_path, "alpha", 0, ended=2, training=2)
+    key, done = f"{0:016x}", threading.Event()
+    followed = following.Following(tmp_path)
+
+    def train() -> None:
+        with runs.open_store(tmp_path) as store:
+            for epoch in range(3, 7):
+                rows = [test_store.curve(seed, epoch, epoch / 10) for seed in (3, 4)]
+                store.record([], [dataclasses.replace(row, experiment=key) for row in rows])
+                written[epoch] = time.monotonic()
+                done.wait(0.15)
+
+    written: dict[int, float] = {}
+    seen: dict[int, float] = {}
+    assert [p.n for p in followed.curve(key)] == [4, 4, 2, 2]
+    last, writer = followed.row, threading.Thread(target=train)
+    writer.start()
+    while (len(seen) < 4 and writer.is_alive()) or followed.poll():
+        followed.poll()
+        points = followed.curve(key, last)
+        assert all(point.epoch > 2 for point in points)
+        last = followed.row
+        seen |= {point.epoch: time.monotonic() for point in points}
+        time.sleep(0.02)
+    writer.join()
+    assert sorted(seen) == [3, 4, 5, 6] and followed.curve(key, last) == []
+    assert all(seen[epoch] - written[epoch] < 1.0 for epoch in seen)
+    known = followed.experiments[key]
+    assert known.points()[-1].n == 2 and known.epochs[(3, 0, 0, "{}")] == 6
+    assert known.state(time.time(), 0) == "training"
+    assert known.state(time.time() + 60, 0) == "stalled"
+    assert known.seconds_left() is not None
+    followed.close()
+
+
+def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None:
+    """Dies if a browser waits for a commit, or gets again what it has."""
+    write(tmp_path, "alpha", 0, ended=2, training=1)
+    key, followed = f"{0:016x}", following.Following(tmp_path)
+    config = uvicorn.Config(app.make(followed, "runs", None), port=0, log_level="error")
+    config.timeout_graceful_shutdown = 1
+    listening = config.bind_socket()
+    listening.listen()
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?e={key}&after=0"
+    received = []
+    try:
+        with urllib.request.urlopen(address, timeout=20) as stream:
+            for line in stream:
+                if not line.startswith(b"data: "):
+                    continue
+                received.append(json.loads(line[6:]))
+                epoch = 2 + len(received)
+                if epoch > 5:
+                    break
+                row = dataclasses.replace(test_store.curve(3, epoch, 0.5), experiment=key)
+                with runs.open_store(tmp_path) as store:
+                    store.record([], [row])
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+        followed.close()
+    epochs = [[point[0] for point in news["curves"][key]] for news in received]
+    assert epochs == [[1, 2, 3, 4], [3], [4], [5]]
+    assert [news["row"] for news in received] == [10, 11, 12, 13]
+
+
+def test_states(tmp_path: Path) -> None:
+    """Dies if an experiment that nobody trains looks alive, or one that has ended does not."""
+    write(tmp_path, "a", 0)
+    write(tmp_path, "b", 1, ended=0, training=1)
+    followed = following.Following(tmp_path)
+    a, b = followed.experiments.values()
+    assert a.state(0.0, 0.0) == "ended" and a.training == []
+    assert b.state(100.0, 0.0) == "training" and b.state(200.0, 0.0) == "stalled"
+    assert followed.members(b.id) == []
+    page = client(tmp_path).get(f"/e/{1:016x}").text
+    assert "no member has ended" in page and page.rstrip().endswith("</html>")
+    with pytest.raises(Exception, match="readonly"):
+        followed._sql.execute("DELETE FROM scores")

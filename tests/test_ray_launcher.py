@@ -1,0 +1,43 @@
+"""`--launch ray` on a cluster of three nodes on this machine, of which one is killed."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.test_local_launcher import WORDS, rows, wait_for_epochs
+from tests.verbs import train
+
+pytest.importorskip("ray")
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a task of a lost node is not run elsewhere, or a score is another than that of one
+    process."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    long = [*WORDS, "training.epochs=150"]
+    assert train([*long, "--out", str(tmp_path / "one")]) == 0
+    folder = tmp_path / "jobs"
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    small = {"num_cpus": 1, "object_store_memory": 80_000_000}
+    cluster = Cluster(initialize_head=True, head_node_args={**small, "num_cpus": 0})
+    try:
+        nodes = [cluster.add_node(**small) for _ in range(2)]
+
+        def kill() -> None:
+            wait_for_epochs(folder, 20)
+            cluster.remove_node(nodes[0], allow_graceful=False)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        words = [*long, "--out", str(folder), "--launch", f"ray:{cluster.address}"]
+        assert train(words) == 0
+        killer.join()
+        assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+        assert rows(folder) == rows(tmp_path / "one")
+    finally:
+        ray.shutdown()
+        cluster.shutdown()

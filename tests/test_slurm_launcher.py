@@ -1,0 +1,143 @@
+"""`--launch slurm` on a real cluster of one node, started in a temporary folder."""
+
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import launchers
+from jaxeval.errors import ConfigError
+from jaxeval.launchers import slurm
+from tests import processes
+from tests.test_local_launcher import WORDS, rows, wait_for_epochs
+from tests.verbs import train
+
+pytest.importorskip("submitit")
+pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="Slurm is not installed")
+
+_CONFIG = """
+ClusterName=local
+SlurmctldHost=localhost
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/none
+CredType=cred/none
+StateSaveLocation={folder}
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+KillWait=5
+InactiveLimit=0
+SlurmdParameters=config_overrides
+NodeName=localhost NodeAddr=127.0.0.1 NodeHostname={host} CPUs=2 RealMemory=4000 State=UNKNOWN
+PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def _free_ports() -> list[int]:
+    """Two ports that nobody listens on."""
+    with socket.socket() as first, socket.socket() as second:
+        for each in (first, second):
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in (first, second)]
+
+
+def _do(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def _wait(what: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """What a function returns as soon as it is not empty."""
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert found
+    return found
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A running cluster; the file of options for jobs on it."""
+    folder = tmp_path_factory.mktemp("slurm")
+    (folder / "spool").mkdir()
+    config, about = folder / "slurm.conf", {"user": getpass.getuser(), "folder": folder}
+    config.write_text(_CONFIG.format(**about, ports=_free_ports(), host=socket.gethostname()))
+    options = folder / "options.toml"
+    options.write_text('array_parallelism = 2\npartition = "debug"\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLURM_CONF", str(config))
+        patch.setattr(slurm, "_SECONDS", 1.0)
+        _do("slurmctld", "-f", str(config), "-c")
+        _do("slurmd", "-f", str(config), "-N", "localhost")
+        try:
+            _wait(lambda: "idle" in _do("sinfo", "--noheader"))
+            yield options
+        finally:
+            for name in ("slurmd", "slurmctld"):
+                os.kill(int((folder / f"{name}.pid").read_text()), signal.SIGTERM)
+
+
+def _queue() -> list[str]:
+    """Ids of the tasks that run or wait."""
+    return _do("squeue", "--noheader", "--array", "--format=%i").split()
+
+
+def _ask_often() -> None:
+    slurm._SECONDS = 1.0
+
+
+def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> None:
+    """Dies if a task that is cancelled or pre-empted ends the study, a second command submits what
+    is in the queue, or a score is another than that of one process."""
+    long = [*WORDS, "training.epochs=400"]
+    assert train([*long, "--out", str(tmp_path / "one")]) == 0
+    folder = tmp_path / "jobs"
+    words = [*long, "--out", str(folder), "--launch", f"slurm:{cluster}"]
+    driver = processes.start("train", *words, before=_ask_often)
+    wait_for_epochs(folder, 10)
+    cancelled, requeued = _queue()
+    _do("scancel", cancelled)
+    _do("scancel", "--signal=USR2", requeued)  # as before a time limit
+    _wait(lambda: {*_queue()} - {cancelled, requeued})  # the study has submitted it again
+    _wait(lambda: f"{requeued} PD" in _do("squeue", "--noheader", "--array", "--format=%i %t"))
+    driver.send(signal.SIGKILL)
+    driver.wait()
+    _do("scontrol", "update", f"jobid={requeued}", "starttime=now")  # else in two minutes
+    before = sorted(folder.glob("jobs/slurm/*_submission.sh"))
+    assert train(words) == 0
+    assert sorted(folder.glob("jobs/slurm/*_submission.sh")) == before
+    assert rows(folder) == rows(tmp_path / "one")
+    _wait(lambda: not _queue())
+
+
+def test_wrong_options_are_refused(cluster: Path, tmp_path: Path) -> None:
+    """Dies if an option that sbatch does not have is found after data was read, or leaves a
+    traceback."""
+    file = tmp_path / "wrong.toml"
+    file.write_text('partitoin = "debug"\n')
+    with pytest.raises(ConfigError, match="partitoin") as refused:
+        launchers.parse(f"slurm:{file}")
+    assert "\n" not in str(refused.value)
+    with pytest.raises(ConfigError, match="no such Slurm options file"):
+        launchers.parse("slurm:nowhere.toml")
