@@ -107,9 +107,7 @@ class Member:
     """
 
     def __init__(self, payload: Path, number: int):
-        content = torch.load(
-            payload, weights_only=True, map_location=torch.get_default_device()
-        )
+        content = torch.load(payload, weights_only=True, map_location=torch.get_default_device())
         torch.manual_seed(number)
         self.model = Model(**content["model"])
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=0.003, betas=(0.0, 0.999))

@@ -112,9 +112,7 @@ class Member:
     """
 
     def __init__(self, payload: Path, number: int):
-        content = torch.load(
-            payload, weights_only=True, map_location=torch.get_default_device()
-        )
+        content = torch.load(payload, weights_only=True, map_location=torch.get_default_device())
         self.batches = content["batches"][number]
         sizes = (content["vectors"], content["alphabet"], content["labels"])
         torch.manual_seed(number + 1)
