@@ -23,13 +23,15 @@ def _transformer(params: Mapping[str, Any]) -> Leaves:
     for stack, across in (("encoder", False), ("decoder", True)):
         layers = params[stack]["layers"]
         yield from _norm(f"{stack}.norm", params[stack]["norm"])
-        for number in range(len(layers["own"]["inner"]["bias"])):
+        for number in range(len(layers["self_attention"]["in_projection"]["bias"])):
             name = f"{stack}.layers.{number}"
-            yield from _attention(f"{name}.self_attn", f"{name}.norm1", layers["own"], number)
+            yield from _attention(
+                f"{name}.self_attn", f"{name}.norm1", layers["self_attention"], number
+            )
             fed = layers["feed_forward"]
             if across:
                 own = (f"{name}.multihead_attn", f"{name}.norm2")
-                yield from _attention(*own, layers["across"], number)
+                yield from _attention(*own, layers["cross_attention"], number)
             yield from _linear(f"{name}.linear1", fed["inner"], number)
             yield from _linear(f"{name}.linear2", fed["outer"], number)
             yield from _norm(f"{name}.norm{2 + across}", fed["norm"], number)
@@ -52,9 +54,9 @@ def _norm(name: str, weights: Mapping[str, Any], number: Any = ...) -> Leaves:
 
 
 def _attention(name: str, norm: str, weights: Mapping[str, Any], number: int) -> Leaves:
-    yield f"{name}.in_proj_weight", weights["inner"]["kernel"][number].T
-    yield f"{name}.in_proj_bias", weights["inner"]["bias"][number]
-    yield from _linear(f"{name}.out_proj", weights["outer"], number)
+    yield f"{name}.in_proj_weight", weights["in_projection"]["kernel"][number].T
+    yield f"{name}.in_proj_bias", weights["in_projection"]["bias"][number]
+    yield from _linear(f"{name}.out_proj", weights["out_projection"], number)
     yield from _norm(norm, weights["norm"], number)
 
 
