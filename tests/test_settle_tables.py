@@ -29,3 +29,12 @@ def test_a_half_written_line_does_not_decide(
     found = jaxeval.settle_table(path, "old", "new", score="f1", follow=9, quiet=True)
     assert found.scores["new"][-1] == float(f"0.90{rest}") and waits == [9.0]
     assert found.verdict == "better"
+
+
+def test_a_seed_that_both_lack_is_under_way_while_the_table_grows() -> None:
+    """Dies if seeds that end early count before slower ones."""
+    rows = [line.split(",") for line in [*ROWS[1:], *NEW]]
+    records = [{"model": m, "seed": int(k), "f1": float(x)} for m, k, x in rows if k != "3"]
+    scores = jaxeval.read_scores(records, score="f1")
+    assert tables.settled(scores, 9, 0.0, 0.05, growing=True).looks == 2
+    assert tables.settled(scores, 9, 0.0, 0.05).looks == 5

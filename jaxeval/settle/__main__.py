@@ -192,7 +192,8 @@ def settle_table(
       seeds: most of each model; without it all.
       margin: smallest difference that matters; equal needs one.
       alpha: probability of any wrong claim.
-      follow: read the source again every so many seconds until it decides.
+      follow: read the source again every so many seconds until it decides; a seed that both lack
+        between others is under way, and is waited for.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
 
     Examples:

@@ -9,6 +9,7 @@ from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
+from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.layout import Layout
@@ -37,7 +38,8 @@ def settle(
     while True:
         try:
             given = [source, *layout.models]
-            found = settled(sources.scores(given, layout)[0], most, margin, alpha)
+            scores = sources.scores(given, layout)[0]
+            found = settled(scores, most, margin, alpha, growing=follow is not None)
             line = found.document().answer[0]
             done = found.verdict != "undecided" or found.looks >= most
             if follow is None or (done and (line == said or not _torn(source))):
@@ -61,8 +63,14 @@ def _torn(source: Any) -> bool:
         return stream.read(1) not in (b"", b"\n")
 
 
-def settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlement:
+def settled(
+    scores: Scores, most: int, margin: float, alpha: float, growing: bool = False
+) -> Settlement:
     """Settles the first of two models, the base, against the second, by the scores so far.
+
+    Args:
+      growing: a whole number that both lack between others is under way, and later ones wait for
+        it; else it was never run.
 
     Raises:
       DataError: there are not two models with scores on one data set.
@@ -70,14 +78,16 @@ def settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlemen
     if len(scores.models) != 2:
         named = ", ".join(scores.models)
         expected = "expected the names of a base and a candidate"
-        raise DataError(f"{expected}, found {len(scores.models)} models ({named})", scores.source)
+        count = text.counted(len(scores.models), "model")
+        raise DataError(f"{expected}, found {count} ({named})", scores.source)
     if len(scores.data_sets) > 1:
         named = ", ".join(data.name for data in scores.data_sets)
         raise DataError(f"expected one data set, found {named}", scores.source)
     by_unit = samples.samples(scores)
     cell = next(iter(by_unit.by_data_set.values()), {})
     known: dict[str, dict[int, float]] = {}
-    order = _order([label for sample in cell.values() for label in sample.labels.tolist()])
+    every = [label for sample in cell.values() for label in sample.labels.tolist()]
+    order = _order(every, growing)
     for model in scores.models:
         sample = cell.get(model)
         if sample is None:
@@ -111,9 +121,14 @@ def settled(scores: Scores, most: int, margin: float, alpha: float) -> Settlemen
     )
 
 
-def _order(labels: list[Any]) -> dict[Any, int]:
-    """Returns the place of each label, from 1: whole numbers by size, others as they come."""
+def _order(labels: list[Any], growing: bool) -> dict[Any, int]:
+    """Returns the place of each label, from 1: whole numbers by size, others as they come.
+
+    Runs that end early come first: while a table grows, a number that is missing has its place.
+    """
     every = [*dict.fromkeys(labels)]
     if all(str(label).isdecimal() for label in every):
         every.sort(key=int)
+        if growing and every:
+            return {label: int(label) - int(every[0]) + 1 for label in every}
     return {label: place for place, label in enumerate(every, 1)}
