@@ -189,13 +189,13 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start):  # type: igno
     return (final, outputs), (kernels, weights, masks, inputs, states, products)
 
 
-def _reads_as_stored(kernel: Array, rows: int) -> bool:
+def _reads_as_stored(rows: int) -> bool:
     """True if gradients [rows, K] @ kernel.T [K, D] are faster from the kernel [D, K] as it is.
 
-    Measured on CPUs for D = 100 to 1,000: up to 1.6 times as fast a loop for one row, up to 1.15
-    for many; between them a transposed copy is faster, by up to 1.2.
+    Measured by `benchmarks/recurrent_kernels.py`: for one row a loop is 1.15 to 1.35 times as
+    fast, for 64 and more up to 1.08 times; between them a transposed copy is faster.
     """
-    return rows == 1 or rows * len(kernel) >= 12_800
+    return rows == 1 or rows >= 64
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -219,7 +219,7 @@ _replayed.defvjp(lambda axis, factor, x, product, offset: (product, factor), _re
 def _unroll_backward(step: _Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
     kernels, weights, masks, inputs, states, products = saved
     width = min(map(len, kernels.values()))  # H
-    axes = {name: int(_reads_as_stored(k, inputs.shape[1])) for name, k in kernels.items()}
+    axes = {name: int(_reads_as_stored(inputs.shape[1])) for name in kernels}
     back = {name: kernel if axes[name] else kernel.T for name, kernel in kernels.items()}
     zeros = {name: jnp.zeros(p.shape[1:], p.dtype) for name, p in products.items()}
 

@@ -308,6 +308,6 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
 
     gradients = []
     for stored in (True, False):
-        monkeypatch.setattr(recurrence, "_reads_as_stored", lambda kernel, rows, s=stored: s)
+        monkeypatch.setattr(recurrence, "_reads_as_stored", lambda rows, s=stored: s)
         gradients.append(jax.grad(loss)(kernel))
     np.testing.assert_allclose(*gradients, rtol=1e-5, atol=1e-6)
