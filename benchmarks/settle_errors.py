@@ -23,7 +23,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.stats import sequential
+from jaxeval.stats import claims, sequential
 
 ALPHA, MOST = 0.05, 100
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -148,7 +148,7 @@ def _variances(x: np.ndarray) -> np.ndarray:
 
 
 def _warns(a: np.ndarray, b: np.ndarray) -> bool:
-    return any("skewed" in warning for warning in sequential.settle(a, b).warnings)
+    return any("skewed" in warning for warning in claims.settle(a, b).warnings)
 
 
 def _milliseconds() -> float:
@@ -157,7 +157,7 @@ def _milliseconds() -> float:
     took = []
     for _ in range(100):
         begin = time.process_time()
-        sequential.settle(a, b)
+        claims.settle(a, b)
         took.append(1000 * (time.process_time() - begin))
     return round(float(np.median(took)), 2)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jaxeval.report.settlements.settlement import Settlement
 
 Correction = Literal["none", "e-lond", "spending"]
+Statistic = Literal["t", "wins", "betting"]
 _SEEDS = 30
 _LEAST = 3  # seeds of `settle self`
 
@@ -30,6 +31,7 @@ def settle(
     seeds: Count = _SEEDS,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
+    statistic: Statistic = "t",
     data: str | Path | None = None,
     out: str | Path = "runs",
     store: str | None = None,
@@ -83,7 +85,13 @@ def settle(
         second = dataclasses.replace(second, name=" ".join(changes))
     else:
         second = studies.read(candidate, common, data)
-    settings = running.Settings(seeds, margin, alpha, correction, again, note, len(jax.devices()))
+    settings = running.Settings(
+        *(seeds, margin, alpha, correction, statistic),
+        paired=False,  # random splits decide
+        again=again,
+        note=note,
+        ahead=len(jax.devices()),
+    )
     path = None if ledger is None else Path(ledger)
     configs = first, second
     return running.settle_configs(
@@ -101,6 +109,8 @@ def settle_command(
     seeds: Count = _SEEDS,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
+    statistic: Statistic = "t",
+    paired: bool = False,
     json_field: str | None = None,
     pattern: str | None = None,
     lower_is_better: bool | None = None,
@@ -147,7 +157,10 @@ def settle_command(
     """
     from jaxeval.settle import running
 
-    settings = running.Settings(seeds, margin, alpha, correction, again, note, -(-workers // 2))
+    settings = running.Settings(
+        *(seeds, margin, alpha, correction, statistic, paired, again, note),
+        ahead=-(-workers // 2),
+    )
     reading = running.Reading(json_field, pattern, time_limit)
     templates = base, base if candidate is None else candidate
     folders = Path(base_folder), Path(folder)
@@ -172,6 +185,7 @@ def settle_table(
     seeds: Count | None = None,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
+    statistic: Statistic = "t",
     follow: Positive | None = None,
     score: str | None = None,
     column: Mapping[str, str] | None = None,

@@ -40,8 +40,7 @@ def settle(
     side = sides.describe(command, folder, reading.place)
     ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
     with ledger.opened(path) as book:
-        known = {run: book.scores(id) for run, id in ids.items()}
-        runner = sides.Runner(dict.fromkeys(ids, runs), known, 0)
+        runner = sides.Runner(dict.fromkeys(ids, runs), ids, book)
         few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in ids]
         rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
         more = [(_AGAIN, seed) for _, seed in rest]
@@ -51,8 +50,7 @@ def settle(
                 team.waiting.extend(jobs)
                 for run, seed, score in _scores(team, quiet):
                     found[run][seed] = score
-                    if seed not in known[run]:
-                        book.add(ids[run], seed, score, runner.seconds[run, seed])
+                    if (run, seed) in runner.seconds:
                         cli.say(f"{run}, seed {seed}: {score:g}", quiet)
                 if all(found[_FIRST][seed] == score for seed, score in found[_AGAIN].items()):
                     break
