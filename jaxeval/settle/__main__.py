@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, argument
-from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Probability, Quiet
+from jaxeval.parameters import (
+    Changes,
+    Count,
+    Natural,
+    NonNegative,
+    Positive,
+    Probability,
+    Quiet,
+    Seeds,
+)
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
@@ -182,7 +191,7 @@ def settle_command(
 def settle_table(
     source: "str | Path | object",
     *models: str,
-    seeds: Count | None = None,
+    seeds: Seeds | None = None,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
     statistic: Statistic = "t",
@@ -219,8 +228,8 @@ def settle_table(
 
     layout = sources.layout(column, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    most = parameters.MOST if seeds is None else seeds
-    return tables.settle(source, layout, most, margin, alpha, follow, quiet)
+    asked = tables.Asked(seeds, margin, alpha, statistic)
+    return tables.settle(source, layout, asked, follow, quiet)
 
 
 @parameters.verb

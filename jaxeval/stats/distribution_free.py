@@ -82,19 +82,28 @@ def _course(low: np.ndarray, high: np.ndarray, log_e: np.ndarray) -> Course:
 
 def _low_ends(d: np.ndarray, alpha: float) -> np.ndarray:
     """Returns the lower end of each look: differences below it are rejected as too small."""
-    needed, most = np.log(2 / alpha), -1  # the most losses with which so many pairs reject
+    most = -1  # the most losses with which so many pairs reject
     ordered: list[float] = []
     ends = np.full(len(d), -np.inf)
-    for k, value in enumerate(d.tolist()):
+    for n, value in enumerate(d.tolist(), 1):
         bisect.insort(ordered, value)
-        if log_e_wins(k - most, most + 1, "greater") >= needed:
-            most += 1
+        most += n >= _fewest(most + 1, alpha)
         if most >= 0:
             end = ordered[most]
-            losses, not_above = bisect.bisect_left(ordered, end), bisect.bisect_right(ordered, end)
-            rejected = log_e_wins(k + 1 - not_above, losses, "greater") >= needed
-            ends[k] = np.nextafter(end, np.inf) if rejected else end
+            losses = bisect.bisect_left(ordered, end)
+            untied = n - (bisect.bisect_right(ordered, end) - losses)
+            rejected = untied >= _fewest(losses, alpha)
+            ends[n - 1] = np.nextafter(end, np.inf) if rejected else end
     return ends
+
+
+@functools.cache
+def _fewest(losses: int, alpha: float) -> int:
+    """Returns the fewest untied pairs that reject with so many losses."""
+    n = 1 + (_fewest(losses - 1, alpha) if losses else 0)
+    while log_e_wins(n - losses, losses, "greater") < np.log(2 / alpha):
+        n += 1
+    return n
 
 
 def betting(

@@ -41,7 +41,9 @@ class Settlement(Result):
     verdict: Verdict  # of the candidate
     base: str
     candidate: str
-    difference: float | None  # candidate - base at the last look (of wins the median); None: no look
+    difference: (
+        float | None
+    )  # candidate - base at the last look (of wins the median); None: no look
     interval: Interval | None  # confidence sequence of the difference
     p_value: float | None  # anytime-valid, of equal means
     decided: int | None  # scores of the candidate at the look that decided
@@ -118,9 +120,14 @@ class Settlement(Result):
         return scores.score_format(self.unit, sds, largest)
 
     def _correlated(self, of: Effect) -> str:
-        form = "differences within pairs" if self.paired else "two samples"
-        said = f"Scores of one seed correlate by {of.estimate:.2f}, 95 % CI "
-        return f"{said}[{of.interval.low:.2f}, {of.interval.high:.2f}]; compared as {form}."
+        low, high = of.interval[:2]
+        advice = {
+            (True, False): "; pairs would take fewer seeds, if chosen before the first score",
+            (False, True): ": wrong claims are more frequent than alpha; pairs hold",
+        }.get((low > 0, high < 0), "")
+        form = "differences within pairs" if self.paired else f"two samples{advice}"
+        interval = f"95 % CI [{low:.2f}, {high:.2f}]"
+        return f"Scores of one seed correlate by {of.estimate:.2f}, {interval}; compared as {form}."
 
     def _answer(self, scale: ScoreFormat) -> str:
         if self.verdict == "failed":
@@ -149,9 +156,8 @@ class Settlement(Result):
             spent += f", {won} won, {lost} lost, {self.looks - won - lost} tied"
         if self.difference is None or self.interval is None:
             return f"{claim}: {spent}, too few to say anything."
-        shown = "median " if self.wins else ""
-        shown += f"difference {scale.difference(self.difference)}, {scale.ci(self.interval)} at any time"
-        line = f"{claim}: {shown} ({spent})."
+        shown = f"{scale.difference(self.difference)}, {scale.ci(self.interval)} at any time"
+        line = f"{claim}: {'median ' if self.wins else ''}difference {shown} ({spent})."
         if self.verdict == "undecided" and self.needed:
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
