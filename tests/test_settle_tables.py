@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jaxeval
 from jaxeval.settle import tables
+from jaxeval.stats import claims
 
 ROWS = ["model,seed,f1", *(f"old,{seed},{0.8 + seed % 3 / 100:.2f}" for seed in range(1, 7))]
 NEW = [f"new,{seed},{0.9 + seed % 3 / 100:.2f}" for seed in range(1, 7)]
@@ -96,3 +98,25 @@ def test_failed_runs_of_a_table() -> None:
         jaxeval.settle_table(failed, score="f1", missing="drop")
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
+
+
+def test_items_are_pairs() -> None:
+    """Dies if items count as runs, or not as pairs of one item."""
+    draw = np.random.default_rng(0)
+    hard = draw.random(120)
+    rows = [
+        {"model": model, "id": f"q{k}", "score": float(draw.random() < gain * (1 - hard[k]))}
+        for model, gain in (("old", 0.7), ("new", 1.3))
+        for k in draw.permutation(120)
+    ]
+    found = jaxeval.settle_table(rows, column={"item": "id"}, statistic="betting")
+    by_item = {
+        model: {r["id"]: r["score"] for r in rows if r["model"] == model}
+        for model in ("old", "new")
+    }
+    gaps = [by_item["new"][item] - by_item["old"][item] for item in by_item["old"]]
+    assert found.paired and found.looks == 120 and found.correlation is not None
+    expected = claims.settle(gaps, statistic="betting")
+    assert found.interval is not None and found.interval[:2] == expected.interval
+    with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):
+        jaxeval.settle_table(rows, column={"item": "nix"})

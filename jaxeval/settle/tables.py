@@ -15,6 +15,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
+from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import samples
@@ -32,6 +33,7 @@ class Asked(NamedTuple):
     margin: float = 0.0
     alpha: float = 0.05
     statistic: Statistic = "t"
+    item: str | None = None  # column of items: each is a pair
 
 
 def settle(
@@ -48,7 +50,7 @@ def settle(
     said = ""
     while True:
         try:
-            scores = sources.scores([source, *layout.models], layout)[0]
+            scores = _read(source, layout, asked.item)
             found = settled(scores, asked, growing=follow is not None)
             document = found.document()
             line = "; ".join([*document.answer, *document.notes[1:]])
@@ -56,7 +58,7 @@ def settle(
             if follow is None or (done and (line == said or not _torn(source))):
                 return found
         except DataError as error:
-            if follow is None or not _may_come(source, layout):
+            if follow is None or not _may_come(source, layout, asked.item):
                 raise
             line = f"waiting: {error}"
         if line != said:
@@ -71,7 +73,17 @@ def _most(asked: Asked) -> int:
     return asked.seeds if isinstance(asked.seeds, int) else len(asked.seeds)
 
 
-def _may_come(source: Any, layout: Layout) -> bool:
+def _read(source: Any, layout: Layout, item: str | None) -> Scores:
+    """Returns scores of runs; of items, those of one item are of one split."""
+    if item is None:
+        return sources.scores([source, *layout.models], layout)[0]
+    table = sources.read_columns(source)
+    free = {name: of for name, of in table.values.items() if name not in (item, "split")}
+    values = {**free, "split": table[item]}
+    return runs_tables.from_columns(dataclasses.replace(table, values=values), layout)
+
+
+def _may_come(source: Any, layout: Layout, item: str | None) -> bool:
     """Returns whether a source is not there yet, is being written, or lacks a model so far."""
     if not isinstance(source, str | Path):
         return False
@@ -82,7 +94,7 @@ def _may_come(source: Any, layout: Layout) -> bool:
         if len(stream.read(_HEAD).splitlines()) < 2 or _torn(source):
             return True
     try:
-        there = sources.scores([source], dataclasses.replace(layout, models=()))[0].models
+        there = _read(source, dataclasses.replace(layout, models=()), item).models
     except DataError:
         return False
     return not {*layout.models} <= {*there}
@@ -130,11 +142,12 @@ def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
     )
     order = _order(by_unit, asked.seeds, growing, scores.source)
     state = _state(scores.models, by_unit, rule, order)
+    noun = by_unit.unit if asked.item is None else "item"
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
-        "notes": [*scores.warnings, *_gap(rule, state, order, by_unit.unit)],
+        "notes": [*scores.warnings, *_gap(rule, state, order, noun)],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=by_unit.unit != "row")
 

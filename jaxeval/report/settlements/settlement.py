@@ -126,8 +126,9 @@ class Settlement(Result):
             (False, True): ": wrong claims are more frequent than alpha; pairs hold",
         }.get((low > 0, high < 0), "")
         form = "differences within pairs" if self.paired else f"two samples{advice}"
-        interval = f"95 % CI [{low:.2f}, {high:.2f}]"
-        return f"Scores of one seed correlate by {of.estimate:.2f}, {interval}; compared as {form}."
+        what, interval = "a pair" if self.paired else "one seed", f"[{low:.2f}, {high:.2f}]"
+        said = f"Scores of {what} correlate by {of.estimate:.2f}, 95 % CI {interval}"
+        return f"{said}; compared as {form}."
 
     def _answer(self, scale: ScoreFormat) -> str:
         if self.verdict == "failed":
@@ -149,15 +150,14 @@ class Settlement(Result):
         }.get(self.verdict, "Undecided")
         counts = {side: len(known) for side, known in self.scores.items()}
         spent = ", ".join(f"{side} {text.counted(n, 'seed')}" for side, n in counts.items())
-        if len({*counts.values()}) == 1:
+        if len({*counts.values()}) == 1 or self.paired:
             spent = text.counted(self.looks, "pair") if self.paired else f"{self.looks} seeds each"
-        if self.wins is not None:
-            won, lost = self.wins
-            spent += f", {won} won, {lost} lost, {self.looks - won - lost} tied"
         if self.difference is None or self.interval is None:
             return f"{claim}: {spent}, too few to say anything."
-        shown = f"{scale.difference(self.difference)}, {scale.ci(self.interval)} at any time"
-        line = f"{claim}: {'median ' if self.wins else ''}difference {shown} ({spent})."
+        shown = f"difference {scale.difference(self.difference)}"
+        if self.wins is not None:
+            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost, median {shown}"
+        line = f"{claim}: {shown}, {scale.ci(self.interval)} at any time ({spent})."
         if self.verdict == "undecided" and self.needed:
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
