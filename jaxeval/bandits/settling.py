@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.bandits.rules import SPENT, Answer, Rule, State
-from jaxeval.errors import RunError
+from jaxeval.errors import DataError, RunError, argument
 from jaxeval.stats import claims, results
 from jaxeval.stats.claims import Settled, Statistic
 from jaxeval.stats.sequential import FIRST_LOOK
@@ -63,8 +63,17 @@ class Settle(Rule):
         return base[: n if self.by_pairs else max(n, self.known)], candidate[:n]
 
     def settled(self, state: State) -> Settled:
-        """Returns what may be said of the candidate after the last look."""
-        base, candidate = map(self.signed, self.seen(state))
+        """Returns what may be said of the candidate after the last look.
+
+        Raises:
+          DataError: a score is not from 0 to 1, for betting.
+        """
+        seen = self.seen(state)
+        beyond = [x for of in seen for x in of if not 0 <= x <= 1]
+        if self.statistic == "betting" and beyond:
+            name = argument("statistic", "betting")
+            raise DataError(f"{name}: expected scores from 0 to 1, found {beyond[0]:g}")
+        base, candidate = map(self.signed, seen)
         sides = (_gaps(candidate, base),) if self.by_pairs else (candidate, base)
         return claims.settle(
             *sides,

@@ -80,11 +80,10 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
     won = {each.candidate: each for each in shown if each.won}
     order = dict.fromkeys([each.base for each in shown] + [*won][-1:])
     sides = book.sides()
-    names = {each.candidate: _name(sides, each) for each in shown}
     for id in order:
         victory = won.get(id)
         yield settlements.base(
-            names.get(id, "first base") if victory else sides[id].name,
+            _name(sides, victory) if victory else sides[id].name,
             sides[id].commit,
             victory and victory.number,
             [each.number for each in shown if each.base == id],

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from jaxeval.bandits.rules import State
+from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
 from jaxeval.stats import claims, distribution_free
 
@@ -69,6 +71,9 @@ def test_betting_equals_the_authors_package():
     assert mirrored.p_values == pytest.approx(course.p_values)
     with pytest.raises(DataError, match="scores from 0 to 1"):
         claims.settle([0.5, 75.2], statistic="betting")
+    state = State.begin(("a", "b")).tell("a", 75.2).tell("b", 75.3)  # whose difference is small
+    with pytest.raises(DataError, match=r"expected scores from 0 to 1, found 75\.2"):
+        Settle(statistic="betting").settled(state)
 
 
 def test_margins_are_on_the_grid():

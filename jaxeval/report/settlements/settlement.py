@@ -157,7 +157,8 @@ class Settlement(Result):
         shown = f"difference {scale.difference(self.difference)}"
         if self.wins is not None:
             shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost, median {shown}"
-        line = f"{claim}: {shown}, {scale.ci(self.interval)} at any time ({spent})."
+        interval = scale.ci(self.interval) + " at any time" * (not self.interval.absent)
+        line = f"{claim}: {shown}, {interval} ({spent})."
         if self.verdict == "undecided" and self.needed:
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
@@ -232,7 +233,7 @@ def interval_of(
 ) -> Interval:
     """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
     if math.isinf(low) and math.isinf(high):
-        return Interval.none(confidence, "too few scores bound nothing yet")
+        return Interval.none(confidence, "there are too few scores")
     return Interval(low, high, confidence, METHODS[statistic])
 
 
