@@ -200,3 +200,20 @@ def test_other_kinds_of_experiments_are_named(
     assert "a, sweep (6 runs of f1; a random sweep: jaxeval sensitivity)" in said
     with pytest.raises(JaxevalError, match=r"no experiment whose runs differ in seed.*a, noise"):
         comparing.main(_runs(tmp_path / "only", others))
+
+
+def test_one_run_on_several_tasks_is_compared_by_its_items(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if each task counts as one score, of which four show nothing, however many items."""
+    draw, rows = np.random.default_rng(11), ["model,task,item,correct"]
+    for model, rate in (("a", 0.6), ("b", 0.75)):
+        for task in range(4):
+            right = draw.random(200) < rate
+            rows += [f"{model},t{task},{k},{int(won)}" for k, won in enumerate(right)]
+    path = tmp_path / "items.csv"
+    path.write_text("\n".join(rows))
+    tree = comparing.json_of(capsys, "items", path)
+    logged = comparing.json_of(capsys, "logs", path)
+    assert tree["answer"] == logged["answer"] and tree["pairs"] == logged["pairs"]
+    assert tree["answer"][0].startswith("b is better than a in the mean over 4 tasks: accuracy ")
