@@ -50,6 +50,7 @@ class Followed:
     task: str
     metric: str
     unit: str
+    margin: float
     config: str
     epochs: dict[_Key, int] = dataclasses.field(default_factory=dict)  # last one of each member
     statuses: Counter[str] = dataclasses.field(default_factory=Counter)  # of ended members
@@ -157,7 +158,7 @@ class Following:
 
     def _read_experiments(self) -> None:
         rows = self._sql.execute(
-            "SELECT id, name, task, metric, unit, config FROM experiments ORDER BY rowid"
+            "SELECT id, name, task, metric, unit, margin, config FROM experiments ORDER BY rowid"
         )
         for row in rows:
             known = self.experiments.setdefault(row[0], Followed(*row))
