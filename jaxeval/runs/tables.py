@@ -206,10 +206,20 @@ def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
             charts.setdefault(metric, {})[run] = column
     if charts:
         return _from_chart(table, charts, layout)
-    known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
-    if known or not any(keys <= table.values.keys() for keys in _WANDB):
+    if not any(keys <= table.values.keys() for keys in _WANDB):
         return table, []
-    runs = table.texts("Name" if "Name" in table.values else "name")
+    return with_models(table, table.texts("Name" if "Name" in table.values else "name"), layout)
+
+
+def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
+    """Returns a table with columns model and seed by the names of its rows' runs, and a note.
+
+    A table that names its models stays as it is.
+
+    Raises DataError: the names do not tell models and seeds.
+    """
+    if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
+        return table, []
     parted = _models_and_seeds(runs, layout.models, table.source)
     models, seeds = zip(*(parted.get(run, ("", "")) for run in runs), strict=True)
     whole = dataclasses.replace(table, values={"model": models, "seed": seeds, **table.values})
