@@ -62,8 +62,8 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     Raises DataError, RunError: names file, row and column; or there is no such source.
 
     Args:
-      source: path of a file of scores, a runs folder or a database; a URL; records, members or a
-        data frame; or scores that were read.
+      source: path of a file of scores, of runs of ours or of a tracker; a URL; records, members or
+        a data frame; or scores that were read.
     """
     layout = layout or Layout()
     if isinstance(source, Scores):

@@ -30,7 +30,7 @@ def tensorboard(raw: bytes) -> Iterator[bytes]:
 
 def wandb(raw: bytes) -> Iterator[bytes]:
     """Yields the records of a .wandb file; raises ValueError if it is none."""
-    if not raw.startswith(_WANDB):
+    if not raw.startswith(_WANDB[: len(raw)]):
         raise ValueError(f"expected {_WANDB!r} at its beginning")
     at, record = len(_WANDB) + 3, b""
     while at + _LEVELDB.size <= len(raw):

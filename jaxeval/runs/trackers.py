@@ -184,7 +184,8 @@ def _read_wandb(files: Sequence[Path], root: Path) -> Mapping[bytes, Run]:
             elif kind == 2:  # history: 2 step, 1 its number
                 run.add(dict(fields(dict(fields(content)).get(2, b""))).get(1, 0), _items(content))
             elif kind == 3:
-                run.summary |= _items(content)
+                numbers = {k: x for k, x in _items(content).items() if isinstance(x, int | float)}
+                run.summary |= numbers
             elif kind == 18:  # the end: 1 exit code
                 run.state = "failed" if dict(fields(content)).get(1) else "finished"
     return runs
@@ -193,8 +194,7 @@ def _read_wandb(files: Sequence[Path], root: Path) -> Mapping[bytes, Run]:
 def _items(message: bytes) -> dict[str, Any]:
     """Returns the items of a record of W&B: 1 key, 2 parts of a nested one, 16 JSON."""
     found: dict[str, Any] = {}
-    for item in (dict_item for number, dict_item in fields(message) if number == 1):
-        parts = [*fields(item)]
+    for parts in ([*fields(item)] for number, item in fields(message) if number == 1):
         key = b".".join(value for number, value in parts if number in (1, 2)).decode()
         found[key] = json.loads(dict(parts).get(16, b"null"))
     return _flat(found)
@@ -235,9 +235,12 @@ def _hparams(metadata: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     start = dict(fields(dict(fields(dict(fields(metadata))[1]))[2]))[3]
     for pair in (dict(fields(item)) for number, item in fields(start) if number == 1):
-        for kind, value in fields(pair[2]):  # 2 number, 3 text, 4 truth value
-            read = {2: lambda v: struct.unpack("<d", v)[0], 3: bytes.decode, 4: bool}.get(kind)
-            found[pair[1].decode()] = read(value) if read else None
+        for kind, value in fields(pair[2]):  # 2 a number, 3 a text, 4 a truth value
+            if kind == 2:
+                number = struct.unpack("<d", value)[0]
+                value = int(number) if number.is_integer() else number
+            text = value.decode() if kind == 3 else value
+            found[pair[1].decode()] = bool(value) if kind == 4 else text
     return found
 
 
