@@ -174,7 +174,7 @@ def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
     for arch in keyed.rglob("arch"):
         arch.rename(arch.with_name("words"))
     with pytest.raises(
-        DataError, match=r"neither model nor seed.* one: Name, status, seed, words"
+        DataError, match=r"neither model nor seed.* one: words, test/acc"
     ):
         sources.read(keyed)
     assert (
