@@ -50,6 +50,7 @@ class Followed:
     task: str
     metric: str
     unit: str
+    margin: float
     config: str
     higher_is_better: bool
     data: str
@@ -159,7 +160,7 @@ class Following:
 
     def _read_experiments(self) -> None:
         rows = self._sql.execute(
-            "SELECT id, name, task, metric, unit, config, higher_is_better, data "
+            "SELECT id, name, task, metric, unit, margin, config, higher_is_better, data "
             "FROM experiments ORDER BY rowid"
         )
         for row in rows:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.evaluate import run
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import FAILED, Settle
-from jaxeval.stats import sequential
+from jaxeval.bandits.settling import Settle
+from jaxeval.stats import claims
 
 SIDES = ("old", "new")
 
@@ -83,7 +83,7 @@ def test_the_base_of_before_is_in_every_look() -> None:
     assert rule.looks(state) == 0  # the tenth of the base is missing
     old, new = ([*scores[side].values()] for side in SIDES)
     state = _told({"old": {k: scores["old"][k] for k in range(1, 11)}, "new": scores["new"]})
-    assert rule.settled(state) == sequential.settle(new[:10], old[:10], known=10)
+    assert rule.settled(state) == claims.settle(new[:10], old[:10], known=10)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -107,5 +107,5 @@ def test_a_failed_evaluation_ends_it_without_a_claim() -> None:
     rule = Settle(alpha=1e-6)
     *_, last = run(rule, SIDES, evaluate, retries=1)
     answer = rule.answer(last.state)
-    assert answer is not None and answer.reason == FAILED
+    assert answer is not None and answer.reason == "failed"
     assert "new" in last.state.excluded and rule.ask(last.state) == ()
