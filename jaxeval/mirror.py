@@ -57,7 +57,7 @@ class _TensorBoard(_Target):
         known = next(iter(trackers.find(folder)[1]), trackers.Run(""))
         self.ended = "status" in known.config
         self.sent = {(metric, epoch) for metric, of in known.curves.items() for epoch in of}
-        self._config = {} if known.config else member.config
+        self._config = member.config
         self._finals = [f"final/{part}/{member.config['metric']}" for part in ("dev", "test")]
         if not self.ended:
             folder.mkdir(parents=True, exist_ok=True)
