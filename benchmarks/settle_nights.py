@@ -117,7 +117,13 @@ def two_sigmas(night: Night) -> tuple[Keeps, int]:
 
 def settled(night: Night, correction: str) -> tuple[Keeps, int]:
     """Keeps what `settle` calls better, with a ledger."""
-    asked = {"margin": 0.0, "alpha": ALPHA, "paired": False, "correction": correction}
+    asked = {
+        "margin": 0.0,
+        "alpha": ALPHA,
+        "statistic": "t",
+        "paired": False,
+        "correction": correction,
+    }
     asked["higher_is_better"] = True
     base, keeps, first = "base", Keeps(), {"base": 0}
     folder = "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -30,7 +30,7 @@ scores = {"const": 0, "crash": 0.8 + noise, "huge": 1e308}
 print("accuracy:", scores[kind] + float(value or 0) * (kind == "const")
       if kind in scores else float(value or kind) + noise)
 """
-ASKED = {"margin": 0.0, "alpha": 0.05, "paired": False, "correction": "none"}
+ASKED = {"margin": 0.0, "alpha": 0.05, "statistic": "t", "paired": False, "correction": "none"}
 
 
 @pytest.fixture(autouse=True)

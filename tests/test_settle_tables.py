@@ -120,3 +120,10 @@ def test_items_are_pairs() -> None:
     assert found.interval is not None and found.interval[:2] == expected.interval
     with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):
         jaxeval.settle_table(rows, column={"item": "nix"})
+
+
+def test_a_change_without_effect_is_said() -> None:
+    """Dies if equal scores at every seed pass for noise."""
+    draw = np.random.default_rng(1).normal(size=6)
+    rows = [{"model": m, "seed": k, "f1": x} for m in ("old", "new") for k, x in enumerate(draw)]
+    assert "the change has no effect" in jaxeval.settle_table(rows, score="f1").notes[-1]

@@ -50,19 +50,21 @@ def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
     last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
     spread = None if last is None else describe.sd(last)
     level = book.next_level(asked["alpha"], asked["correction"])
+    plain = asked["statistic"] == "t" and not asked["paired"]  # two samples
+    methods = dict.fromkeys(settlement.METHODS[e.settings["statistic"]] for e in shown)
     others = text.counted(len(every) - len(shown), "comparison")
     return Settlements(
         candidates=[*_candidates(book, shown, spent)],
         bases=bases,
         sd=spread,
         sd_interval=None if last is None else describe.sd_interval(last),
-        smallest=settlement.smallest(spread, asked["margin"], level) if spread else {},
+        smallest=settlement.smallest(spread, asked["margin"], level) if spread and plain else {},
         next_level=level,
         rules=[*dict.fromkeys((e.settings["correction"], e.settings["alpha"]) for e in every)],
         runs=sum(map(len, spent.values())),
         seconds=sum(map(sum, spent.values())),
         higher_is_better=measured[2],
-        signature=f"{settlement.METHODS['t']} | {text.versions()}",
+        signature=" | ".join([*methods, text.versions()]),
         metric=measured[0] or None,
         unit=measured[1],
         notes=[f"{others} with another metric left out"] if len(shown) < len(every) else [],

@@ -165,14 +165,7 @@ def settle_commands(
         once = rule.statistic == "wins"
         runner = sides.Runner(commands, book.ids, book.ledger, of.after, of.number, once)
         cli.say(direction, quiet)
-        state = rule.begin([*found])
-        steps = evaluate.run(rule, [*found], runner, workers=workers, retries=retries)
-        with contextlib.closing(steps):
-            for event in steps:
-                state = event.state
-                book.add(event)
-                if event.score is None or (event.model, event.number) in runner.seconds:
-                    cli.say(settlement.progress(rule, event, of.after), quiet)
+        state = _evaluated(book, rule, runner, workers, retries, quiet)
         changed = [
             f"{name}: its code changed while it ran; its scores may be of two versions"
             for name, side in versions().items()
@@ -187,6 +180,22 @@ def settle_commands(
             versions={name: side.described for name, side in found.items()},
             notes=[*(note for side in found.values() for note in side.notes), *changed],
         )
+
+
+def _evaluated(
+    book: _Book, rule: Settle, runner: sides.Runner, workers: int, retries: int, quiet: bool
+) -> State:
+    """Evaluates what the rule asks for, with progress; returns the last state."""
+    state, after = rule.begin([*book.ids]), book.comparison.after
+    steps = evaluate.run(rule, state.models, runner, workers=workers, retries=retries)
+    with contextlib.closing(steps):
+        for event in steps:
+            state = event.state
+            book.add(event)
+            failed = event.score is None and after + event.number not in runner.lost[event.model]
+            if failed or (event.model, event.number) in runner.seconds:
+                cli.say(settlement.progress(rule, event, after), quiet)
+    return state
 
 
 def _versions(pairs: Sequence[tuple[str, str, Path]], place: str) -> dict[str, Side]:

@@ -177,13 +177,13 @@ class Runner:
     ):
         self._commands, self._ids, self._book = commands, ids, book
         self._after, self._comparison = after, comparison
-        self._lost = {side: book.lost(id) if lost_once else set() for side, id in ids.items()}
+        self.lost = {side: book.lost(id) if lost_once else set() for side, id in ids.items()}
         self.seconds: dict[tuple[str, int], float] = {}
 
     def __call__(self, side: str, number: int) -> float:
         """Returns the score of an evaluation; EvaluationFailed if it cannot be compared."""
         seed = self._after + number
-        if seed in self._lost[side]:
+        if seed in self.lost[side]:
             raise EvaluationFailed("it failed before")
         known = self._book.score(self._ids[side], seed)
         if known is not None:

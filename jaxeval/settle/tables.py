@@ -121,10 +121,9 @@ def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
         or seeds of a growing table are not consecutive.
     """
     if len(scores.models) != 2:
-        named = ", ".join(scores.models)
+        found = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
         expected = "expected the names of a base and a candidate"
-        count = text.counted(len(scores.models), "model")
-        raise DataError(f"{expected}, found {count} ({named})", scores.source)
+        raise DataError(f"{expected}, found {found}", scores.source)
     if len(scores.data_sets) > 1:
         named = ", ".join(data.name for data in scores.data_sets)
         raise DataError(f"expected one data set, found {named}", scores.source)

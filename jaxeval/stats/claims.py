@@ -67,24 +67,30 @@ def settle(
         first = results.sample(a, "scores of A", 0)
         second = None if b is None else results.sample(b, "scores of B", 0)
     seen = _course(first, second, statistic, known, margin, alpha)
-    shown: dict[Verdict, np.ndarray] = {
-        "better": seen.low > margin,
-        "worse": seen.high < -margin,
-        "equal": (seen.low >= -margin) & (seen.high <= margin) & (margin > 0),
-    }
-    first_looks = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
-    verdict: Verdict = min(first_looks, key=lambda v: first_looks[v], default="undecided")
+    verdict, at = _claim(seen, margin)
     ends = (float(seen.low[-1]), float(seen.high[-1])) if len(seen.low) else (-np.inf, np.inf)
     return Settled(
         verdict,
         looks=len(seen.scores),
-        decided=int(seen.scores[first_looks[verdict]]) if first_looks else None,
+        decided=None if at is None else int(seen.scores[at]),
         difference=_difference(first, second, statistic),
         interval=ends,
         p_value=float(seen.p_values.min(initial=1.0)),
         wins=(int(np.sum(first > 0)), int(np.sum(first < 0))) if statistic == "wins" else None,
         warnings=(*_warnings(first, second),) if statistic == "t" else (),
     )
+
+
+def _claim(seen: Course, margin: float) -> tuple[Verdict, int | None]:
+    """Returns the first claim that a look allows, and which look it is."""
+    shown: dict[Verdict, np.ndarray] = {
+        "better": seen.low > margin,
+        "worse": seen.high < -margin,
+        "equal": (seen.low >= -margin) & (seen.high <= margin) & (margin > 0),
+    }
+    first = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
+    verdict: Verdict = min(first, key=lambda claim: first[claim], default="undecided")
+    return verdict, first.get(verdict)
 
 
 def _course(

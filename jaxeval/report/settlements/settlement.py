@@ -16,7 +16,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe, sequential
-from jaxeval.stats.claims import Statistic
+from jaxeval.stats.claims import Settled, Statistic
 from jaxeval.stats.results import Effect, Interval
 
 EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
@@ -24,6 +24,7 @@ EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
 )
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
+_LISTED = 100  # scores of a side that are shown
 METHODS: Mapping[Statistic, str] = MappingProxyType(
     {
         "t": "confidence sequence of the t statistic (Wang & Ramdas 2024)",
@@ -94,7 +95,10 @@ class Settlement(Result):
         return Document(
             (self._answer(scale),),
             (
-                Table(("side", "seeds", mean, sd, f"95 % CI of {sd}"), rows),
+                Table(
+                    ("side", "scores" if self.paired else "seeds", mean, sd, f"95 % CI of {sd}"),
+                    rows,
+                ),
                 *([Table(("seeds of each side", SMALLEST), planned, words=0)] if planned else []),
                 *([self._correlated(self.correlation)] if self.correlation else []),
             ),
@@ -102,7 +106,8 @@ class Settlement(Result):
             [
                 *(f"{side}: {what}" for side, what in self.versions.items()),
                 *(
-                    f"{side}: {', '.join(f'{x:g}' for x in of)}"
+                    f"{side}: {', '.join(f'{x:g}' for x in of[:_LISTED])}"
+                    + f" ... ({len(of)} in all)" * (len(of) > _LISTED)
                     for side, of in self.scores.items()
                 ),
                 *(f"{side}: {text.duration(took)}" for side, took in self.seconds.items()),
@@ -180,13 +185,12 @@ def settlement(
     found, verdict, seen = rule.settled(state), rule.verdict(state), rule.seen(state)
     (base, candidate), sign = state.models, 1 if rule.higher_is_better else -1
     known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
-    varied = {side: of for side, of in known.items() if len({*of.tolist()}) > 1}
+    lost = _lost(state.models, seen)
     low, high = sorted(sign * end for end in found.interval)
-    spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
-    plans = bool(spread) and not rule.by_pairs
-    failures = {**_lost(state.models, seen), **state.excluded}
     notes = [*found.warnings * (verdict != "constant"), *more.get("notes", ())]
-    notes += [f"{side}: {why}" for side, why in failures.items() if side not in state.excluded]
+    if verdict == "undecided" and seeds_shared and len(seen[1]) and np.array_equal(*seen):
+        notes.append("both sides have the same score at every seed: the change has no effect")
+    notes += [f"{side}: {why}" for side, why in lost.items()]
     return Settlement(
         verdict=verdict,
         base=base,
@@ -198,9 +202,7 @@ def settlement(
         looks=len(seen[1]),
         scores={side: of.tolist() for side, of in known.items()},
         first_seed=first_seed,
-        sds={side: describe.sd_interval(of) for side, of in varied.items()},
-        smallest=smallest(spread, rule.margin, rule.alpha) if plans else {},
-        needed=_needed(rule, spread, found.difference) if found.looks and plans else None,
+        **_noise(rule, known, found),
         margin=rule.margin,
         level=rule.alpha,
         statistic=rule.statistic,
@@ -208,11 +210,23 @@ def settlement(
         wins=found.wins,
         correlation=_correlation(*seen) if seeds_shared else None,
         known=rule.known,
-        failures=failures,
+        failures={**lost, **state.excluded},
         higher_is_better=rule.higher_is_better,
         signature=f"{METHODS[rule.statistic]} | {text.versions()}",
         **{**more, "notes": [*dict.fromkeys(notes)]},
     )
+
+
+def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dict[str, Any]:
+    """Returns the spread of each side, and what more seeds would settle."""
+    varied = {side: of for side, of in known.items() if len({*of.tolist()}) > 1}
+    spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
+    plans = bool(spread) and not rule.by_pairs
+    return {
+        "sds": {side: describe.sd_interval(of) for side, of in varied.items()},
+        "smallest": smallest(spread, rule.margin, rule.alpha) if plans else {},
+        "needed": _needed(rule, spread, found.difference) if found.looks and plans else None,
+    }
 
 
 def _lost(sides: Sequence[str], seen: Sequence[np.ndarray]) -> dict[str, str]:
