@@ -14,11 +14,14 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
-from jaxeval.runs import following, records, trackers
+from jaxeval.runs import records
+
+if TYPE_CHECKING:
+    from jaxeval.runs import following
 
 _PROJECT = "jaxeval"  # in W&B and trackio
 _SECONDS = 1.0  # between two looks at the runs
@@ -52,6 +55,8 @@ class _Target:
 class _TensorBoard(_Target):
     def __init__(self, place: str, member: _Member):
         from tensorboardX.event_file_writer import EventsWriter
+
+        from jaxeval.runs import trackers
 
         folder = Path(place or "tensorboard", urllib.parse.quote(member.group, " "), member.name)
         known = next(iter(trackers.find(folder)[1]), trackers.Run(""))
@@ -114,6 +119,8 @@ class _MLflow(_Target):
 class _Wandb(_Target):
     def __init__(self, place: str, member: _Member):
         import wandb
+
+        from jaxeval.runs import trackers
 
         folder = Path(place or os.environ.get("WANDB_DIR", "."))
         for old in (folder / "wandb").glob(f"offline-run-*-{member.id}"):
@@ -185,6 +192,8 @@ def mirror(
     Raises:
       ConfigError: the tracker's package is missing. RunError: it failed, or there are no runs.
     """
+    from jaxeval.runs import following
+
     then, passing = "; the same command goes on from there", (JaxevalError, ModuleNotFoundError)
     try:
         with (
@@ -208,7 +217,7 @@ def mirror(
 class _Mirror:
     """The runs of a tracker."""
 
-    def __init__(self, followed: following.Following, target: Any, place: str):
+    def __init__(self, followed: "following.Following", target: Any, place: str):
         self._followed, self._target, self._place = followed, target, place
         self.last: dict[tuple, int] = {}  # member -> its last epoch that was sent
         self.opened: dict[tuple, _Target] = {}  # of members that have not ended
@@ -256,7 +265,7 @@ def _missing(rows: _Rows, sent: Collection[tuple[str, int]]) -> _Rows:
     }
 
 
-def _describe(known: following.Followed, key: tuple, ambiguous: bool) -> _Member:
+def _describe(known: "following.Followed", key: tuple, ambiguous: bool) -> _Member:
     """Returns a member's run; `ambiguous`: another experiment has its name."""
     seed, split, repeat, hparams = key
     whole = hashlib.blake2b(repr((known.id, *key)).encode(), digest_size=8).hexdigest()
