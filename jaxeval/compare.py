@@ -86,7 +86,14 @@ def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
 
 
 def _single(scores: "Scores") -> list[str]:
-    return [model for model in scores.models if len(scores.scores_of(model)) == 1]
+    """The models that have one score on each data set."""
+    several = {
+        model
+        for data in scores.data_sets
+        for model, of in data.models.items()
+        if int(of.finished.sum()) != 1
+    }
+    return [model for model in scores.models if model not in several]
 
 
 def _compared(
@@ -102,8 +109,8 @@ def _compared(
     from jaxeval.stats import study
 
     alone = _single(scores)
-    known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
-    if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
+    cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
+    if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         if unit or control or ledger or rules.correction != "holm":
             named = "unit, control, correction, ledger"
             raise ConfigError(f"{named}: expected two or more runs of each model")

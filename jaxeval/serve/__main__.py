@@ -35,7 +35,7 @@ def serve(
     try:
         import uvicorn
 
-        from jaxeval.serve import app
+        from jaxeval.serve import app, live
     except ModuleNotFoundError as error:
         raise ConfigError(f"serve: install jaxeval[web] ({error})") from None
     from jaxeval.runs import following
@@ -45,7 +45,7 @@ def serve(
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     followed = following.Following(runs)
     try:
-        pages = app.make(followed, str(runs), token)
+        pages = app.make([live.part(followed, str(runs))], token)
         settings = uvicorn.Config(pages, host, port, log_level="error", server_header=False)
         settings.timeout_graceful_shutdown = 1  # streams of events never end
         listening = settings.bind_socket()

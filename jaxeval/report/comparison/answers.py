@@ -28,12 +28,17 @@ def about_runs(study: RunStudy) -> list[str]:
     ]
     if not pairs:
         return copies
-    first, more = _best_of_runs(study, scale), []
+    first, more = _best_of_runs(study, pairs, order(study)), []
+    if study.overall:
+        each = first.replace("No d", "no d", 1).replace("Against", "against", 1)
+        more = [f"Data set by data set, {each}"]
+        first = _best_of_runs(study, study.overall, [*_by_mean(study)])
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
         more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
     elif rules.margin is not None:
-        more = [_equivalent(pairs, scores.difference(rules.margin, scale.unit))]
+        every = [*study.overall, *pairs]
+        more += [_equivalent(every, scores.difference(rules.margin, scale.unit))]
     rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
     zeros = study.scores.missing == "zero"
     rule = "counted as 0" if zeros else rule
@@ -53,7 +58,7 @@ def about_items(study: ItemStudy) -> list[str]:
     board = study.board or (study.boards[0] if len(study.boards) == 1 else None)
     lines: list[str] = []
     if board is not None:
-        where = f" in the mean over {len(study.data_sets)} tasks" if study.board else ""
+        where = words.in_mean(study) if study.board else ""
         unseen = "" if board.told_apart else claims.detectable_on(board, study)
         pairs = study.overall or study.pairs
         if len(study.models) == 2:
@@ -118,16 +123,26 @@ def control(study: RunStudy) -> str | None:
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _best_of_runs(study: RunStudy, scale: ScoreFormat) -> str:
-    pairs, found, models = study.pairs, signs(study.pairs), order(study)
-    if not any(pair.shown or _could_show(pair, study.rules.alpha) for pair in pairs):
+def _by_mean(study: RunStudy) -> Sequence[str]:
+    """Returns the models of all data sets, best mean over them first."""
+    means = study.across.means if study.across else {}
+    sign = -1 if study.scores.higher_is_better else 1
+    return sorted(means, key=lambda model: sign * float(means[model].mean()))
+
+
+def _best_of_runs(study: RunStudy, pairs: Sequence[Pair], models: Sequence[str]) -> str:
+    """Names the best model on each data set, or in the mean over them; `models`: best first."""
+    rules, scale, found = study.rules, words.score_format(study), signs(pairs)
+    where = words.in_mean(study) if pairs[0].data_set is None else ""
+    if not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
         return _too_few(study, models)
-    unseen = claims.detectable(pairs, study.rules, scale)
+    unseen = claims.detectable(pairs, rules, scale)
     if len(pairs) == 1:
-        return claims.verdict(pairs[0], study, unseen=unseen)
+        return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
-        return f"{standings.against(alone, models, found)}."
-    best = standings.sentence(models, found)
+        against = f"{standings.against(alone, models, found)}."
+        return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
+    best = standings.sentence(models, found, where=where)
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
     if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):
