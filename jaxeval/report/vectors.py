@@ -178,10 +178,10 @@ class JudgedVectors(Result):
             ]
             yield Table(head, rows, f"{title}; files that share a letter were not told apart")
         if mode.reductions:
-            tasks = dict.fromkeys(task for of in mode.reductions.values() for task in of)
+            reduced = dict.fromkeys(task for of in mode.reductions.values() for task in of)
             rows = [(n, *map(_reduction, of.values())) for n, of in mode.reductions.items()]
             title = f"Relative error reduction against {mode.baseline}, in percent"
-            yield Table(("vectors", *tasks), rows, title)
+            yield Table(("vectors", *reduced), rows, title)
 
     def _figures(self) -> list[Figure]:
         drawn = []

@@ -15,6 +15,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from jaxeval import report
+from jaxeval.errors import JaxevalError
 from jaxeval.serve import guard
 from jaxeval.serve.parts import Part
 
@@ -39,7 +40,7 @@ def make(parts: Sequence[Part], token: str | None) -> Starlette:
                 task.cancel()
 
     middleware = [Middleware(guard.Guard, token), Middleware(GZipMiddleware, compresslevel=5)]
-    errors: dict[Any, Any] = {HTTPException: _refuse}
+    errors: dict[Any, Any] = {HTTPException: _refuse, JaxevalError: _refuse}
     routes = [
         *(route for part in parts for route in part.routes),
         Route("/static/{name}", _static),
@@ -50,8 +51,9 @@ def make(parts: Sequence[Part], token: str | None) -> Starlette:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return PlainTextResponse(f"{error.detail}\n", error.status_code)
+    if not isinstance(error, HTTPException):
+        error = HTTPException(400, str(error))
+    return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
 def _static(request: Request) -> Response:
