@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -206,11 +206,21 @@ def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
             charts.setdefault(metric, {})[run] = column
     if charts:
         return _from_chart(table, charts, layout)
-    known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
-    if known or not any(keys <= table.values.keys() for keys in _WANDB):
+    if not any(keys <= table.values.keys() for keys in _WANDB):
         return table, []
-    runs = table.texts("Name" if "Name" in table.values else "name")
-    parted = _models_and_seeds(runs, layout.models, table.source)
+    return with_models(table, table.texts("Name" if "Name" in table.values else "name"), layout)
+
+
+def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
+    """Returns a table with columns model and seed by the names of its rows' runs, and a note.
+
+    A table that names its models stays as it is.
+
+    Raises DataError: the names do not tell models and seeds.
+    """
+    if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
+        return table, []
+    parted = _models_and_seeds(runs, layout.models, table.source, table.values)
     models, seeds = zip(*(parted.get(run, ("", "")) for run in runs), strict=True)
     whole = dataclasses.replace(table, values={"model": models, "seed": seeds, **table.values})
     return whole, [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
@@ -256,9 +266,12 @@ def _from_chart(
 
 
 def _models_and_seeds(
-    runs: Sequence[str], models: Sequence[str], source: str
+    runs: Sequence[str], models: Sequence[str], source: str, columns: Iterable[str] = ()
 ) -> Mapping[str, tuple[str, str]]:
-    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
+    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
+
+    Raises DataError: they do not tell; one of the columns may.
+    """
     begun = {
         run: (max(mine, key=len), run)
         for run in runs
@@ -272,10 +285,10 @@ def _models_and_seeds(
             run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
             for run, seed in found.items()
         }
-    named = argument("column", {"model": "NAME"})
+    named, known = argument("column", {"model": "NAME"}), listed(columns)
     raise DataError(
         f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
         "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {named} names one",
+        f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
         source,
     )

@@ -16,6 +16,15 @@ from jaxeval.stats.samples import Failures
 from jaxeval.stats.study import RunStudy
 
 _MOST_NAMED = 5  # pairs in a sentence
+# how sentences start that do not start with a name
+_OPENINGS = (
+    "No difference",
+    "No model",
+    "No conclusion",
+    "Against ",
+    "In the mean",
+    "Task by task",
+)
 
 
 def about_runs(study: RunStudy) -> list[str]:
@@ -30,8 +39,7 @@ def about_runs(study: RunStudy) -> list[str]:
         return copies
     first, more = _best_of_runs(study, pairs, order(study)), []
     if study.overall:
-        each = first.replace("No d", "no d", 1).replace("Against", "against", 1)
-        more = [f"Data set by data set, {each}"]
+        more = [_after("Data set by data set", first)]
         first = _best_of_runs(study, study.overall, [*_by_mean(study)])
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
@@ -44,10 +52,16 @@ def about_runs(study: RunStudy) -> list[str]:
     rule = "counted as 0" if zeros else rule
     failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
     if failed and not zeros:
-        first = f"Of the runs that finished, {first.replace('No d', 'no d', 1)}"
+        first = _after("Of the runs that finished", first)
     by_item = about_items(study.items) if study.items else []
-    by_item = [f"Item by item, {line.replace('No d', 'no d', 1)}" for line in by_item]
+    by_item = [_after("Item by item", line) for line in by_item]
     return [first, *filter(None, more), *copies, *failed, *by_item]
+
+
+def _after(phrase: str, line: str) -> str:
+    """Puts a phrase before a sentence; names of models keep their first letter."""
+    first = line[:1].lower() if line.startswith(_OPENINGS) else line[:1]
+    return f"{phrase}, {first}{line[1:]}"
 
 
 def about_items(study: ItemStudy) -> list[str]:
@@ -75,7 +89,7 @@ def about_items(study: ItemStudy) -> list[str]:
             places[row.model] += row.rank
         order = sorted(study.models, key=lambda model: places[model])
         by_task = f"{standings.sentence(order, signs(study.pairs), 'task')}."
-        lines.append(f"Task by task, {by_task.replace('No d', 'no d', 1)}" if lines else by_task)
+        lines.append(_after("Task by task", by_task) if lines else by_task)
     return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 

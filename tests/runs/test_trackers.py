@@ -1,0 +1,188 @@
+"""Runs of W&B, MLflow and TensorBoard as `compare` reads them: local files, no package needed."""
+
+import base64
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboardX import proto
+from tensorboardX.event_file_writer import EventsWriter
+from tensorboardX.summary import hparams, scalar
+
+import jaxeval
+from jaxeval import sources
+from jaxeval.errors import DataError
+from jaxeval.runs import trackers
+from tests.runs.reading import by_model, labels
+
+# as wandb 0.31 wrote it: project p, group g, name lstm-seed1, id r1, config {"seed": 1,
+# "opt": {"lr": .1}}; log({"val/acc": .5 + k/8, "deep": {"x": k}, "h": "text"}) for k in 0 .. 2;
+# summary["test/acc"] = .75; finish(exit_code=1)
+_WANDB = zlib.decompress(
+    base64.b85decode(
+        "c-pm;OK1~O6oz|}G)Zr#X?nG#&O&AI-F9;CymF^*q#`a|3f+WcX40f2F-@kLQXAXx1?oa{r5gozx)6j)5phvaTnQ"
+        "qGD1w3ucRos8ds9;xirOf4HO$QapYxsnUe55*T_f)wwH^9W*m1ZGqOd50P@qC@!+vC<1d&xLlL4w{nU%40Mr~^8R"
+        "@O2cm1Yf=(OAZ|scJcvV%v&^!$eLJnJnE+_1@&w0v^O9A)jM4b4(l8$4j|p`3vAd<0(Q}N}w(jPMt`X?2HG2=^2D"
+        "jsOmVj2S5=<!DD5Yi>IYRMH(hDol#(H1Qn`oaj2o<rG)6y4>w+g;~(!W+=1(`SM1mhIVi&{fD~3`O6BCf@Q+Exg+"
+        "jhGSsSV`BV}j@$``MR95bl&q0J~>aV9476{qNw+^X!>+<sX2_GCokf>0BCwDsDzmbT;vxV2r}je2o&J{+k`mfU>N"
+        ";j<AGL(!D){n8mcHOn1g@g&-bQL6F1>ZXfj5Bhi;Q#Y8x7&CQBRo!p~h>7~KuR<r0nWF2a%7}_OaeJ!jI^~r{-8g"
+        "bQT}Y%Y%Yz`1b<~AJw&RpB)K>lr7;+wjCD*CB5*bXCJdP2;^*`!1m=U+ljXvAcNHE%Rf~S^WJZzwMi1n6PO==nnF"
+        "_XVzWd<XR`dKOJ@v*iO*-+LbN*`q3&Y$NX2=kk}u6iR`aUcp`pD)K7L3Xwr<l>uy^K;xGh%<i$r)f<6HJnNn-P9D"
+        "t52v8GFPacv9cz+N(r1TXp5q){cn<zo&3_t*#~8SLq&}47FtOETFenN?m%-=YI{UzS{5r9fyStliaTDr6QJ44iq1"
+        "N9${$z4de6@uv#^TU=ll!MfuQpD)r{$BL0yVOYJMhY;PP=1Mlw_(Cu1%T<SAgH3@6%C%vH"
+    )
+)
+_ACC = {("lstm", k): 0.8 + k / 100 for k in range(3)} | {
+    ("cnn", k): 0.7 + k / 50 for k in range(3)
+}
+
+
+def _tensorboard(folder: Path, names: str, **config: Any) -> Path:
+    """Three steps a run, whose last is the accuracy."""
+    for (model, seed), acc in _ACC.items():
+        run = folder / names.format(model=model, seed=seed)
+        run.mkdir(parents=True)
+        writer = EventsWriter(str(run / "events"), str(seed))
+        parts = [(k, scalar("test/acc", acc - 0.1 + k / 20)) for k in range(3)]
+        parts += [(2, scalar("train/loss", 0.1)), (0, scalar("val/acc", 0.9))]
+        if config:
+            own = {"arch": model, "seed": seed, **config}
+            parts += [(0, part) for part in hparams(own, {"hp": 0})]
+        for step, part in parts:
+            writer.write_event(proto.event_pb2.Event(step=step, summary=part))
+        writer.close()
+    return folder
+
+
+def _mlruns(folder: Path) -> Path:
+    """As mlflow 2 and 3 write it with MLFLOW_ALLOW_FILE_STORE."""
+    (folder / "1").mkdir(parents=True)
+    (folder / "1" / "meta.yaml").write_text("experiment_id: '1'\nname: 'of: words'\n")
+    for number, ((model, seed), acc) in enumerate([*_ACC.items(), (("cnn", 7), 0.0)]):
+        run = folder / "1" / f"{number:032x}"
+        for kind in ("params", "metrics/test"):
+            (run / kind).mkdir(parents=True)
+        (run / "params" / "arch").write_text(model)
+        (run / "params" / "seed").write_text(str(seed))
+        (run / "params" / "lr").write_text("0.1")
+        curve = "".join(f"17000 {acc - 0.1 + k / 20} {k}\n" for k in (2, 0, 1))
+        (run / "metrics" / "test" / "acc").write_text(curve)
+        stage = "deleted" if seed == 7 else "active"
+        about = f"lifecycle_stage: {stage}\nrun_id: {number:032x}\nrun_name: x\nstatus: 3\n"
+        (run / "meta.yaml").write_text(about)
+    return folder
+
+
+def _mlflow(folder: Path) -> Path:
+    """The tables of mlflow 3.17 that are read."""
+    folder.mkdir()
+    with sqlite3.connect(folder / "mlflow.db") as sql:
+        sql.execute("CREATE TABLE experiments (experiment_id INTEGER, name TEXT)")
+        sql.execute("INSERT INTO experiments VALUES (1, 'of: words')")
+        sql.execute(
+            "CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, lifecycle_stage TEXT, "
+            "start_time INTEGER, experiment_id INTEGER)"
+        )
+        sql.execute("CREATE TABLE latest_metrics (key TEXT)")
+        sql.execute("CREATE TABLE params (run_uuid TEXT, key TEXT, value TEXT)")
+        columns = "run_uuid TEXT, key TEXT, step INTEGER, value REAL, is_nan BOOLEAN, timestamp"
+        sql.execute(f"CREATE TABLE metrics ({columns})")
+        for number, ((model, seed), acc) in enumerate([*_ACC.items(), (("cnn", 7), 0.0)]):
+            stage = "deleted" if seed == 7 else "active"
+            run = (str(number), "x", "FINISHED", stage, number, 1)
+            sql.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", run)
+            for key, value in {"arch": model, "seed": seed, "lr": 0.1}.items():
+                sql.execute("INSERT INTO params VALUES (?, ?, ?)", (str(number), key, str(value)))
+            for k in (2, 0, 1):
+                row = (str(number), "test/acc", k, acc - 0.1 + k / 20, 0, 17000)
+                sql.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", row)
+    return folder / "mlflow.db"
+
+
+_WRITTEN: dict[str, Callable[[Path], Path]] = {
+    "TensorBoard, by names": lambda folder: _tensorboard(folder, "{model}/seed{seed}"),
+    "TensorBoard, hyperparameters": lambda folder: _tensorboard(folder, "{model}{seed}", lr=0.1),
+    "MLflow, files": _mlruns,
+    "MLflow, a database": _mlflow,
+}
+
+
+@pytest.mark.parametrize("written", _WRITTEN)
+def test_runs_are_grouped_by_seed(written: str, tmp_path: Path) -> None:
+    """Dies if a step is a run, the last value is not read, or a deleted run is."""
+    path = _WRITTEN[written](tmp_path / "runs")
+    found = jaxeval.read_scores(path, score="test/acc")
+    each = {model: [x for (of, _), x in _ACC.items() if of == model] for model in ("lstm", "cnn")}
+    for model, scores in by_model(found).items():
+        assert scores == pytest.approx(each[model], abs=1e-7)
+    assert sorted(labels(found, "seed")) == sorted("001122") and len(found.models) == 2
+    assert found.warnings[0].startswith("6 runs of ")
+    assert not any("lr" in note for note in found.warnings)  # the same in all runs
+    first = jaxeval.read_scores(path, score="test/acc", column={"last": "step"})
+    assert by_model(first) == by_model(found)
+    if written.startswith("TensorBoard"):
+        best = jaxeval.read_scores(path, score="test/acc", column={"best": "val/acc"})
+        assert by_model(best)["lstm"] == pytest.approx([x - 0.1 for x in each["lstm"]], abs=1e-7)
+
+
+def test_a_file_of_weights_and_biases(tmp_path: Path) -> None:
+    """Dies if a field of the file is read as another, or a cut file gives more or nothing."""
+    file = tmp_path / "run-r1.wandb"
+    file.write_bytes(_WANDB)
+    program, (run,) = trackers.find(tmp_path)
+    assert (program, run.name, run.state) == ("Weights & Biases", "lstm-seed1", "failed")
+    assert run.config == {"group": "g", "seed": 1, "opt.lr": 0.1}
+    steps = range(3)
+    curves = {"val/acc": {k: 0.5 + k / 8 for k in steps}, "deep.x": {k: k for k in steps}}
+    assert run.curves == curves
+    assert run.summary["test/acc"] == 0.75 and "h" not in run.summary
+    for cut in range(len(_WANDB)):
+        file.write_bytes(_WANDB[:cut])
+        _, runs = trackers.find(tmp_path)
+        assert all([*c] == [*range(len(c))] for run in runs for c in run.curves.values())
+
+
+def test_tensors_are_scalars_as_tensorflow_2_writes_them(tmp_path: Path) -> None:
+    """Dies if a tensor of one number is left out, or one of several is read."""
+    numbers = {"packed": {"float_val": [0.25]}, "raw": {"tensor_content": b"\0\0\x80\x3e"}}
+    shapes = {**numbers, "vector": {"float_val": [0.25]}}
+    writer = EventsWriter(str(tmp_path / "events"))
+    for tag, content in shapes.items():
+        tensor = proto.tensor_pb2.TensorProto(dtype=1, **content)
+        if tag == "vector":
+            tensor.tensor_shape.dim.add(size=1)
+        value = proto.summary_pb2.Summary.Value(tag=tag, tensor=tensor)
+        summary = proto.summary_pb2.Summary(value=[value])
+        writer.write_event(proto.event_pb2.Event(step=3, summary=summary))
+    writer.close()
+    _, (run,) = trackers.find(tmp_path)
+    assert run.curves == {"packed": {3: 0.25}, "raw": {3: 0.25}} and run.name == tmp_path.name
+
+
+def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
+    """Dies if damage is a traceback, runs without models are guessed at, or keys are not named."""
+    named = _tensorboard(tmp_path / "named", "{model}{seed}")
+    with pytest.raises(
+        DataError, match=r"names of runs \(cnn0, .* neither model nor seed.*config"
+    ):
+        sources.read(named)
+    keyed = _mlruns(tmp_path / "keyed")
+    for arch in keyed.rglob("arch"):
+        arch.rename(arch.with_name("words"))
+    with pytest.raises(
+        DataError, match=r"neither model nor seed.* one: Name, status, seed, words"
+    ):
+        sources.read(keyed)
+    assert (
+        len(jaxeval.read_scores(keyed, column={"model": "words", "score": "test/acc"}).models) == 2
+    )
+    (damaged := tmp_path / "a.wandb").write_bytes(json.dumps({}).encode() * 9)
+    with pytest.raises(DataError, match=r"a\.wandb: cannot be read \(expected b':W&B'"):
+        sources.read(damaged)
+    damaged.write_bytes(_WANDB[:8])
+    with pytest.raises(DataError, match="no run of Weights & Biases in it"):
+        sources.read(damaged)
