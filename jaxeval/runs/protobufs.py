@@ -72,6 +72,8 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
+    if message[at] < 128:  # nearly all
+        return message[at], at + 1
     value = shift = 0
     while (byte := message[at]) > 127:
         value |= (byte & 127) << shift

@@ -8,7 +8,6 @@ import urllib.parse
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jaxeval import parameters
 from jaxeval.errors import JaxevalError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
@@ -214,7 +213,7 @@ class Pages:
             notes.append(f"{axis} {min(training)} still trains: later ones do not count yet")
         layout = Layout(models=[base.id, other.id])
         found = native.scores(members, self._location, layout)
-        return tables.settled(found, parameters.MOST, 0.0, level)
+        return tables.settled(found, tables.Asked(alpha=level))
 
     def _page(self, document: Document, experiments: Sequence[str], data: dict[str, Json]) -> Page:
         known = [self._followed.experiments[key] for key in experiments]

@@ -20,20 +20,22 @@ from jaxeval.runs import trackers
 from tests.runs.reading import by_model, labels
 
 # as wandb 0.31 wrote it: project p, group g, name lstm-seed1, id r1, config {"seed": 1,
-# "opt": {"lr": .1}}; log({"val/acc": .5 + k/8, "deep": {"x": k}, "h": "text"}) for k in 0 .. 2;
-# summary["test/acc"] = .75; finish(exit_code=1)
+# "opt": {"lr": .1}, "long": "x" * 40000}; log({"val/acc": .5 + k/8, "deep": {"x": k},
+# "h": "text"}) for k in 0 .. 2; summary["test/acc"] = .75; finish(exit_code=1)
 _WANDB = zlib.decompress(
     base64.b85decode(
-        "c-pm;OK1~O6oz|}G)Zr#X?nG#&O&AI-F9;CymF^*q#`a|3f+WcX40f2F-@kLQXAXx1?oa{r5gozx)6j)5phvaTnQ"
-        "qGD1w3ucRos8ds9;xirOf4HO$QapYxsnUe55*T_f)wwH^9W*m1ZGqOd50P@qC@!+vC<1d&xLlL4w{nU%40Mr~^8R"
-        "@O2cm1Yf=(OAZ|scJcvV%v&^!$eLJnJnE+_1@&w0v^O9A)jM4b4(l8$4j|p`3vAd<0(Q}N}w(jPMt`X?2HG2=^2D"
-        "jsOmVj2S5=<!DD5Yi>IYRMH(hDol#(H1Qn`oaj2o<rG)6y4>w+g;~(!W+=1(`SM1mhIVi&{fD~3`O6BCf@Q+Exg+"
-        "jhGSsSV`BV}j@$``MR95bl&q0J~>aV9476{qNw+^X!>+<sX2_GCokf>0BCwDsDzmbT;vxV2r}je2o&J{+k`mfU>N"
-        ";j<AGL(!D){n8mcHOn1g@g&-bQL6F1>ZXfj5Bhi;Q#Y8x7&CQBRo!p~h>7~KuR<r0nWF2a%7}_OaeJ!jI^~r{-8g"
-        "bQT}Y%Y%Yz`1b<~AJw&RpB)K>lr7;+wjCD*CB5*bXCJdP2;^*`!1m=U+ljXvAcNHE%Rf~S^WJZzwMi1n6PO==nnF"
-        "_XVzWd<XR`dKOJ@v*iO*-+LbN*`q3&Y$NX2=kk}u6iR`aUcp`pD)K7L3Xwr<l>uy^K;xGh%<i$r)f<6HJnNn-P9D"
-        "t52v8GFPacv9cz+N(r1TXp5q){cn<zo&3_t*#~8SLq&}47FtOETFenN?m%-=YI{UzS{5r9fyStliaTDr6QJ44iq1"
-        "N9${$z4de6@uv#^TU=ll!MfuQpD)r{$BL0yVOYJMhY;PP=1Mlw_(Cu1%T<SAgH3@6%C%vH"
+        "c-rmM&1)QG9Ki8Blg(!PWRq^DwWJHaF!&xbnVH?4mwJ(C@gmwoLC9s@otZQncQ>2eNxNFJCL>y?BBCd~2-So1AU#"
+        "PuD7esGL{U_b9z_2EwThmdl~k5$aYd*g-_L0Vp5N;X&ymOPT>9?Av7=Y&w?8~4GNPYNNu_O`7xzm~E*g5l)Qx$ww"
+        "Bq_zzvP;M>6iQ!-wq4ritSd5ZZ!zZf*<-;5LmvNHgw0(jSJ_#IrH|jN=AvrjFxq3wT*6}u-bgeE$pQ~E53SP89d}"
+        "gOWRH!r)9c)s?rRqu~1HLNhwpEFbrZLOsUH8^;Q%Md0MNtwIhaZZplw}6`889H&4W(zpH3n00000000000000000"
+        "000000000000000000000000000000000000000002~o!+r08pm!<u?PSF0000000000|0|j$PAtiKCu%Ho!Z0w;"
+        "ifrb~D{p?C&b`yWa87wc+>_sTn^+Ysu`Ps_F6gGIJNKpyy<qCbTDD$mZgv;Cu3ff^542u<JwGNg<JKX0Q0Cg<#%8"
+        "S@Ho|7q(W7oOCw70mv{XzEr25&ERNCh9=(*qe`EYGM37yE_C2vyG<x`brP*o?}o6V@!2xB1(IU_UWq4$ri<8#|dL"
+        "^}VB+^<fatkf4Pz8{NmLodl`H5G(mOBLPUL$j(_jYV3E!fvF=J5*U7Wa&heMk^MFlBT?p?G{UR(e(`1bnS57@Z_9"
+        "2RBtM2x@0?!YuN=krB0MPQP>*fPCftq2XWHIq}scIRsS@xI<~X?>D_}3W=7uNONZb6Xwdq;d{52}<(n{c+q!0l=I"
+        "GOSw&yv9bDe2C!|)u-8J@;G*njBqnWPb^#^MH+{fnVhB_n?N{FmHdky9ft^5`QkYdc9qHoqlvLpf81?p(7+>mLl{"
+        "7?$g}*B!|6EYlty$a?Uz^VSPVAJgiN_)i;2)~LMlSZ~2enwhzJ8Qho8{&5-nIQ}>Hfq(Jx;w?$^{=Mk@0XZu(QPS"
+        "SfM7?h>{@^8ta#u^}`I(#;y~umdEx$JS(z7Ff=|{f^4&0hVBtPnmmfcvZt*t+~UO(A3p5ANWRgwHbzX3z%&JX"
     )
 )
 _ACC = {("lstm", k): 0.8 + k / 100 for k in range(3)} | {
@@ -49,12 +51,16 @@ def _tensorboard(folder: Path, names: str, **config: Any) -> Path:
         writer = EventsWriter(str(run / "events"), str(seed))
         parts = [(k, scalar("test/acc", acc - 0.1 + k / 20)) for k in range(3)]
         parts += [(2, scalar("train/loss", 0.1)), (0, scalar("val/acc", 0.9))]
-        if config:
-            own = {"arch": model, "seed": seed, **config}
-            parts += [(0, part) for part in hparams(own, {"hp": 0})]
         for step, part in parts:
             writer.write_event(proto.event_pb2.Event(step=step, summary=part))
         writer.close()
+        if config:  # seed 0: in the run's folder, as Lightning; else within it, as PyTorch
+            inner = run / ("1700000000.5" * bool(seed))
+            inner.mkdir(exist_ok=True)
+            writer = EventsWriter(str(inner / "events"), "h")
+            for part in hparams({"arch": model, "seed": seed, **config}, {"hp": 0}):
+                writer.write_event(proto.event_pb2.Event(summary=part))
+            writer.close()
     return folder
 
 
@@ -135,12 +141,13 @@ def test_a_file_of_weights_and_biases(tmp_path: Path) -> None:
     file.write_bytes(_WANDB)
     program, (run,) = trackers.find(tmp_path)
     assert (program, run.name, run.state) == ("Weights & Biases", "lstm-seed1", "failed")
-    assert run.config == {"group": "g", "seed": 1, "opt.lr": 0.1}
+    config = {"group": "g", "seed": 1, "opt.lr": 0.1, "long": "x" * 40000}  # in two blocks
+    assert run.config == config
     steps = range(3)
     curves = {"val/acc": {k: 0.5 + k / 8 for k in steps}, "deep.x": {k: k for k in steps}}
     assert run.curves == curves
     assert run.summary["test/acc"] == 0.75 and "h" not in run.summary
-    for cut in range(len(_WANDB)):
+    for cut in [*range(0, 40000, 997), *range(40000, len(_WANDB), 17)]:
         file.write_bytes(_WANDB[:cut])
         _, runs = trackers.find(tmp_path)
         assert all([*c] == [*range(len(c))] for run in runs for c in run.curves.values())
@@ -173,9 +180,7 @@ def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
     keyed = _mlruns(tmp_path / "keyed")
     for arch in keyed.rglob("arch"):
         arch.rename(arch.with_name("words"))
-    with pytest.raises(
-        DataError, match=r"neither model nor seed.* one: Name, status, seed, words"
-    ):
+    with pytest.raises(DataError, match=r"neither model nor seed.* one: words, test/acc"):
         sources.read(keyed)
     assert (
         len(jaxeval.read_scores(keyed, column={"model": "words", "score": "test/acc"}).models) == 2
