@@ -100,6 +100,33 @@ def serve_board(
         _listen(boards.part(opened), host, port)
 
 
+@parameters.verb
+def serve_logs(
+    *paths: str,
+    host: str = "127.0.0.1",
+    port: Port = 8420,
+) -> None:
+    """Shows logs of evaluations in a browser: two models side by side, item by item.
+
+    Lists the items that one model gets right and the other wrong, with the question, the expected
+    answer and what each model said. Reads what `jaxeval compare logs` reads, once, at the start.
+
+    Args:
+      paths: files or folders of logs; or NAME=PATH: all logs there are runs of the model NAME.
+      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      port: TCP port.
+
+    Examples:
+      jaxeval serve logs lm_eval_output
+      jaxeval serve logs new=new.eval old=old.eval
+    """
+    if not paths:
+        raise ConfigError("expected files or folders of logs")
+    with _installed():
+        from jaxeval.serve import logs
+    _listen(logs.part(paths), host, port)
+
+
 @contextlib.contextmanager
 def _installed() -> Iterator[None]:
     """Says what to install where a package is missing."""
@@ -142,4 +169,4 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-COMMANDS: parsers.Commands = {"": serve, "board": serve_board}
+COMMANDS: parsers.Commands = {"": serve, "board": serve_board, "logs": serve_logs}
