@@ -14,11 +14,14 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
-from jaxeval.runs import following, records, trackers
+from jaxeval.runs import records
+
+if TYPE_CHECKING:
+    from jaxeval.runs import following
 
 _PROJECT = "jaxeval"  # in W&B and trackio
 _SECONDS = 1.0  # between two looks at the runs
@@ -53,11 +56,13 @@ class _TensorBoard(_Target):
     def __init__(self, place: str, member: _Member):
         from tensorboardX.event_file_writer import EventsWriter
 
+        from jaxeval.runs import trackers
+
         folder = Path(place or "tensorboard", urllib.parse.quote(member.group, " "), member.name)
         known = next(iter(trackers.find(folder)[1]), trackers.Run(""))
         self.ended = "status" in known.config
         self.sent = {(metric, epoch) for metric, of in known.curves.items() for epoch in of}
-        self._config = {} if known.config else member.config
+        self._config = member.config
         self._finals = [f"final/{part}/{member.config['metric']}" for part in ("dev", "test")]
         if not self.ended:
             folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +97,7 @@ class _MLflow(_Target):
         run = found[0] if found else self._client.create_run(group, None, tag, member.name)
         self._run, self.ended = run.info.run_id, run.info.status != "RUNNING"
         if not self.ended:
-            self.send({}, {**member.config, "status": ""})
+            self.send({}, member.config)
             histories = (self._client.get_metric_history(self._run, m) for m in run.data.metrics)
             self.sent = {(metric.key, metric.step) for history in histories for metric in history}
 
@@ -103,10 +108,10 @@ class _MLflow(_Target):
         scores = [Metric(m, x, now, epoch) for epoch, of in rows.items() for m, x in of.items()]
         for k in range(0, len(scores), 1000):  # the most that a server takes, and of params
             log(self._run, metrics=scores[k : k + 1000])
-        params = [Param(key, str(value)[:6000]) for key, value in end.items() if value != ""]
+        params = [Param(key, str(value)[:6000]) for key, value in end.items()]
         for k in range(0, len(params), 100):
             log(self._run, params=params[k : k + 100])
-        if end.get("status"):
+        if "status" in end:
             state = "FAILED" if end["status"] in _FAILED else "FINISHED"
             self._client.set_terminated(self._run, state)
 
@@ -114,6 +119,8 @@ class _MLflow(_Target):
 class _Wandb(_Target):
     def __init__(self, place: str, member: _Member):
         import wandb
+
+        from jaxeval.runs import trackers
 
         folder = Path(place or os.environ.get("WANDB_DIR", "."))
         for old in (folder / "wandb").glob(f"offline-run-*-{member.id}"):
@@ -123,18 +130,10 @@ class _Wandb(_Target):
                 return
             shutil.rmtree(old)
         folder.mkdir(parents=True, exist_ok=True)
-        config = {**member.config, "status": "running"}
-        about: dict[str, Any] = {"group": member.group, "name": member.name, "id": member.id}
+        about = member._asdict() | {"config": {**member.config, "status": "running"}}
         about["settings"] = wandb.Settings(silent=True, console="off", x_disable_stats=True)
-        place = str(folder)
-        self._run = wandb.init(
-            project=_PROJECT,
-            config=config,
-            dir=place,
-            mode="offline",
-            reinit="create_new",
-            **about,
-        )
+        kind: dict[str, Any] = {"mode": "offline", "reinit": "create_new"}
+        self._run = wandb.init(project=_PROJECT, dir=str(folder), **kind, **about)
 
     def send(self, rows: _Rows, end: Mapping[str, Any]) -> None:
         for epoch, scores in rows.items():
@@ -162,11 +161,8 @@ class _Trackio(_Target):
         self._log(_PROJECT, f"{of.group}/{of.name}", scores, [*rows], **about)
 
 
-_TARGETS: Mapping[str, type[Any]] = {
-    "tensorboard": _TensorBoard,
-    "wandb": _Wandb,
-    "mlflow": _MLflow,
-    "trackio": _Trackio,
+_TARGETS: dict[str, Any] = {
+    **{"tensorboard": _TensorBoard, "wandb": _Wandb, "mlflow": _MLflow, "trackio": _Trackio}
 }
 
 
@@ -196,13 +192,15 @@ def mirror(
     Raises:
       ConfigError: the tracker's package is missing. RunError: it failed, or there are no runs.
     """
+    from jaxeval.runs import following
+
     then, passing = "; the same command goes on from there", (JaxevalError, ModuleNotFoundError)
     try:
         with (
             contextlib.closing(following.Following(runs)) as followed,
             parsing(f"{to} failed", str(runs), None, RunError, passing, then),
             contextlib.closing(_Mirror(followed, _TARGETS[to], at)) as mirrored,
-            contextlib.suppress(KeyboardInterrupt),
+            contextlib.suppress(*[KeyboardInterrupt] * follow),
         ):
             written = followed.begun
             mirrored.send()
@@ -219,7 +217,7 @@ def mirror(
 class _Mirror:
     """The runs of a tracker."""
 
-    def __init__(self, followed: following.Following, target: type[Any], place: str):
+    def __init__(self, followed: "following.Following", target: Any, place: str):
         self._followed, self._target, self._place = followed, target, place
         self.last: dict[tuple, int] = {}  # member -> its last epoch that was sent
         self.opened: dict[tuple, _Target] = {}  # of members that have not ended
@@ -238,10 +236,9 @@ class _Mirror:
             for key in dict.fromkeys([*known.epochs, *ends]):
                 member = (known.id, *key)
                 if member not in self.last:
-                    ambiguous = names[known.name] > 1
+                    described = _describe(known, key, names[known.name] > 1)
+                    self.opened[member] = self._target(self._place, described)
                     self.last[member] = 0
-                    made = self._target(self._place, _describe(known, key, ambiguous))
-                    self.opened[member] = made
                 if member in self.opened:
                     self._send(self.opened[member], member, ends.get(key))
 
@@ -253,7 +250,8 @@ class _Mirror:
         if end and not run.ended:
             scored = {"dev": end.dev, "test": end.test}
             final = {f"final/{p}/{end.metric}": x for p, x in scored.items() if x is not None}
-            about = {key: getattr(end, key) for key in _OF_END if getattr(end, key) is not None}
+            about = {key: getattr(end, key) for key in _OF_END}
+            about = {key: value for key, value in about.items() if value not in (None, "")}
             run.send(_missing({end.epochs: final}, run.sent), about)
             run.close()
         if end:
@@ -267,7 +265,7 @@ def _missing(rows: _Rows, sent: Collection[tuple[str, int]]) -> _Rows:
     }
 
 
-def _describe(known: following.Followed, key: tuple, ambiguous: bool) -> _Member:
+def _describe(known: "following.Followed", key: tuple, ambiguous: bool) -> _Member:
     """Returns a member's run; `ambiguous`: another experiment has its name."""
     seed, split, repeat, hparams = key
     whole = hashlib.blake2b(repr((known.id, *key)).encode(), digest_size=8).hexdigest()

@@ -103,18 +103,17 @@ class Followed:
         """Returns the points of the dev curve that changed after a row; all of them for 0."""
         kept = sorted(epoch for epoch, row in self._changed.items() if row > after)
         curve = self._curve or {}
-        return [_point(epoch, curve[epoch]) for epoch in kept if curve[epoch]]
+        return [
+            Point(epoch, len(of), *np.quantile(of, (0, 0.25, 0.5, 0.75, 1)).tolist())
+            for epoch in kept
+            if (of := curve[epoch])
+        ]
 
     def _add(self, row: int, epoch: int, value: float | None) -> None:
         assert self._curve is not None
         if value is not None:
             self._curve.setdefault(epoch, []).append(value)
             self._changed[epoch] = row
-
-
-def _point(epoch: int, values: list[float]) -> Point:
-    five = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return Point(epoch, len(values), *five)
 
 
 class Following:

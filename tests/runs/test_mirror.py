@@ -104,6 +104,7 @@ def test_what_comes_back_is_what_was_sent(
         assert main(command) == 0
     counts = _sent(tmp_path / place)
     assert {*counts.values()} == {1} and len(counts) == 8 * 3 + 7 * 2
+    assert len([*(tmp_path / to).glob("wandb/offline-run-*")]) == (8 if to == "wandb" else 0)
     direct = jaxeval.compare(tmp_path / "runs")
     back = jaxeval.compare(tmp_path / place, score="final/test/f1")
     assert back.to_dict()["statuses"] == direct.to_dict()["statuses"] != {}

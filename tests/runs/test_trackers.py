@@ -16,7 +16,7 @@ from tensorboardX.summary import hparams, scalar
 import jaxeval
 from jaxeval import sources
 from jaxeval.errors import DataError
-from jaxeval.runs import trackers
+from jaxeval.runs import protobufs, trackers
 from tests.runs.reading import by_model, labels
 
 # as wandb 0.31 wrote it: project p, group g, name lstm-seed1, id r1, config {"seed": 1,
@@ -103,8 +103,9 @@ def _mlflow(folder: Path) -> Path:
             sql.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", run)
             for key, value in {"arch": model, "seed": seed, "lr": 0.1}.items():
                 sql.execute("INSERT INTO params VALUES (?, ?, ?)", (str(number), key, str(value)))
-            for k in (2, 0, 1):
-                row = (str(number), "test/acc", k, acc - 0.1 + k / 20, 0, 17000)
+            for k, at in ((2, 17000), (0, 17000), (2, 16000)):  # the last was written over
+                score = acc - 0.1 + k / 20 if at == 17000 else 0.0
+                row = (str(number), "test/acc", k, score, 0, at)
                 sql.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", row)
     return folder / "mlflow.db"
 
@@ -146,11 +147,19 @@ def test_a_file_of_weights_and_biases(tmp_path: Path) -> None:
     steps = range(3)
     curves = {"val/acc": {k: 0.5 + k / 8 for k in steps}, "deep.x": {k: k for k in steps}}
     assert run.curves == curves
-    assert run.summary["test/acc"] == 0.75 and "h" not in run.summary
+    (row,) = run.rows(by_step=False)
+    assert row["test/acc"] == 0.75 and "h" not in row
     for cut in [*range(0, 40000, 997), *range(40000, len(_WANDB), 17)]:
         file.write_bytes(_WANDB[:cut])
         _, runs = trackers.find(tmp_path)
         assert all([*c] == [*range(len(c))] for run in runs for c in run.curves.values())
+
+
+def test_a_block_that_has_no_room_for_a_header_ends_there() -> None:
+    """Dies if the filling of a block is read as a record."""
+    records = [b"a" * (32768 - 17), b"b"]
+    parts = [bytes(4) + len(of).to_bytes(2, "little") + b"\1" + of for of in records]
+    assert [*protobufs.wandb(b":W&B\0\0\0" + bytes(3).join(parts))] == records
 
 
 def test_tensors_are_scalars_as_tensorflow_2_writes_them(tmp_path: Path) -> None:
