@@ -41,7 +41,7 @@ def fill(
     each = [w[(codes[w] == code) | (codes[w] < 0)] for w in by_model.values()]  # -1: of all
     where, bounds = np.concatenate(each), np.cumsum([0, *map(len, each)])
     del each
-    keys, wrong = _item_keys(rows, layout, name, where, warnings)
+    keys, wrong = item_keys(rows, layout, name, where, warnings)
     if wrong.any():
         bounds = np.append(0, np.cumsum(~wrong))[bounds]
         where, keys = where[~wrong], keys[~wrong]
@@ -70,7 +70,7 @@ def fill(
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
 
 
-def _item_keys(
+def item_keys(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns [n] keys of items, and [n] whether a row is left out since logs disagree on it."""

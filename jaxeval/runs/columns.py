@@ -56,6 +56,10 @@ class Columns:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def texts(self, name: str) -> list[str]:
+        """Returns the values of a column as text."""
+        return [*map(str, self[name])]
+
     def select(self, places: np.ndarray) -> "Columns":
         """Returns some rows of the table; the table itself for all of its rows."""
         if len(places) == len(self):

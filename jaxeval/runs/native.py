@@ -89,7 +89,7 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
     table = _columns(members, source, columns.get("dataset", "dataset"))
-    ids, asked = _requested(layout, members, [*map(str, table["model"])], source)
+    ids, asked = _requested(layout, members, table.texts("model"), source)
     chosen = dataclasses.replace(layout, columns=columns, models=asked)
     found = tables.from_columns(table, chosen, "the runs say")
     by_model = {model: _members_of(found, model, members) for model in found.models}

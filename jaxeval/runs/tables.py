@@ -1,14 +1,13 @@
 """Scores in tables of any program: a row a score, a column a model, or an export of W&B."""
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, metrics, roles, texts
+from jaxeval.runs import columns, cube, metrics, roles, texts, wandb
 from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
@@ -17,10 +16,6 @@ from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
-
-# columns of a table of runs of Weights & Biases, of the site and of the API
-_WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
-_SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
 @columns.paused_collector()
@@ -34,7 +29,7 @@ def from_table(table: Columns, layout: Layout) -> Scores:
 
     Raises DataError: names the column or row.
     """
-    table, exported = _from_wandb(table, layout)
+    table, exported = wandb.of_export(table, layout)
     table, layout, notes = roles.complete(table, layout)
     read = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
@@ -211,91 +206,3 @@ def _count_statuses(
             found = f"{name}: {scored} of its scores are of runs that are {status}"
             warnings.append(f"{found}; {rule}")
     return counts, warnings
-
-
-def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
-    """Returns an export of W&B with columns model and seed, and notes; other tables as they are.
-
-    A chart has a column of steps and three columns a run: `RUN - metric`, `RUN - metric__MIN`,
-    `RUN - metric__MAX`. A table of runs has Name, State, Created .., then keys of the configs.
-    """
-    charts: dict[str, dict[str, str]] = {}  # metric -> run -> column
-    for column in table.values:
-        run, dash, metric = column.rpartition(" - ")
-        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
-            charts.setdefault(metric, {})[run] = column
-    if charts:
-        return _from_chart(table, charts, layout)
-    known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
-    if known or not any(keys <= table.values.keys() for keys in _WANDB):
-        return table, []
-    runs = [*map(str, table["Name" if "Name" in table.values else "name"])]
-    parted = _models_and_seeds(runs, layout.models, table.source)
-    models, seeds = zip(*(parted.get(run, ("", "")) for run in runs), strict=True)
-    whole = dataclasses.replace(table, values={"model": models, "seed": seeds, **table.values})
-    return whole, [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
-
-
-def _from_chart(
-    table: Columns, charts: Mapping[str, Mapping[str, str]], layout: Layout
-) -> tuple[Columns, list[str]]:
-    """Returns the last value of each run of a chart."""
-    asked = layout.columns.get("score") or layout.metric
-    rest = [name for name in charts if names.role(name) not in ("step", "time")]
-    if asked not in charts and (asked is not None or len(rest) != 1):
-        found = names.sort_scores(rest or charts)
-        named = argument("column", {"score": found[0]})
-        why = f"a chart of {listed(found, 4)}; {named} compares by the first"
-        raise DataError(why, table.source)
-    metric = str(asked) if asked in charts else rest[0]
-    lines = charts[metric]
-    if groups := [run for run in lines if re.match("[^:]+: ", run)]:  # "key: value"
-        why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
-        raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
-    step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
-    order = np.argsort(texts.to_floats(table[step]), kind="stable").tolist()
-    parted = _models_and_seeds([*lines], layout.models, table.source)
-    last = {}
-    for run in parted:
-        known = [k for k in order if table[lines[run]][k] not in (None, "")]
-        last[run] = (known or order)[-1]
-    models, seeds = zip(*parted.values(), strict=True)
-    values: dict[str, Sequence[object]] = {
-        "model": models,
-        "seed": seeds,
-        "metric": [metric] * len(parted),
-        metric if "score" in layout.columns else "score": [
-            table[lines[run]][k] for run, k in last.items()
-        ],
-    }
-    where = f"{step} {table[step][max(last.values())]} ..."
-    notes = [f"chart of W&B: the last {metric} of each run ({where}) is read"]
-    if left := [run for run in lines if run not in parted]:
-        notes.append(f"not read: runs of other models ({listed(left, 4)})")
-    return Columns(table.source, values, [table.rows[k] for k in last.values()]), notes
-
-
-def _models_and_seeds(
-    runs: Sequence[str], models: Sequence[str], source: str
-) -> Mapping[str, tuple[str, str]]:
-    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
-    begun = {
-        run: (max(mine, key=len), run)
-        for run in runs
-        if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
-    }
-    if models and {model for model, _ in begun.values()} == {*models}:
-        return begun
-    found = {run: match for run in runs if (match := _SEED.search(run))}
-    if len(found) == len({*runs}):
-        return {
-            run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
-            for run, seed in found.items()
-        }
-    named = argument("column", {"model": "NAME"})
-    raise DataError(
-        f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
-        "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {named} names one",
-        source,
-    )
