@@ -14,6 +14,7 @@ from jaxeval.parameters import Number
 if TYPE_CHECKING:
     from jaxeval.serve.parts import Part
 
+_MOST_CONNECTIONS = 500  # more are told to come later
 Port = Annotated[int, Number(1, 65535)]
 
 
@@ -97,6 +98,7 @@ def _listen(part: "Part", host: str, port: int) -> None:
         app.make([part], token), host, port, log_level="error", server_header=False
     )
     settings.timeout_graceful_shutdown = 1  # streams of events never end
+    settings.limit_concurrency = _MOST_CONNECTIONS
     try:
         listening = settings.bind_socket()
     except SystemExit:

@@ -12,11 +12,11 @@ from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple, pairs, single_models
+from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import cells, completeness, estimates, planning
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Outcome, Pair
 from jaxeval.stats.results import Factor, HypothesisTest, Rules
-from jaxeval.stats.samples import Failures
 
 _MOST_TESTED = 12  # pairs on data sets; of more, permutation tests are too slow
 _Over = tuple[Factor, ...]
