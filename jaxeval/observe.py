@@ -88,8 +88,15 @@ def train_cohorts(
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
     with runs.open_store(store_url or folder) as store:
-        more = {"again": again, "outputs": outputs}
-        trained = studies.run(planned, store, folder, launcher=launcher, session=session, **more)
+        trained = studies.run(
+            planned,
+            store,
+            folder,
+            launcher=launcher,
+            session=session,
+            again=again,
+            outputs=outputs,
+        )
         announced: set[str] = set()
 
         def announce(started: running.Started) -> None:
