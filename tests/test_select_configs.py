@@ -64,23 +64,19 @@ def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
 def test_jobs_give_what_this_process_gives(tmp_path: Path) -> None:
     """Dies if a rule with a fixed order gets other scores from jobs, an evaluation is trained
     twice, or a rule of batches waits for a whole batch."""
-    texts = {f"m{n}": f'name = "m{n}"\n[training]\nepochs = {n}' for n in (1, 2, 3)}
-    arms, engine = training.arms(_files(tmp_path, texts)), here.Here(2)
-    halving = SequentialHalving(budget=12)
-    with here.prompt(arms.session):
+    arms = training.arms(_files(tmp_path), ["training.checkpoint_every=9"])
+    halving, engine = SequentialHalving(budget=6), here.Here(2)
+    rule = TopTwoThompson(budget=7, batch_size=2)
+    with here.prompt(arms.session), runs.open_store(tmp_path / "more") as store:
         found = [
             training.train(halving, arms, tmp_path / name, None, lambda of: "", **more)
             for name, more in {"one": {}, "jobs": {"launcher": engine}}.items()
         ]
         assert found[0] == found[1] and len(engine.started) == len({*engine.started})
-        one = _go_on(training.arms(_files(tmp_path)), tmp_path / "few", launcher=here.Here(4))
-        assert RULE.answer(one) is not None and one.evaluations == 10
-        with runs.open_store(tmp_path / "many") as store:
-            arms = training.arms(_files(tmp_path))
-            rule = TopTwoThompson(budget=10, batch_size=2)
-            events = [*training.steps(rule, arms, store, tmp_path / "many", launcher=here.Here(2))]
+        events = [*training.steps(rule, arms, store, tmp_path / "more", launcher=here.Here(2))]
     states = [event.state for event in events if isinstance(event, Evaluated)]
-    assert any(sum(map(len, state.pending.values())) for state in states)
+    assert rule.answer(states[-1]) is not None and states[-1].evaluations == 7
+    assert any(sum(map(len, state.pending.values())) for state in states[4:])
 
 
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
