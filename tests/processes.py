@@ -86,6 +86,7 @@ def start(
         target=_run,
         args=(verb, words, folder or Path.cwd(), dict(environment or os.environ), before),
         kwargs={"streams": (_Stream(out), _Stream(err))},
+        daemon=True,  # one that a failed test has left ends with the tests
     )
     process.start()
     return Running([verb, *words], process, out, err)

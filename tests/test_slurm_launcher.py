@@ -46,6 +46,7 @@ SwitchType=switch/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
+SchedulerParameters=sched_interval=2
 KillWait=5
 InactiveLimit=0
 SlurmdParameters=config_overrides
@@ -120,7 +121,8 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     _do("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
     _do("scontrol", "update", f"jobid={requeued}", "starttime=now")  # else in two minutes
     driver = processes.start("train", *words, before=_ask_often)
-    _wait(lambda: "drain" in _do("sinfo", "--noheader") and new not in _queue())
+    _wait(driver.errors)
+    assert requeued in _queue()
     _do("scontrol", "update", "nodename=localhost", "state=resume")
     assert driver.wait().returncode == 0
     logs = {path.stem: path.read_text() for path in folder.glob("jobs/slurm/*.log")}

@@ -26,7 +26,7 @@ shift "$SLURM_ARRAY_TASK_ID"
 again=; trap : TERM; trap 'again=yes; kill $!' USR2
 {} -m jaxeval.launchers.worker {} "$1" &
 while ! wait $! && kill -0 $!; do :; done 2>/dev/null
-test -z "$again" || scontrol requeue "$SLURM_JOB_ID"
+test -z "$again" || scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID"
 """
 
 
