@@ -86,7 +86,7 @@ def start(
         target=_run,
         args=(verb, words, folder or Path.cwd(), dict(environment or os.environ), before),
         kwargs={"streams": (_Stream(out), _Stream(err))},
-        daemon=True,  # one that a failed test has left ends with the tests
+        daemon=verb != "vectors",  # ends with the tests, if it needs no children of its own
     )
     process.start()
     return Running([verb, *words], process, out, err)
