@@ -41,8 +41,9 @@ def compare(
     """Compares the score distributions of two or more models, of any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder or a database
-        URL; in Python also records, a data frame, runs, a sequence of scores or a dict of them.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, a database
+        URL, or what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a
+        data frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
@@ -86,7 +87,14 @@ def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
 
 
 def _single(scores: "Scores") -> list[str]:
-    return [model for model in scores.models if len(scores.scores_of(model)) == 1]
+    """The models that have one score on each data set."""
+    several = {
+        model
+        for data in scores.data_sets
+        for model, of in data.models.items()
+        if int(of.finished.sum()) != 1
+    }
+    return [model for model in scores.models if model not in several]
 
 
 def _compared(
@@ -102,8 +110,8 @@ def _compared(
     from jaxeval.stats import study
 
     alone = _single(scores)
-    known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
-    if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
+    cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
+    if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         if unit or control or ledger or rules.correction != "holm":
             named = "unit, control, correction, ledger"
             raise ConfigError(f"{named}: expected two or more runs of each model")

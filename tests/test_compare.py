@@ -97,7 +97,8 @@ def test_data_sets_are_summed_up_drawn_and_pasted(
     figures, tex, md = (tmp_path / name for name in ("figures", "t.tex", "t.md"))
     saved = [word for target in (figures, tex, md) for word in ("--save", target)]
     shown = comparing.shown(capsys, path, *saved, "--details")
-    assert shown.startswith("Of the runs that finished, [bold]c[/bold] is best: ")
+    best = "Of the runs that finished, [bold]c[/bold] is best in the mean over 2 data sets: "
+    assert shown.startswith(best)
     lost = "1 of 13 runs of a failed (1 diverged); in P(A better) they count as the worst; "
     assert lost in shown and "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown

@@ -105,10 +105,12 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text("\n".join(rows))
     comparing.main(path, "--resamples", "199")
     shown = capsys.readouterr().out
-    assert shown.strip().startswith("d is best: it is better than c, b and a on all 6 data sets.")
-    assert " against " not in shown
+    first, second = shown.strip().splitlines()[:2]
+    assert first == "d is best in the mean over 6 data sets: it is better than c, b and a."
+    each = "Data set by data set, d is best: it is better than c, b and a on all 6 data sets."
+    assert second == each and " against " not in shown
     assert "d a 6 0 0" in " ".join(shown.split())  # one line a pair
-    assert len(shown.splitlines()) <= 28
+    assert len(shown.splitlines()) <= 33
     shown = comparing.shown(capsys, path, "--resamples", "199", "--details")
     assert "Over 6 data sets the models differ: average ranks d 1.00" in shown
     assert "P(row better)" in shown and "a against d on g5" in shown
@@ -198,3 +200,20 @@ def test_other_kinds_of_experiments_are_named(
     assert "a, sweep (6 runs of f1; a random sweep: jaxeval sensitivity)" in said
     with pytest.raises(JaxevalError, match=r"no experiment whose runs differ in seed.*a, noise"):
         comparing.main(_runs(tmp_path / "only", others))
+
+
+def test_one_run_on_several_tasks_is_compared_by_its_items(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if each task counts as one score, of which four show nothing, however many items."""
+    draw, rows = np.random.default_rng(11), ["model,task,item,correct"]
+    for model, rate in (("a", 0.6), ("b", 0.75)):
+        for task in range(4):
+            right = draw.random(200) < rate
+            rows += [f"{model},t{task},{k},{int(won)}" for k, won in enumerate(right)]
+    path = tmp_path / "items.csv"
+    path.write_text("\n".join(rows))
+    tree = comparing.json_of(capsys, "items", path)
+    logged = comparing.json_of(capsys, "logs", path)
+    assert tree["answer"] == logged["answer"] and tree["pairs"] == logged["pairs"]
+    assert tree["answer"][0].startswith("b is better than a in the mean over 4 tasks: accuracy ")

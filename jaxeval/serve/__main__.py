@@ -1,13 +1,20 @@
 """`jaxeval serve`: the report of a runs folder as pages that follow training."""
 
+import contextlib
 import ipaddress
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.parameters import Number
+
+if TYPE_CHECKING:
+    from jaxeval.serve.parts import Part
+
+Port = Annotated[int, Number(1, 65535)]
 
 
 @parameters.verb
@@ -15,7 +22,7 @@ def serve(
     runs: str | Path,
     *,
     host: str = "127.0.0.1",
-    port: Annotated[int, Number(1, 65535)] = 8420,
+    port: Port = 8420,
 ) -> None:
     """Shows a runs folder in a browser, while processes train into it.
 
@@ -32,31 +39,72 @@ def serve(
       jaxeval serve runs
       jaxeval serve runs --host 0.0.0.0 --port 9000
     """
+    with _installed():
+        from jaxeval.serve import live
+    from jaxeval.runs import following
+
+    with contextlib.closing(following.Following(runs)) as followed:
+        _listen(live.part(followed, str(runs)), host, port)
+
+
+@parameters.verb
+def serve_logs(
+    *paths: str,
+    host: str = "127.0.0.1",
+    port: Port = 8420,
+) -> None:
+    """Shows logs of evaluations in a browser: two models side by side, item by item.
+
+    Lists the items that one model gets right and the other wrong, with the question, the expected
+    answer and what each model said. Reads what `jaxeval compare logs` reads, once, at the start.
+
+    Args:
+      paths: files or folders of logs; or NAME=PATH: all logs there are runs of the model NAME.
+      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      port: TCP port.
+
+    Examples:
+      jaxeval serve logs lm_eval_output
+      jaxeval serve logs new=new.eval old=old.eval
+    """
+    if not paths:
+        raise ConfigError("expected files or folders of logs")
+    with _installed():
+        from jaxeval.serve import logs
+    _listen(logs.part(paths), host, port)
+
+
+@contextlib.contextmanager
+def _installed() -> Iterator[None]:
+    """Says what to install where a package is missing."""
     try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"serve: install jaxeval[web] ({error})") from None
+
+
+def _listen(part: "Part", host: str, port: int) -> None:
+    """Serves pages until Ctrl-C."""
+    with _installed():
         import uvicorn
 
         from jaxeval.serve import app
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"serve: install jaxeval[web] ({error})") from None
-    from jaxeval.runs import following
 
     token = None if _is_loopback(host) else secrets.token_urlsafe(24)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
-    followed = following.Following(runs)
+    settings = uvicorn.Config(
+        app.make([part], token), host, port, log_level="error", server_header=False
+    )
+    settings.timeout_graceful_shutdown = 1  # streams of events never end
     try:
-        pages = app.make(followed, str(runs), token)
-        settings = uvicorn.Config(pages, host, port, log_level="error", server_header=False)
-        settings.timeout_graceful_shutdown = 1  # streams of events never end
         listening = settings.bind_socket()
-        listening.listen()  # before the address is printed: who comes at once waits
-        cli.say(f"{address} (Ctrl-C ends it)")
-        uvicorn.Server(settings).run([listening])
     except SystemExit:
         where = f"{argument('host', host)}, {argument('port', port)}"
         raise RunError(f"{where}: cannot listen there; expected a free port") from None
-    finally:
-        followed.close()
+    listening.listen()  # before the address is printed: who comes at once waits
+    cli.say(f"{address} (Ctrl-C ends it)")
+    uvicorn.Server(settings).run([listening])
 
 
 def _is_loopback(host: str) -> bool:
@@ -68,4 +116,4 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-COMMANDS: parsers.Commands = {"": serve}
+COMMANDS: parsers.Commands = {"": serve, "logs": serve_logs}

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from jaxeval.stats.results import (
+    Effect,
     Interval,
     Rules,
     Sample,
@@ -80,6 +81,22 @@ def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None, "all scores are equal"
     return float(scipy.stats.spearmanr(first, second).statistic), ""
+
+
+def correlation(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect | None:
+    """Pearson's correlation of paired scores with Fisher's (1921) interval.
+
+    None below four pairs, and if one of both does not vary.
+    """
+    first, second = two_samples(a, b, 0, paired=True)
+    if len(first) < 4 or not (varies(first) and varies(second)):
+        return None
+    r = float(np.clip(np.corrcoef(first, second)[0, 1], -1, 1))
+    half = float(scipy.special.ndtri((1 + confidence) / 2)) / math.sqrt(len(first) - 3)
+    with np.errstate(divide="ignore"):  # of 1 and -1
+        low, high = (float(np.tanh(np.arctanh(r) + side)) for side in (-half, half))
+    interval = Interval(low, high, confidence, "Fisher's z")
+    return Effect("correlation", r, interval, (len(first),))
 
 
 def all_equal(model: str, count: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import effects, hypotheses, multiple
+from jaxeval.stats import effects, hypotheses, multiple, samples
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, gaps, location_gap
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jaxeval.stats.power import PowerPlan
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
-_FEW = 3  # fewer scores allow no conclusion on location
 _FEW_SPREADS = 5  # nor these on spread
 Outcome = Literal["better", "not shown", "worse"]
 _Two = tuple[np.ndarray, np.ndarray]
@@ -70,7 +69,7 @@ class RunScores:
     @property
     def fewest(self) -> int:
         """Scores of each model, or pairs, needed for a conclusion on location."""
-        return FEW_DATA_SETS if self.unit == "data set" else _FEW
+        return FEW_DATA_SETS if self.unit == "data set" else samples.FEWEST
 
     @property
     def units(self) -> int:

@@ -18,6 +18,7 @@ from jaxeval.stats import multiple
 from jaxeval.stats.results import Method, sign
 
 Unit = Literal["seed", "split", "dataset", "row"]
+FEWEST = 3  # fewer scores of a model allow no conclusion on location
 
 
 class _Sample(NamedTuple):
@@ -108,6 +109,31 @@ class Samples:
             for place, cell in self.by_data_set.items()
         }
         return dataclasses.replace(self, by_data_set=by_data_set), tuple(copies)
+
+    def mean_over_data_sets(self) -> "Samples | None":
+        """Averages each unit over the data sets that have all models.
+
+        Units with one label on several data sets may be one network or several: their mean is one
+        independent score either way. A unit that lacks a score on a data set is left out.
+
+        Returns:
+          One data set without a name; None if there are fewer than two data sets with all models,
+          or fewer than three units of a model on all of them.
+        """
+        models = dict.fromkeys(m for cell in self.by_data_set.values() for m in cell)
+        common = [cell for cell in self.by_data_set.values() if len(cell) == len(models)]
+        if len(common) < 2 or self.unit not in ("seed", "split"):
+            return None
+        averaged = {}
+        for model in models:
+            every = [map(np.ndarray.tolist, cell[model]) for cell in common]
+            each = [dict(zip(*of, strict=True)) for of in every]
+            labels = [label for label in each[0] if all(label in of for of in each)]
+            means = [math.fsum(of[label] for of in each) / len(each) for label in labels]
+            averaged[model] = _Sample(np.array(labels, object), np.array(means))
+        if min(len(of.scores) for of in averaged.values()) < FEWEST:
+            return None
+        return dataclasses.replace(self, by_data_set={"": averaged}, failed={})
 
     def paired(self, data_set: str, a: str, b: str) -> tuple[np.ndarray, np.ndarray]:
         """Returns the scores [n], [n] of the units that both models have, in the order of A."""

@@ -33,7 +33,9 @@ class RunStudy:
     averaged: tuple[int, int]  # fewest and most scores that were averaged into one
     models: tuple[Described, ...]
     pairs: tuple[Pair, ...]  # empty if all pairs have a model with copies
-    primary: Primary  # the tests of location, and what their design can show
+    overall: tuple[Pair, ...]  # in the mean over the data sets, a family of its own
+    primary: Primary  # the tests of location on each data set, and what their design can show
+    overall_primary: Primary | None
     families: Families
     across: Across | None
     rules: Rules
@@ -68,13 +70,19 @@ def study(
     chosen = _chosen(scores, units, counted, control, copies)
     bounds = metrics.bounds(scores.metric, scores.known, scores.unit)
     compared, families = _compared(chosen, rules, scores, bounds, progress)
+    across = datasets.across(units, rules, higher, control, counted)
+    mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
+    in_mean = [] if mean is None else _chosen(scores, mean, mean, control, ())
+    overall, _ = _compared(in_mean, rules, scores, bounds)
     return RunStudy(
         *(units.unit, units.averaged),
         models=tuple(describe.describe_models(units, rules, bounds)),
         pairs=tuple(compared),
+        overall=tuple(dataclasses.replace(pair, data_set=None) for pair in overall),
         primary=power.primary(chosen, rules),
+        overall_primary=power.primary(in_mean, rules) if in_mean else None,
         families=families,
-        across=datasets.across(units, rules, higher, control, counted),
+        across=across,
         rules=rules,
         warnings=(*scores.warnings, *study_warnings.warnings(scores, units, compared, rules)),
         single=None if items is None else single_models.compare(items, rules, control),
@@ -169,7 +177,7 @@ def _compared(
     rules: Rules,
     scores: Scores,
     bounds: tuple[float, float] | None,
-    progress: _Progress,
+    progress: _Progress = lambda share: None,
 ) -> tuple[list[Pair], Families]:
     """Runs tests, effects and plans of all pairs; scores lie within `bounds`."""
     tests = [of.tests(rules) for of in chosen]

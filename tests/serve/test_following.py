@@ -12,7 +12,7 @@ import uvicorn
 
 from jaxeval import runs
 from jaxeval.runs import following
-from jaxeval.serve import app
+from jaxeval.serve import app, live
 from tests.runs import test_store
 from tests.serve.test_serve import client, write
 
@@ -58,14 +58,16 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
     """Dies if a browser waits for a commit, or gets again what it has."""
     write(tmp_path, "alpha", 0, ended=2, training=1)
     key, followed = f"{0:016x}", following.Following(tmp_path)
-    config = uvicorn.Config(app.make(followed, "runs", None), port=0, log_level="error")
+    config = uvicorn.Config(
+        app.make([live.part(followed, "runs")], None), port=0, log_level="error"
+    )
     config.timeout_graceful_shutdown = 1
     listening = config.bind_socket()
     listening.listen()
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
-    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?e={key}&after=0"
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?kind=e&e={key}&after=0"
     received = []
     try:
         with urllib.request.urlopen(address, timeout=20) as stream:

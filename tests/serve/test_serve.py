@@ -20,7 +20,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import render
 from jaxeval.runs import following
 from jaxeval.serve import __main__ as serve
-from jaxeval.serve import app, guard
+from jaxeval.serve import app, guard, live
 from tests.runs import test_store
 
 STATIC = Path(app.__file__).parent / "static"
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def client(folder: Path, token: str | None = None, base: str = LOCAL) -> TestClient:
     """A browser without a server: requests go to the application."""
-    made = app.make(following.Following(folder), str(folder), token)
+    made = app.make([live.part(following.Following(folder), str(folder))], token)
     return TestClient(made, base_url=base, follow_redirects=False)
 
 

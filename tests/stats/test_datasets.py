@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from jaxeval.runs.scores import Scores
 from jaxeval.stats import datasets
+from jaxeval.stats import study as studies
 from jaxeval.stats.results import Interval, Rules
+from jaxeval.stats.study import RunStudy
+from tests.stats import cubes
 
 # Demsar (2006), table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
 DEMSAR = np.array(
@@ -121,3 +125,42 @@ def test_interquartile_means_are_those_of_weights(seed: int) -> None:
     even = [generator.normal(size=seed + 2) for _ in range(3)]
     expected = scipy_stats.trim_mean(np.concatenate(even), 0.25)
     assert float(datasets._interquartile_mean(even)) == pytest.approx(expected)
+
+
+def _over(scores: Scores) -> RunStudy:
+    return studies.study(scores, Rules(resamples=99))
+
+
+def test_the_mean_over_data_sets_is_tested_by_the_means_of_seeds() -> None:
+    """Dies if data sets count as replicates, where one network may have all scores of a seed, or
+    if p-values are not of a family of their own."""
+    draw, n = np.random.default_rng(3), 5
+    of = {m: draw.normal(0.8, 0.05, n) + draw.normal(gap, 0.01, (4, n)) for m, gap in _GAPS}
+    found = _over(cubes.runs({f"d{k}": {m: of[m][k].tolist() for m in of} for k in range(4)}))
+    assert len(found.pairs) == 12
+    for pair in found.overall:
+        a, b = (of[name].mean(axis=0) for name in pair.names)
+        expected = scipy_stats.ttest_ind(a, b, equal_var=False)
+        assert pair.p_value == pytest.approx(expected.pvalue)
+        assert pair.value == pytest.approx(a.mean() - b.mean())
+        assert pair.interval[:2] == pytest.approx(expected.confidence_interval())
+    p_values = sorted(pair.p_value for pair in found.overall)
+    assert max(pair.p_adjusted for pair in found.overall) == pytest.approx(p_values[-1])
+    assert min(pair.p_adjusted for pair in found.overall) == pytest.approx(3 * p_values[0])
+
+
+_GAPS = (("a", 0.0), ("b", 0.03), ("c", 0.2))
+
+
+def test_without_seeds_on_all_data_sets_there_is_no_mean_over_them() -> None:
+    """Dies if scores of other seeds, of failed runs or of other scales are averaged."""
+    rising = [0.5, 0.52, 0.51, 0.53]
+    models = {"a": rising, "b": rising[::-1]}
+    assert len(_over(cubes.runs({"x": models, "y": models})).overall) == 1
+    failed = {"a": [np.nan, np.nan, *rising[2:]], "b": rising}
+    assert not _over(cubes.runs({"x": models, "y": failed})).overall
+    other = {m: [100 * score for score in of] for m, of in models.items()}
+    assert not _over(cubes.runs({"x": models, "y": other})).overall
+    three = models | {"c": rising}
+    lacking = _over(cubes.runs({"x": three, "y": models, "z": three})).across
+    assert lacking is not None and lacking.data_sets == ("x", "z")

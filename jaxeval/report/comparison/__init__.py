@@ -21,7 +21,7 @@ def runs_document(study: RunStudy) -> Document:
     blocks.append(" | ".join([read.source, *words.directions(study), words.replication(study)]))
     if study.pairs:
         alone = "" if len(study.pairs) == 1 else "; intervals are not corrected"
-        blocks.append(words.primary(study.primary) + alone)
+        blocks.append(words.location_tests(study) + alone)
     paper = [tables.paper(study), *(data_sets.tables(study, across) if across else ())]
     if across is None or len(study.pairs) <= 6:
         paper.append(tables.models(study))
@@ -46,8 +46,9 @@ def _runs_details(study: RunStudy) -> Iterator[Block]:
     ended = study.scores.statuses.items()
     yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
     yield tables.models(study)
-    for pair in study.pairs:
-        yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
+    for pair in (*study.overall, *study.pairs):
+        where = words.on(pair.data_set) if pair in study.pairs else words.in_mean(study)
+        yield Heading(f"{pair.a} against {pair.b}{where}")
         yield from claims.about_runs(pair, study)
         yield tables.tests(pair)
     if study.single is not None and (study.single.pairs or study.single.notes):

@@ -16,6 +16,15 @@ from jaxeval.stats.samples import Failures
 from jaxeval.stats.study import RunStudy
 
 _MOST_NAMED = 5  # pairs in a sentence
+# how sentences start that do not start with a name
+_OPENINGS = (
+    "No difference",
+    "No model",
+    "No conclusion",
+    "Against ",
+    "In the mean",
+    "Task by task",
+)
 
 
 def about_runs(study: RunStudy) -> list[str]:
@@ -28,21 +37,31 @@ def about_runs(study: RunStudy) -> list[str]:
     ]
     if not pairs:
         return copies
-    first, more = _best_of_runs(study, scale), []
+    first, more = _best_of_runs(study, pairs, order(study)), []
+    if study.overall:
+        more = [_after("Data set by data set", first)]
+        first = _best_of_runs(study, study.overall, [*_by_mean(study)])
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
         more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
     elif rules.margin is not None:
-        more = [_equivalent(pairs, scores.difference(rules.margin, scale.unit))]
+        every = [*study.overall, *pairs]
+        more += [_equivalent(every, scores.difference(rules.margin, scale.unit))]
     rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
     zeros = study.scores.missing == "zero"
     rule = "counted as 0" if zeros else rule
     failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
     if failed and not zeros:
-        first = f"Of the runs that finished, {first.replace('No d', 'no d', 1)}"
+        first = _after("Of the runs that finished", first)
     by_item = about_items(study.items) if study.items else []
-    by_item = [f"Item by item, {line.replace('No d', 'no d', 1)}" for line in by_item]
+    by_item = [_after("Item by item", line) for line in by_item]
     return [first, *filter(None, more), *copies, *failed, *by_item]
+
+
+def _after(phrase: str, line: str) -> str:
+    """Puts a phrase before a sentence; names of models keep their first letter."""
+    first = line[:1].lower() if line.startswith(_OPENINGS) else line[:1]
+    return f"{phrase}, {first}{line[1:]}"
 
 
 def about_items(study: ItemStudy) -> list[str]:
@@ -53,7 +72,7 @@ def about_items(study: ItemStudy) -> list[str]:
     board = study.board or (study.boards[0] if len(study.boards) == 1 else None)
     lines: list[str] = []
     if board is not None:
-        where = f" in the mean over {len(study.data_sets)} tasks" if study.board else ""
+        where = words.in_mean(study) if study.board else ""
         unseen = "" if board.told_apart else claims.detectable_on(board, study)
         pairs = study.overall or study.pairs
         if len(study.models) == 2:
@@ -70,7 +89,7 @@ def about_items(study: ItemStudy) -> list[str]:
             places[row.model] += row.rank
         order = sorted(study.models, key=lambda model: places[model])
         by_task = f"{standings.sentence(order, signs(study.pairs), 'task')}."
-        lines.append(f"Task by task, {by_task.replace('No d', 'no d', 1)}" if lines else by_task)
+        lines.append(_after("Task by task", by_task) if lines else by_task)
     return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 
@@ -118,16 +137,26 @@ def control(study: RunStudy) -> str | None:
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _best_of_runs(study: RunStudy, scale: ScoreFormat) -> str:
-    pairs, found, models = study.pairs, signs(study.pairs), order(study)
-    if not any(pair.shown or _could_show(pair, study.rules.alpha) for pair in pairs):
+def _by_mean(study: RunStudy) -> Sequence[str]:
+    """Returns the models of all data sets, best mean over them first."""
+    means = study.across.means if study.across else {}
+    sign = -1 if study.scores.higher_is_better else 1
+    return sorted(means, key=lambda model: sign * float(means[model].mean()))
+
+
+def _best_of_runs(study: RunStudy, pairs: Sequence[Pair], models: Sequence[str]) -> str:
+    """Names the best model on each data set, or in the mean over them; `models`: best first."""
+    rules, scale, found = study.rules, words.score_format(study), signs(pairs)
+    where = words.in_mean(study) if pairs[0].data_set is None else ""
+    if not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
         return _too_few(study, models)
-    unseen = claims.detectable(pairs, study.rules, scale)
+    unseen = claims.detectable(pairs, rules, scale)
     if len(pairs) == 1:
-        return claims.verdict(pairs[0], study, unseen=unseen)
+        return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
-        return f"{standings.against(alone, models, found)}."
-    best = standings.sentence(models, found)
+        against = f"{standings.against(alone, models, found)}."
+        return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
+    best = standings.sentence(models, found, where=where)
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
     if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):

@@ -130,7 +130,7 @@ def about_runs(pair: Pair, study: RunStudy) -> Iterator[str]:
     """Yields location, chance, spread, detectable difference, needed runs and equivalence."""
     scale, rules, runs = words.score_format(study), study.rules, pair.scores
     assert runs is not None
-    yield verdict(pair, study)
+    yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
     yield from filter(None, [chance(pair)])
     if runs.units >= runs.fewest and runs.spread_test in pair.tests:
         yield _spread(pair, scale)

@@ -25,8 +25,11 @@ def runs_tables(study: RunStudy) -> Iterator[Table]:
     data_sets = len(study.samples.data_sets)
     yield _means(study) if data_sets > _MOST_DATA_SETS else models(study, ["mean"])
     if len(study.pairs) > 1:
-        few = data_sets == 1 or len(study.pairs) <= _MOST_PAIRS
-        yield _pairs(study) if few else _counts(study)
+        few = data_sets == 1 or len(study.pairs) + len(study.overall) <= _MOST_PAIRS
+        if few or study.overall:
+            yield _pairs(study)
+        if not few:
+            yield _counts(study)
 
 
 def items_tables(study: ItemStudy) -> Iterator[Table]:
@@ -82,16 +85,16 @@ def _means(study: RunStudy) -> Table:
 
 def _pairs(study: Study) -> Table:
     """Returns a row for each pair, the better model first; of many, those with the best model."""
+    shown = [*study.overall, *study.pairs]
+    shown = [*(study.overall or study.pairs)] if len(shown) > _MOST_PAIRS else shown
     if isinstance(study, RunStudy):
-        shown, places = [*study.pairs], [*study.samples.data_sets]
-        control = answers.control(study)
+        places, control = [*study.samples.data_sets], answers.control(study)
         order = sorted(answers.order(study), key=lambda model: model == control)
         best = standings.leader(order, answers.signs(shown)) if shown else ""
     else:
-        shown, places = [*study.overall, *study.pairs], [of.data_set for of in study.data_sets]
+        places = [of.data_set for of in study.data_sets]
         order = [row.model for row in (study.board or study.boards[0]).rows]
         best, order = order[0], [*study.models] if len(order) == 2 else order
-        shown = [*(study.overall or study.pairs)] if len(shown) > _MOST_PAIRS else shown
     if len(shown) > _MOST_PAIRS:
         shown = [pair for pair in shown if best in pair.names]
     ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in shown]
@@ -108,7 +111,9 @@ def _pairs(study: Study) -> Table:
 
 def _pair(pair: Pair, study: Study, several: bool, margin: Sequence[str]) -> Sequence[str]:
     scale, chance, beside = words.score_format(study, pair.data_set), [], []
-    on = _MEAN if pair.data_set is None else pair.data_set or "-"
+    on = pair.data_set or "-"
+    if pair.data_set is None:
+        on = "mean over data sets" if isinstance(study, RunStudy) else _MEAN
     if isinstance(study, RunStudy):
         won = pair.effects[CHANCE]
         ends = "" if won.interval.absent else f" {text.bounds(won.interval)}"

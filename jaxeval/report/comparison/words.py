@@ -107,8 +107,15 @@ def level(study: Study) -> str:
 
 def p_name(study: Study) -> str:
     """Returns "p", or "corrected p" if several pairs are tested."""
-    overall = 0 if isinstance(study, RunStudy) else len(study.overall)
-    return "p" if len(study.pairs) + overall == 1 else "corrected p"
+    return "p" if len(study.pairs) + len(study.overall) == 1 else "corrected p"
+
+
+def in_mean(study: Study) -> str:
+    """Returns " in the mean over 3 tasks", or data sets, as whole runs have."""
+    if isinstance(study, RunStudy):
+        sets = study.across.data_sets if study.across else ()
+        return f" in the mean over {text.counted(len(sets), 'data set')}"
+    return f" in the mean over {len(study.data_sets)} tasks"
 
 
 def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
@@ -146,6 +153,14 @@ def primary(of: Primary) -> str:
     return ", ".join([*tests, how, f"level {text.level(of.level)}", "two-sided"])
 
 
+def location_tests(study: RunStudy) -> str:
+    """Returns the primary tests in the mean over data sets, if they are tested, and on each."""
+    each = primary(study.primary)
+    if study.overall_primary is None:
+        return each
+    return f"{primary(study.overall_primary)} (mean over data sets); {each} (each data set)"
+
+
 def families(study: ItemStudy) -> str:
     """States over which p-values the correction runs."""
     if len(study.pairs) == 1:
@@ -171,7 +186,7 @@ def signature(study: Study) -> str:
         spread = text.counted(study.families.spread, "test")
         parts = [
             replication(study),
-            f"sd ddof 1, quartiles type 7 | {primary(study.primary)}",
+            f"sd ddof 1, quartiles type 7 | {location_tests(study)}",
             f"{_CORRECTIONS[rules.correction]} over {spread} of spread and over "
             f"{study.families.further} secondary ones",
             f"{intervals} | missing {study.scores.missing}",

@@ -52,9 +52,17 @@ def test_the_best_is_named_whichever_comes_first(
     means = {f"m{k}": 0.5 + 0.1 * k for k in range(models)}
     best, *others = sorted(means, key=lambda m: means[m], reverse=higher)
     where = {1: "", 2: " on both data sets", 6: " on all 6 data sets"}[data_sets]
+    mean = f" in the mean over {data_sets} data sets" if data_sets > 1 else ""
     for given in (means, dict(reversed(means.items()))):
         study = _runs(given, data_sets, higher=higher)
         first, *rest = answers.about_runs(study)
+        if mean:
+            whole, pair = first, next(p for p in study.overall if best in p.names)
+            found = re.match(rf"{best} is best{mean}: it is better than {others[0]}\b", whole)
+            gap = f"score {abs(pair.value):.4f}"
+            two = whole.startswith(f"{best} is better than {others[0]}{mean}: {gap}")
+            assert two if models == 2 else found
+            first = rest.pop(0).removeprefix("Data set by data set, ")
         if models > 2:
             named = re.match(r"(m\d) is best: it is better than (m\d)", first)
             assert named and named.groups() == (best, others[0])
@@ -90,15 +98,16 @@ def test_nothing_shown_says_what_would_have_been_detected(models: int, data_sets
     """Dies if absence of a difference is called equality, or has no power beside it."""
     study = _runs({f"m{k}": 0.5 for k in range(models)}, data_sets, n=5)
     assert not any(pair.shown for pair in study.pairs)
-    first = answers.about_runs(study)[0]
+    said = answers.about_runs(study)
     who = "m0 and m1" if models == 2 else f"the {models} models"
-    assert re.match(f"No difference between ({who}|m1 and m0) was shown", first)
-    found = re.search(r"; a difference of ([\d.]+)(?: to ([\d.]+))? is detected \(power", first)
-    assert found
-    ends = [float(end) for end in found.groups() if end]
-    sizes = [p.plan.detectable_difference for p in study.pairs if p.plan]
-    known = [size for size in sizes if size is not None]
-    assert ends == pytest.approx([min(known), max(known)][: len(ends)], rel=0.02)
+    for line, pairs in zip(said, [study.overall, study.pairs][data_sets == 1 :], strict=False):
+        line = line.replace("Data set by data set, n", "N")
+        assert re.match(f"No difference between ({who}|m1 and m0) was shown", line)
+        found = re.search(r"; a difference of ([\d.]+)(?: to ([\d.]+))? is detected \(pow", line)
+        assert found
+        ends = [float(end) for end in found.groups() if end]
+        known = [p.plan.detectable_difference or 0 for p in pairs if p.plan]
+        assert ends == pytest.approx([min(known), max(known)][: len(ends)], rel=0.02)
 
 
 @pytest.mark.parametrize("models", [2, 5])
