@@ -250,8 +250,8 @@ class _Mirror:
         if end and not run.ended:
             scored = {"dev": end.dev, "test": end.test}
             final = {f"final/{p}/{end.metric}": x for p, x in scored.items() if x is not None}
-            about = {key: getattr(end, key) for key in _OF_END}
-            about = {key: value for key, value in about.items() if value not in (None, "")}
+            known = ((key, getattr(end, key)) for key in _OF_END)
+            about = {key: value for key, value in known if value not in (None, "")}
             run.send(_missing({end.epochs: final}, run.sent), about)
             run.close()
         if end:

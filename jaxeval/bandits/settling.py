@@ -1,6 +1,7 @@
 """A base and a candidate, evaluated side by side until a claim holds whenever one stops."""
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Mapping
@@ -68,20 +69,7 @@ class Settle(Rule):
         Raises:
           DataError: a score is not from 0 to 1, for betting.
         """
-        seen = self.seen(state)
-        beyond = [x for of in seen for x in of if not 0 <= x <= 1]
-        if self.statistic == "betting" and beyond:
-            name = argument("statistic", "betting")
-            raise DataError(f"{name}: expected scores from 0 to 1, found {beyond[0]:g}")
-        base, candidate = map(self.signed, seen)
-        sides = (_gaps(candidate, base),) if self.by_pairs else (candidate, base)
-        return claims.settle(
-            *sides,
-            statistic=self.statistic,
-            known=self.known,
-            margin=self.margin,
-            alpha=self.alpha,
-        )
+        return _settled(self, *(tuple(of.tolist()) for of in self.seen(state)))
 
     def verdict(self, state: State) -> Verdict:
         """Returns the verdict after the last look.
@@ -143,6 +131,22 @@ class Settle(Rule):
             return spent if n >= self.most else None
         best = candidate if verdict == "better" else base
         return Answer(best, None, verdict, state.evaluations)
+
+
+@functools.lru_cache(8)  # an event asks several times
+def _settled(rule: Settle, base: tuple[float, ...], candidate: tuple[float, ...]) -> Settled:
+    beyond = [x for x in (*base, *candidate) if not 0 <= x <= 1]
+    if rule.statistic == "betting" and beyond:
+        name = argument("statistic", "betting")
+        raise DataError(f"{name}: expected scores from 0 to 1, found {beyond[0]:g}")
+    first, second = rule.signed(candidate), rule.signed(base)
+    return claims.settle(
+        *((_gaps(first, second),) if rule.by_pairs else (first, second)),
+        statistic=rule.statistic,
+        known=rule.known,
+        margin=rule.margin,
+        alpha=rule.alpha,
+    )
 
 
 def _first(scores: Mapping[int, float]) -> list[float]:

@@ -4,18 +4,19 @@ import dataclasses
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxeval.errors import RunError
-from jaxeval.report import text, tuning
+from jaxeval.report import text
 from jaxeval.report.sensitivity import Sensitivity
-from jaxeval.report.tuning import Tuned
 from jaxeval.runs import records
 from jaxeval.runs.following import Followed
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.space import space as spaces
-from jaxeval.tuning import stored
-from jaxeval.tuning.running import fresh_seeds
+
+if TYPE_CHECKING:
+    from jaxeval.report.tuning import Tuned
 
 
 def search_file(known: Followed, location: str) -> Path:
@@ -42,7 +43,7 @@ def tune(
     members: Sequence[MemberRow],
     every: Iterable[Sequence[MemberRow]],
     location: str,
-) -> Tuned:
+) -> "Tuned":
     """Returns what `jaxeval tune` would say of a search if it ended now.
 
     Args:
@@ -52,6 +53,10 @@ def tune(
     Raises:
       JaxevalError: there is no search, or its file cannot be read.
     """
+    from jaxeval.report import tuning
+    from jaxeval.tuning import stored
+    from jaxeval.tuning.running import fresh_seeds
+
     path = search_file(known, location)
     if not path.is_file():
         raise RunError(f"{known.name}: expected a search")

@@ -147,7 +147,8 @@ class Ledger:
         Args:
           comparison: for which the seed was evaluated.
         """
-        self._rows(_ADD, side, seed, score, seconds, comparison)
+        if self.score(side, seed) is None:
+            self._rows(_ADD, side, seed, score, seconds, comparison)
         first = self.score(side, seed)
         return score if first is None else first
 
@@ -259,6 +260,7 @@ def opened(path: Path, read_only: bool = False) -> Iterator[Ledger]:
 
 def _prepare(sql: sqlite3.Connection, path: Path, read_only: bool) -> None:
     """Makes the tables of a new ledger; ConfigError if the file is something else."""
+    sql.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last scores run again
     sql.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
     found = [sql.execute(f"PRAGMA {what}").fetchone()[0] for what in _MARKS]
     empty = not any(found) and not sql.execute("SELECT 1 FROM sqlite_master").fetchone()

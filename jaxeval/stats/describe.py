@@ -80,7 +80,15 @@ def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
         return None, f"needs 3 pairs, has {len(first)}"
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None, "all scores are equal"
-    return float(scipy.stats.spearmanr(first, second).statistic), ""
+    ranks = np.stack([average_ranks(first), average_ranks(second)])
+    return float(np.corrcoef(ranks)[1, 0]), ""
+
+
+def average_ranks(values: np.ndarray) -> np.ndarray:
+    """Returns [n] ranks from 1, the mean one of equals; scipy.stats takes a second to import."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(count)
+    return np.asarray((ends - (count - 1) / 2)[place])
 
 
 def correlation(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect | None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-COMMAND = shutil.which("chromium") or shutil.which("chromium-browser")
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+COMMAND = next(filter(None, map(shutil.which, _NAMES)), None)
 _FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"),
     *("--remote-debugging-pipe", "--disable-dev-shm-usage"),
@@ -26,9 +27,12 @@ class Tab:
         os.set_blocking(reading, False)
         self._reading, self._writing, self._seconds = reading, writing, seconds
         self._numbers, self._received, self._session = itertools.count(1), b"", ""
+        self.errors: list[str] = []  # of scripts, of the policy, of what could not be loaded
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
+        self.call("Log.enable")
+        self.call("Runtime.enable")
 
     def call(self, method: str, **arguments: Any) -> Any:
         """Returns the result of a method of the protocol."""
@@ -37,9 +41,14 @@ class Tab:
         message |= {"sessionId": self._session} if self._session else {}
         os.write(self._writing, json.dumps(message).encode() + b"\0")
         while (answer := self._receive()).get("id") != number:
-            pass
+            self._note(answer)
         assert "error" not in answer, answer
         return answer["result"]
+
+    def _note(self, event: dict[str, Any]) -> None:
+        entry = event.get("params", {}).get("entry", {})
+        if entry.get("level") == "error" or event["method"] == "Runtime.exceptionThrown":
+            self.errors.append(json.dumps(event["params"]))
 
     def _receive(self) -> dict[str, Any]:
         end = time.monotonic() + self._seconds
@@ -79,7 +88,11 @@ class Tab:
         """Presses and releases a key."""
         for kind in ("keyDown", "keyUp"):
             self.call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=9
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode={"Tab": 9, " ": 32}[key],
             )
 
     def save(self, path: Path) -> None:
@@ -93,15 +106,15 @@ def tab(profile: Path, seconds: float = 30.0) -> Iterator[Tab]:
     """Starts a browser with an empty profile, and ends it."""
     assert COMMAND is not None
     (theirs, writing), (reading, ours) = os.pipe(), os.pipe()
-
-    def place() -> None:  # the protocol wants files 3 and 4
-        os.dup2(os.dup(theirs), 3)
-        os.dup2(os.dup(ours), 4)
-
+    # the protocol wants files 3 and 4; bash places them, since JAX warns of forks of this process
+    script = f'exec "$@" 3<&{theirs} 4>&{ours}'
     command = [COMMAND, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(
-        command, stdout=quiet, stderr=quiet, close_fds=False, preexec_fn=place
+        ["bash", "-c", script, "bash", *command],
+        stdout=quiet,
+        stderr=quiet,
+        pass_fds=(theirs, ours),
     ) as browser:
         try:
             yield Tab(reading, writing, seconds)
