@@ -75,9 +75,9 @@ def compare(
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
     """Leaves out models of one run on one data set, if two others are left, or have items."""
-    from jaxeval.stats import samples
+    from jaxeval.stats import failures
 
-    alone, failed = _single(scores), samples.failed_runs(scores)
+    alone, failed = _single(scores), failures.failed_runs(scores)
     left = [model for model in alone if not (items and items.data_sets) or model in failed]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
         return scores
@@ -128,10 +128,10 @@ def _over_items(
 ) -> ItemComparison:
     """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
-    from jaxeval.stats import samples
+    from jaxeval.stats import failures
     from jaxeval.stats.items.study import study
 
-    failed = samples.failed_runs(scores)
+    failed = failures.failed_runs(scores)
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(

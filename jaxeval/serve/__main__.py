@@ -1,15 +1,16 @@
 """`jaxeval serve`: the report of a runs folder as pages that follow training."""
 
+import asyncio
 import contextlib
 import ipaddress
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, RunError, argument
-from jaxeval.parameters import Number
+from jaxeval.parameters import Changes, Count, Number, Positive, Seeds
 
 if TYPE_CHECKING:
     from jaxeval.serve.parts import Part
@@ -46,6 +47,58 @@ def serve(
 
     with contextlib.closing(following.Following(runs)) as followed:
         _listen(live.part(followed, str(runs)), host, port)
+
+
+@parameters.verb
+def serve_board(
+    folder: str | Path,
+    changes: Changes = (),
+    *,
+    data: Mapping[str, str | Path],
+    baseline: str | Path,
+    modes: Literal["both", "fixed", "tuned"] = "both",
+    seeds: Seeds = 8,
+    host: str = "127.0.0.1",
+    port: Port = 8420,
+    upload_mb: Count = 512,
+    judge_hours: Positive = 12.0,
+    judge_gb: Positive = 16.0,
+) -> None:
+    """Serves a board: people upload word vectors, which are judged in the order they came.
+
+    Judges as `jaxeval vectors judge` does, one file after another, in a process without network
+    and with limits. Shows leaderboards with the files that were not told apart, each file's report
+    and the queue; compares those that are ticked, and tables of scores as `jaxeval compare` does.
+    A board that is started again goes on with its queue.
+
+    Args:
+      folder: where the board is kept; made if it is missing.
+      data: TASK=PATH, the corpus of a task; may be repeated.
+      baseline: file of vectors against which relative error reduction is computed; judged first.
+      modes: vectors fixed, or fine-tuned.
+      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      port: TCP port.
+      upload_mb: most megabytes of an upload.
+      judge_hours: most hours to judge a file.
+      judge_gb: most gigabytes of memory to judge a file.
+
+    Examples:
+      jaxeval serve board BOARD --data pos=EWT --data sentiment=SST --baseline svd.txt
+    """
+    with _installed():
+        from jaxeval.serve import board, boards, confined
+
+    known = {task: str(Path(path).resolve()) for task, path in data.items()}
+    judge = {"data": known, "changes": [*changes], "modes": modes, "seeds": seeds}
+    file, limits = Path(baseline), confined.Limits(judge_hours * 3600, int(judge_gb * 1e9))
+    with cli.waiting("reading the corpora"):
+        asked = {"baseline": str(file.resolve()), "settings": judge}
+        tried = asyncio.run(confined.call("plan", limits, asked))
+    if not tried.offline:
+        cli.say("this kernel gives no process a network of its own: uploads are judged with one")
+    settings = board.Settings(judge, file, limits, upload_mb << 20)
+    with contextlib.closing(board.Board(Path(folder), settings)) as opened:
+        _listen(boards.part(opened), host, port)
 
 
 @parameters.verb
@@ -118,4 +171,4 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-COMMANDS: parsers.Commands = {"": serve, "logs": serve_logs}
+COMMANDS: parsers.Commands = {"": serve, "board": serve_board, "logs": serve_logs}

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from jaxeval import report
+from jaxeval.errors import JaxevalError
 from jaxeval.serve import guard, limits
 from jaxeval.serve.parts import Part
 
@@ -46,7 +47,7 @@ def make(parts: Sequence[Part], token: str | None) -> Starlette:
         Middleware(guard.Guard, token),
         Middleware(GZipMiddleware, compresslevel=5),
     ]
-    errors: dict[Any, Any] = {HTTPException: _refuse}
+    errors: dict[Any, Any] = {HTTPException: _refuse, JaxevalError: _refuse}
     routes = [
         *(route for part in parts for route in part.routes),
         Route("/static/{name}", _static),
@@ -57,7 +58,8 @@ def make(parts: Sequence[Part], token: str | None) -> Starlette:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+    if not isinstance(error, HTTPException):
+        error = HTTPException(400, str(error))
     headers = {**(error.headers or {})}
     if request.method not in ("GET", "HEAD"):
         headers["connection"] = "close"  # a body that is refused is not received

@@ -106,15 +106,15 @@ def tab(profile: Path, seconds: float = 30.0) -> Iterator[Tab]:
     """Starts a browser with an empty profile, and ends it."""
     assert COMMAND is not None
     (theirs, writing), (reading, ours) = os.pipe(), os.pipe()
-
-    def place() -> None:  # the protocol wants files 3 and 4
-        os.dup2(os.dup(theirs), 3)
-        os.dup2(os.dup(ours), 4)
-
+    # the protocol wants files 3 and 4; bash places them, since JAX warns of forks of this process
+    script = f'exec "$@" 3<&{theirs} 4>&{ours}'
     command = [COMMAND, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(
-        command, stdout=quiet, stderr=quiet, close_fds=False, preexec_fn=place
+        ["bash", "-c", script, "bash", *command],
+        stdout=quiet,
+        stderr=quiet,
+        pass_fds=(theirs, ours),
     ) as browser:
         try:
             yield Tab(reading, writing, seconds)
