@@ -85,7 +85,8 @@ def pages(paths: dict[str, str], label: str) -> None:
 
 def tab(path: str, stop: float, seen: list[tuple[float, int]]) -> None:
     """Follows an experiment as the script of its page does."""
-    with urllib.request.urlopen(f"{BASE}/events?e={path.rpartition('/')[2]}&after=0") as stream:
+    events = f"{BASE}/events?kind=e&e={path.rpartition('/')[2]}&after=0"
+    with urllib.request.urlopen(events) as stream:
         for line in stream:
             if line.startswith(b"data:"):
                 ask(path)

@@ -1,16 +1,21 @@
 """How often does `settle` claim a difference of two equal means, looked at after every seed?
 
-Scores of nine shapes, 3 to 100 seeds each. Prints a table, then one JSON line; columns:
+Scores of ten shapes, 3 to 100 seeds each. Prints a table, then one JSON line; columns:
 
     g .5 .. 4      two samples, scale of the prior; any wrong claim at alpha .05, as in all columns
     pairs          differences within pairs, default g
     known 3 .. 30  so many scores of the base stood before; the worse of both orders
     pooled, Welch  known 30 with another error of t than settle's, which is the larger of both
     alpha .01      two samples, default g, at a smaller level
+    wins           the sign test; in the last three rows one model does win more often
+    betting        bets on the mean of scores from 0 to 1, a tenth of the repetitions
     peeking        Welch's p < .05 at any look
     cover          confidence sequences (.95) that hold the difference at a random look
     warned         wrong claims that stand beside a warning of skewed differences at their look
     warned at 100  experiments with this warning after 100 seeds each
+
+Then normal scores of which those with one seed correlate by r: two samples, pairs, and the form
+chosen at each look by the sign of the correlation seen.
 
     python benchmarks/settle_errors.py
 """
@@ -23,7 +28,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.stats import sequential
+from jaxeval.stats import claims, distribution_free, sequential
 
 ALPHA, MOST = 0.05, 100
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -57,6 +62,10 @@ def _lognormal(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
     return draw.lognormal(size=size)
 
 
+def _beta(a: float, b: float) -> Draw:
+    return lambda draw, size: draw.beta(a, b, size)
+
+
 KINDS: Mapping[str, tuple[Draw, Draw]] = {
     "normal": (_normal, _normal),
     "normal, sd 3:1": (_times(3, _normal), _normal),
@@ -65,6 +74,7 @@ KINDS: Mapping[str, tuple[Draw, Draw]] = {
     "exponential": (_exponential, _exponential),
     "1.5 steps a sd": (_steps, _steps),
     "right or wrong, .3": (_right, _right),
+    "beta 2, 5 and .4, 1": (_beta(2, 5), _beta(0.4, 1)),
     "exponential, sd 3:1": (_times(3, _exponential), _exponential),
     "exponential, skewed apart": (_exponential, _times(-1, _exponential)),
 }
@@ -81,12 +91,14 @@ def main() -> None:
     for kind, draws in KINDS.items():
         rows[kind] = _row(draws, args.repetitions)
         print(kind, " | ".join(f"{name} {value:.4f}" for name, value in rows[kind].items()))
+    correlated = {f"r {r:g}": _correlated(r, args.repetitions) for r in (-0.5, 0.0, 0.5, 0.8)}
     common.report(
         benchmark="settle_errors",
         **vars(args),
         alpha=ALPHA,
         most=MOST,
         rows=rows,
+        correlated=correlated,
         milliseconds_a_look=_milliseconds(),
         cpu_seconds=round(time.process_time() - begin, 1),
         numpy=np.__version__,
@@ -110,6 +122,11 @@ def _row(draws: tuple[Draw, Draw], repetitions: int) -> dict[str, float]:
     for name in ("pooled", "Welch"):
         row[name] = max(_wrong(_other(*pair, name)) for pair in ((a, b), (b, a)))
     row["alpha .01"] = _wrong(seen, alpha=0.01)
+    row["wins"] = _wins(a - b)
+    if np.min([a, b]) >= 0 and np.max([a, b]) <= 1:
+        few = (a - b)[: repetitions // 10]
+        found = [claims.settle(d, statistic="betting").verdict for d in few]
+        row["betting"] = np.mean([verdict != "undecided" for verdict in found])
     row["peeking"] = (p_values < ALPHA).any(-1).mean()
     row["cover"] = held[every, stop].mean()
     ends = [int(np.argmin(of)) for of in held]
@@ -125,6 +142,28 @@ def _wrong(
     """Share of experiments in which one model is ever claimed to be better."""
     sides = [sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less")]
     return float((np.maximum(*sides) >= np.log(2 / alpha)).any(-1).mean())
+
+
+def _wins(differences: np.ndarray) -> float:
+    won, lost = (np.cumsum(sign * differences > 0, axis=-1) for sign in (1, -1))
+    sides = [distribution_free.log_e_wins(won, lost, side) for side in ("greater", "less")]
+    return float((np.maximum(*sides) >= np.log(2 / ALPHA)).any(-1).mean())
+
+
+def _correlated(r: float, repetitions: int) -> dict[str, float]:
+    a, b = np.random.default_rng(5).normal(size=(2, repetitions, MOST))
+    b = r * a + np.sqrt(1 - r**2) * b
+    two, pairs = (
+        np.maximum(*(sequential.e_process(seen, alternative=side) for side in ("greater", "less")))
+        for seen in (sequential.looks(a, b), sequential.looks(a - b))
+    )
+    count = np.arange(3, MOST + 1)
+    sums = (np.cumsum(x, axis=-1)[:, 2:] for x in (a * b, a, b))
+    product, of_a, of_b = sums
+    chosen = np.where(product > of_a * of_b / count, pairs, two)
+    forms = {"two samples": two, "pairs": pairs, "chosen": chosen}
+    wrong = {name: (log_e >= np.log(2 / ALPHA)).any(-1).mean() for name, log_e in forms.items()}
+    return {name: round(float(value), 4) for name, value in wrong.items()}
 
 
 def _other(a: np.ndarray, b: np.ndarray, error: str) -> sequential.Looks:
@@ -148,7 +187,7 @@ def _variances(x: np.ndarray) -> np.ndarray:
 
 
 def _warns(a: np.ndarray, b: np.ndarray) -> bool:
-    return any("skewed" in warning for warning in sequential.settle(a, b).warnings)
+    return any("skewed" in warning for warning in claims.settle(a, b).warnings)
 
 
 def _milliseconds() -> float:
@@ -157,7 +196,7 @@ def _milliseconds() -> float:
     took = []
     for _ in range(100):
         begin = time.process_time()
-        sequential.settle(a, b)
+        claims.settle(a, b)
         took.append(1000 * (time.process_time() - begin))
     return round(float(np.median(took)), 2)
 

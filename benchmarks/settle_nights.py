@@ -117,7 +117,13 @@ def two_sigmas(night: Night) -> tuple[Keeps, int]:
 
 def settled(night: Night, correction: str) -> tuple[Keeps, int]:
     """Keeps what `settle` calls better, with a ledger."""
-    asked = {"margin": 0.0, "alpha": ALPHA, "paired": False, "correction": correction}
+    asked = {
+        "margin": 0.0,
+        "alpha": ALPHA,
+        "statistic": "t",
+        "paired": False,
+        "correction": correction,
+    }
     asked["higher_is_better"] = True
     base, keeps, first = "base", Keeps(), {"base": 0}
     folder = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -135,12 +141,12 @@ def settled(night: Night, correction: str) -> tuple[Keeps, int]:
             looks = found.decided or MOST
             for side, count in ((base, max(looks, begun.known)), (name, looks)):
                 for k in range(1, count + 1):
-                    book.add(side, begun.after + k, float(known[side][k]), 0.0)
+                    book.add(side, begun.after + k, float(known[side][k]), 0.0, begun.number)
             book.decide(begun.number, found.verdict, {"looks": looks})
             if found.verdict == "better":
                 keeps.append((base, name))
                 base = name
-        return keeps, len(book.seconds())
+        return keeps, sum(map(len, book.spent().values()))
 
 
 def play(rule: str, night: Night) -> tuple[Keeps, int]:

@@ -14,6 +14,7 @@ replays in which settle decides, of these with the same decision, seeds of each 
 the pairs whose p over all is .05 or more without correction, replays in which settle decides.
 
     python benchmarks/settle_replay.py --data SCORES    # a folder with the three sources
+    python benchmarks/settle_replay.py --data SCORES --most 50000 --orders 5    # all scores
 """
 
 import argparse
@@ -33,8 +34,8 @@ import scipy
 
 from jaxeval.stats import multiple, sequential
 
-ALPHA, FEWEST, MOST = 0.05, 50, 500
-BUDGETS = (30, 100, MOST)
+ALPHA, FEWEST = 0.05, 50
+BUDGETS = (30, 100)  # and --most
 SWEPT = ("scheduler", "encoder_layers")
 OPTIONS = (
     "Embeddings", "TaggingScheme", "Decoder", "DropoutType", "LSTM-Layers", "Optimizer",
@@ -50,15 +51,17 @@ def main() -> None:
     home = os.environ.get("JAXEVAL_DATA")
     parser.add_argument("--data", type=Path, default=Path(home) / "scores" if home else None)
     parser.add_argument("--orders", type=int, default=100)
+    parser.add_argument("--most", type=int, default=500, help="scores of a replay")
     args = parser.parse_args()
     begin, rows = time.process_time(), {}
     for name, groups in (("fiesta", _fiesta), ("sweeps", _sweeps), ("reimers", _reimers)):
         pairs = [pair for group in groups(args.data) for pair in itertools.combinations(group, 2)]
-        rows[name] = _replayed(pairs, args.orders)
+        rows[name] = _replayed(pairs, args.orders, args.most)
         print(name, json.dumps(rows[name]))
     common.report(
         benchmark="settle_replay",
         orders=args.orders,
+        most=args.most,
         alpha=ALPHA,
         rows=rows,
         cpu_seconds=round(time.process_time() - begin, 1),
@@ -105,19 +108,21 @@ def _scores(rows: list[dict[str, str]], score: str) -> np.ndarray:
     return np.array([float(row[score] or 0) for row in rows])
 
 
-def _replayed(pairs: list[tuple[np.ndarray, np.ndarray]], orders: int) -> dict[str, object]:
+def _replayed(
+    pairs: list[tuple[np.ndarray, np.ndarray]], orders: int, most: int
+) -> dict[str, object]:
     tests = [scipy.stats.ttest_ind(a, b, equal_var=False) for a, b in pairs]
     p_values = multiple.adjust_p_values([float(test.pvalue) for test in tests])
     signs = [np.sign(t.statistic) * (p < ALPHA) for t, p in zip(tests, p_values, strict=True)]
     drawn = np.random.default_rng(0)
-    found = [_settled(_orders(a, orders, drawn), _orders(b, orders, drawn)) for a, b in pairs]
+    found = [_settled(*(_orders(x, orders, drawn)[:, :most] for x in pair)) for pair in pairs]
     truth, still_open = np.array(signs)[:, None], np.array([t.pvalue >= ALPHA for t in tests])
     row: dict[str, object] = {
         "pairs": len(pairs),
         "decided": int(np.count_nonzero(truth)),
         "open": int(still_open.sum()),
     }
-    for budget in BUDGETS:
+    for budget in (*BUDGETS, most):
         claims, seeds = (np.array(of) for of in zip(*found, strict=True))
         claims, seeds = np.where(seeds <= budget, claims, 0), np.minimum(seeds, budget)
         known, same = truth[:, 0] != 0, claims == truth
@@ -132,8 +137,8 @@ def _replayed(pairs: list[tuple[np.ndarray, np.ndarray]], orders: int) -> dict[s
 
 
 def _orders(scores: np.ndarray, orders: int, drawn: np.random.Generator) -> np.ndarray:
-    """[orders, n] the first scores of random orders."""
-    return drawn.permuted(np.tile(scores, (orders, 1)), axis=1)[:, :MOST]
+    """[orders, n] scores in random orders."""
+    return drawn.permuted(np.tile(scores, (orders, 1)), axis=1)
 
 
 def _settled(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,8 +4,8 @@ A candidate is better than a base by 0 to 3 standard deviations of a score. Each
 experiments in which the rule claims that the candidate is better, share in which it claims the
 reverse, mean number of seeds of each model. At 0 sd both are wrong. Rules:
 
-    settle         at most --most seeds each, for four scales g of the prior and on pairs (without
-                   correlation); the base's own 10 scores are not counted where they were known
+    settle         at most --most seeds each, for four scales g of the prior, on pairs (without
+                   correlation), and by wins; the base's own 10 scores are not counted where known
     fixed n        Welch's t once; "power .8": the fewest seeds that show this effect with .8
     peeking        Welch's t after every seed from 3 to 30, p < .05
     Pocock, O'Brien-Fleming   t at 6, 12, .. 30 seeds (Jennison & Turnbull 2000, tables 2.1, 2.3)
@@ -30,7 +30,7 @@ import simulated_selections
 
 from jaxeval import bandits
 from jaxeval.bandits.rules import CONFIDENT
-from jaxeval.stats import power, sequential
+from jaxeval.stats import distribution_free, power, sequential
 
 ALPHA, BUDGET = 0.05, 30
 EFFECTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -82,6 +82,7 @@ def _rules(selections: int) -> Mapping[str, Rule]:
     return {
         **settles,
         "settle, pairs": lambda a, b: _settle(a - b),
+        "settle, wins": _wins,
         "settle, 10 known": functools.partial(_settle, known=10),
         "settle, at most 30": lambda a, b: _settle(a[:, :BUDGET], b[:, :BUDGET]),
         **{f"fixed n, {n}": functools.partial(_looks_at, (n,), ALPHA) for n in (5, 10, 20)},
@@ -113,6 +114,15 @@ def _settle(
     )
     claims = better.astype(int) - worse
     return _first(claims, seen.scores)
+
+
+def _wins(a: np.ndarray, b: np.ndarray) -> Outcome:
+    won, pairs = np.cumsum(a > b, axis=-1), np.arange(1, a.shape[-1] + 1)
+    better, worse = (
+        distribution_free.log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
+        for side in ("greater", "less")
+    )
+    return _first(better.astype(int) - worse, pairs)
 
 
 def _first(claims: np.ndarray, seeds: np.ndarray) -> Outcome:

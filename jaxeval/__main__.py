@@ -14,6 +14,10 @@ VERBS = {  # verb -> (module that holds its COMMANDS, what it does)
     "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
     "report": ("jaxeval.results", "show what a runs folder holds: tables, figures, a page"),
     "serve": ("jaxeval.serve.__main__", "show a runs folder in a browser, while it grows"),
+    "mirror": (
+        "jaxeval.mirror",
+        "show runs in TensorBoard, W&B, MLflow or trackio, as they train",
+    ),
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
     "compare": ("jaxeval.compare", "is A better than B? from any table of scores, or logs"),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),

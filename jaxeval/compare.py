@@ -41,8 +41,9 @@ def compare(
     """Compares the score distributions of two or more models, of any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder or a database
-        URL; in Python also records, a data frame, runs, a sequence of scores or a dict of them.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, a database
+        URL, or what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a
+        data frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
@@ -74,9 +75,9 @@ def compare(
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
     """Leaves out models of one run on one data set, if two others are left, or have items."""
-    from jaxeval.stats import samples
+    from jaxeval.stats import failures
 
-    alone, failed = _single(scores), samples.failed_runs(scores)
+    alone, failed = _single(scores), failures.failed_runs(scores)
     left = [model for model in alone if not (items and items.data_sets) or model in failed]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
         return scores
@@ -127,10 +128,10 @@ def _over_items(
 ) -> ItemComparison:
     """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
-    from jaxeval.stats import samples
+    from jaxeval.stats import failures
     from jaxeval.stats.items.study import study
 
-    failed = samples.failed_runs(scores)
+    failed = failures.failed_runs(scores)
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(

@@ -37,6 +37,17 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
     "trials": "settings in all.",
     "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
+    "correction": (
+        "for many candidates in one ledger: none (alpha is of each by itself), e-lond (of those "
+        "called better, a share of alpha at most is wrong on average) or spending (with "
+        "probability 1 - alpha none is wrong)."
+    ),
+    "note": "what the candidate changes, for the ledger.",
+    "statistic": (
+        "t of mean scores (exact for normal ones); wins, the pairs that each side wins, whatever "
+        "the distribution, a failed seed lost; betting, the mean of scores from 0 to 1, whatever "
+        "the distribution."
+    ),
     "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
     "time_limit": "seconds that one run of a command may take.",
     "launch": (

@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import columns, database, metrics, native, tables
+from jaxeval.runs import columns, database, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
 from jaxeval.runs.records import MemberRow
@@ -62,23 +62,33 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     Raises DataError, RunError: names file, row and column; or there is no such source.
 
     Args:
-      source: path of a file of scores, a runs folder or a database; a URL; records, members or a
-        data frame; or scores that were read.
+      source: path of a file of scores, of runs of ours or of a tracker; a URL; records, members or
+        a data frame; or scores that were read.
     """
     layout = layout or Layout()
     if isinstance(source, Scores):
         return _redirect(source.only(layout.models), layout.higher_is_better)
-    if _is_recorded(source):
-        path = str(source)
-        return native.scores(native.load(path), database.shown(path), layout)
     if isinstance(source, str | PathLike):
-        return tables.read(str(source), layout)
+        return _read_path(str(source), layout)
     if isinstance(source, Sequence) and source and isinstance(source[0], MemberRow):
         return native.scores(source, "runs", layout)
     if not _is_table(source):
         expected = "a path, a URL, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
     return tables.from_table(columns.from_python(source), layout)
+
+
+def _read_path(path: str, layout: Layout) -> Scores:
+    recorded = _is_recorded(path)
+    tracked = None if recorded else trackers.read(path, layout)
+    if tracked:
+        table, names, notes = tracked
+        table, more = tables.with_models(table, names, layout)
+        found = tables.from_table(table, layout)
+        return replace(found, warnings=(*notes, *more, *found.warnings))
+    if recorded or Path(path).is_dir():
+        return native.scores(native.load(path), database.shown(path), layout)
+    return tables.read(path, layout)
 
 
 def scores(
@@ -124,15 +134,19 @@ def read_columns(source: Any) -> Columns:
     if _is_table(source):
         return columns.from_python(source)
     path = str(source)
-    return native.read_columns(path) if _is_recorded(source) else columns.read(source)
+    if _is_recorded(source):
+        return native.read_columns(path)
+    tracked = trackers.read(path, Layout())
+    return tracked[0] if tracked else columns.read(path)
 
 
 def _is_recorded(source: object) -> bool:
     """True for a runs folder or a database."""
     if not isinstance(source, str | PathLike):
         return False
-    path = str(source)
-    return database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
+    path = Path(source)
+    file = path / store.FILE
+    return database.is_url(source) or path.suffix == ".sqlite" or file.is_file()
 
 
 def _is_table(source: object) -> bool:

@@ -33,8 +33,8 @@ API = {"__init__"}  # of `import jaxeval`, which imports none of it before its f
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
     *("train", "evaluate", "sweep", "noise", "plan", "neighbourhood", "ablation", "compare"),
-    *("options", "select", "serve", "settle", "tune", "judge", "predict", "configs", "__main__"),
-    "runs.__main__",
+    *("options", "select", "serve", "mirror", "settle", "tune", "judge", "predict", "configs"),
+    *("__main__", "runs.__main__"),
     *("sensitivity.__main__", "vectors.__main__", "observe", "results"),
 }
 _TRAINS = "vectors", "__main__.py"  # `vectors judge`

@@ -90,11 +90,11 @@ def test_a_model_without_a_score_is_dropped() -> None:
     record = runs.MemberResult(
         "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
     )
-    event = training._evaluated(state, "test", "wild", 1, record)
+    event = training._evaluated(RULE, state, "test", "wild", 1, record)
     assert event is not None
     assert event.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
     assert event.score is None
-    assert training._evaluated(event.state, "test", "wild", 2, record) is None
+    assert training._evaluated(RULE, event.state, "test", "wild", 2, record) is None
 
 
 @pytest.mark.parametrize(

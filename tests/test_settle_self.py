@@ -73,8 +73,9 @@ def test_runs_that_depend_on_those_before() -> None:
 
 def test_a_seed_that_does_not_reach_the_program() -> None:
     """Dies if scores that no seed changes pass."""
-    with pytest.raises(DataError, match="seed does not reach"):
-        jaxeval.settle_self(_command("constant"), seeds=4, quiet=True)
+    with pytest.raises(DataError, match=r"seeds 1 to 3 have one score, 0\.8: the seed does not"):
+        jaxeval.settle_self(_command("constant"), seeds=9, quiet=True)
+    assert _calls() == 6
     found = jaxeval.settle_self(_command("noise"), quiet=True)
     assert any("does not reach" in note for note in found.notes)
 

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jaxeval
 from jaxeval.settle import tables
+from jaxeval.stats import claims
 
 ROWS = ["model,seed,f1", *(f"old,{seed},{0.8 + seed % 3 / 100:.2f}" for seed in range(1, 7))]
 NEW = [f"new,{seed},{0.9 + seed % 3 / 100:.2f}" for seed in range(1, 7)]
@@ -36,5 +38,92 @@ def test_a_seed_that_both_lack_is_under_way_while_the_table_grows() -> None:
     rows = [line.split(",") for line in [*ROWS[1:], *NEW]]
     records = [{"model": m, "seed": int(k), "f1": float(x)} for m, k, x in rows if k != "3"]
     scores = jaxeval.read_scores(records, score="f1")
-    assert tables.settled(scores, 9, 0.0, 0.05, growing=True).looks == 2
-    assert tables.settled(scores, 9, 0.0, 0.05).looks == 5
+    assert tables.settled(scores, tables.Asked(), growing=True).looks == 2
+    assert tables.settled(scores, tables.Asked()).looks == 5
+
+
+def _rows(numbers: dict[str, list[int]]) -> list[dict[str, object]]:
+    gain = {"old": 0.8, "new": 0.9}
+    return [
+        {"model": model, "seed": k, "f1": gain[model] + k * 7 % 10 / 100}
+        for model, of in numbers.items()
+        for k in of
+    ]
+
+
+def test_named_seeds_count_in_their_order() -> None:
+    """Dies if seeds that are named count in another order, or others count."""
+    seeds = [1337, 42, 7, 2024]
+    rows = _rows({"old": [*seeds, 5], "new": [*seeds, 6]})
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", seeds=seeds)
+    by_seed = {row["seed"]: row["f1"] for row in rows if row["model"] == "new"}
+    assert [*found.scores["new"]] == [by_seed[seed] for seed in seeds]
+    late = [row for row in rows if (row["model"], row["seed"]) != ("new", 42)]
+    found = jaxeval.settle_table(late, "old", "new", score="f1", seeds=seeds)
+    assert found.looks == 1 and "seed 42 of new has no score" in found.notes[-1]
+    with pytest.raises(jaxeval.JaxevalError, match="no column of seeds"):
+        jaxeval.settle_table({"a": [1, 2], "b": [1, 2]}, seeds=[1, 2])
+
+
+def test_seeds_that_are_not_consecutive_are_not_waited_for(tmp_path: Path) -> None:
+    """Dies if a table of sparse seeds is followed for ever."""
+    rows = _rows({"old": [42, 1337], "new": [42, 1337]})
+    lines = [f"{row['model']},{row['seed']},{row['f1']}" for row in rows]
+    (tmp_path / "t.csv").write_text("\n".join(["model,seed,f1", *lines]) + "\n")
+    with pytest.raises(jaxeval.JaxevalError, match="no seed between 42 and 1337"):
+        jaxeval.settle_table(tmp_path / "t.csv", score="f1", follow=9)
+
+
+@pytest.mark.parametrize(
+    "text", [b"\x00\xff\x00\n" * 9, b"model,seed,f1\nold,1,0.8,9\nnew,1,0.8\n"]
+)
+def test_a_damaged_file_is_not_waited_for(tmp_path: Path, text: bytes) -> None:
+    """Dies if a file that never becomes a table is read for ever."""
+    (tmp_path / "t.csv").write_bytes(text)
+    with pytest.raises(jaxeval.JaxevalError, match=r"t\.csv"):
+        jaxeval.settle_table(tmp_path / "t.csv", "old", "new", follow=9)
+
+
+def test_failed_runs_of_a_table() -> None:
+    """Dies if the base's failed run is a verdict, or one is no lost pair with wins."""
+    numbers = [*range(1, 11)]
+    rows = [{**row, "status": "completed"} for row in _rows({"old": numbers, "new": numbers})]
+    failed = [
+        {**row, "f1": None, "status": "failed"}
+        if row["model"] == "old" and row["seed"] == 4
+        else row
+        for row in rows
+    ]
+    with pytest.raises(jaxeval.JaxevalError, match="old: run 4 failed; without a base"):
+        jaxeval.settle_table(failed, score="f1", missing="drop")
+    found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
+    assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
+
+
+def test_items_are_pairs() -> None:
+    """Dies if items count as runs, or not as pairs of one item."""
+    draw = np.random.default_rng(0)
+    hard = draw.random(120)
+    rows = [
+        {"model": model, "id": f"q{k}", "score": float(draw.random() < gain * (1 - hard[k]))}
+        for model, gain in (("old", 0.7), ("new", 1.3))
+        for k in draw.permutation(120)
+    ]
+    found = jaxeval.settle_table(rows, column={"item": "id"}, statistic="betting")
+    by_item = {
+        model: {r["id"]: r["score"] for r in rows if r["model"] == model}
+        for model in ("old", "new")
+    }
+    gaps = [by_item["new"][item] - by_item["old"][item] for item in by_item["old"]]
+    assert found.paired and found.looks == 120 and found.correlation is not None
+    expected = claims.settle(gaps, statistic="betting")
+    assert found.interval is not None and found.interval[:2] == expected.interval
+    with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):
+        jaxeval.settle_table(rows, column={"item": "nix"})
+
+
+def test_a_change_without_effect_is_said() -> None:
+    """Dies if equal scores at every seed pass for noise."""
+    draw = np.random.default_rng(1).normal(size=6)
+    rows = [{"model": m, "seed": k, "f1": x} for m in ("old", "new") for k, x in enumerate(draw)]
+    assert "the change has no effect" in jaxeval.settle_table(rows, score="f1").notes[-1]

@@ -78,10 +78,11 @@ def run(
                 elif team.try_again((model, number)):
                     score, note = None, f"{result}; tried again"
                 else:
-                    team.drop(model)
                     why = f"evaluation {number} failed {retries + 1} times: {result}"
-                    state, score = state.exclude(model, why), None
-                    note = f"{result}; {model} was dropped"
+                    state, score, note = rule.failed(state, model, number, why), None, str(result)
+                    if model in state.excluded:
+                        team.drop(model)
+                        note += f"; {model} was dropped"
                 yield Evaluated(state, model, number, score, note)
 
 

@@ -169,6 +169,11 @@ class Rule(abc.ABC):
     def decided(self, state: State) -> Answer | None:
         """Returns `answer` while two or more models are left."""
 
+    def failed(self, state: State, model: str, number: int, why: str) -> State:
+        """Returns the state after an evaluation failed for good: its model is dropped."""
+        del number
+        return state.exclude(model, why)
+
     def leading(self, state: State, reason: str) -> Answer:
         """Returns the answer of a selection that ends now, for this reason."""
         return first_of(self.highest(state, state.alive), reason, state.evaluations)

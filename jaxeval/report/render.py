@@ -137,7 +137,7 @@ def _environment() -> "jinja2.Environment":
     )
     environment.filters["breakable"] = _breakable
     environment.tests["bold"] = lambda cell: isinstance(cell, Bold)
-    environment.globals["most_rows"] = None
+    environment.globals |= {"most_rows": None, "links": {}}
     return environment
 
 

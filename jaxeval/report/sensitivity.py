@@ -80,7 +80,9 @@ class Sensitivity(Result):
             named = {name: group.name for group in self.groups for name in group.sweeps.values()}
             return [sweeps.ranks(self.trials, [named[sweep.name] for sweep in self.trials])]
         varied = any(sweep.axes for sweep in self.trials)
-        return [sweeps.ranks(self.trials), *([sweeps.marginals(self.trials)] if varied else [])]
+        ranks = [sweeps.ranks(self.trials)]
+        alone = [*map(sweeps.parallel, self.trials)] if len(self.trials) == 1 and varied else []
+        return [*ranks, *([sweeps.marginals(self.trials)] if varied else []), *alone]
 
     def _unfit(self) -> str:
         """Returns why no difference can be shown, or "" if one can."""

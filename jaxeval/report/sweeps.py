@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 _COLUMNS = 4
 _LETTERS = 26  # that fit beneath a panel
 _MARGIN = 0.05  # of an axis, on both sides of a range
+_INCHES, _BEST = 1.3, 10  # of an axis; one run of so many is in colour
+_PARALLEL = (
+    "Each line is a run, through its value of each hyperparameter to its score; the best tenth is "
+    "in colour. Values grow upwards; of words the first is at the bottom. A line "
+    "has a gap where a hyperparameter has no effect."
+)
 _REACH = 5.0  # points around scores that are all equal
 
 
@@ -107,6 +113,67 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
     return Figure("marginals", title, caption, drawing, columns, rows)
 
 
+def parallel(sweep: Sweep) -> Figure:
+    """Draws each run as a line through the values of its hyperparameters to its score."""
+    label, read = scores.label(sweep.metric, sweep.unit), _read(sweep)
+    columns, order = len(sweep.axes) + 1, np.argsort(-sweep.gain, kind="stable")
+    drawing, panel = plots.canvas(max(5.5, _INCHES * columns), 4.0)
+    panel.grid(visible=False)
+    heights, heads = np.full((len(read), columns), np.nan), list[str]()
+    for place, axis in enumerate(sweep.axes):
+        heights[axis.active, place], ends = _heights(axis)
+        heads.append(f"{plots.wrapped(axis.name, 16)}\n{plots.wrapped(ends, 20)}")
+    low, high = float(read.min()), float(read.max())
+    heights[:, -1] = _between(read, low, high)
+    heads.append(f"{literal(label)}\n{low:.2f} to {high:.2f}")
+    best = max(1, len(read) // _BEST)
+    for runs, colour, width in (
+        (order[best:], "#999999", 0.6),
+        (order[:best], plots.colour(1), 1.6),
+    ):
+        style: Any = {"color": colour, "linewidth": width, "marker": "o", "markersize": 2.5}
+        panel.plot(np.arange(columns), heights[runs].T, **style)
+    for place in range(columns):
+        panel.axvline(place, color="#dddddd", linewidth=0.8, zorder=0)
+    panel.set_xticks(range(columns), heads, fontsize=7)
+    panel.set_yticks([])
+    panel.spines[["left", "bottom"]].set_visible(False)
+    panel.set_xlim(-0.4, columns - 0.4)
+    texts = [
+        [hyperparameters.text(value) if on else "-" for value, on in both]
+        for both in (zip(axis.values, axis.active, strict=True) for axis in sweep.axes)
+    ]
+    rows = [
+        (str(rank), *(column[run] for column in texts), f"{read[run]:.2f}")
+        for rank, run in enumerate(order.tolist(), 1)
+    ]
+    head = ("rank", *(axis.name for axis in sweep.axes), label)
+    return Figure("parallel", "Settings and scores", _PARALLEL, drawing, head, rows)
+
+
+def _heights(axis: Axis) -> tuple[np.ndarray, str]:
+    """Returns heights from 0 to 1 of the used values; the ends of the axis, or its words."""
+    low, high, used = axis.scale.low, axis.scale.high, axis.used
+    if axis.scale.categories is not None or any(isinstance(of, str) for of in used):
+        named = _categories([axis])
+        at = _between(np.arange(len(named)), 0, len(named) - 1)
+        places = [named.index(hyperparameters.text(of)) for of in used]
+        return at[places] + plots.jitter(len(places), 0.04), ", ".join(named)
+    values = np.array(used, float)
+    if not len(values):
+        return values, ""
+    low, high = (values.min() if low is None else low), (values.max() if high is None else high)
+    ends = f"{low:.4g} to {high:.4g}"
+    if axis.scale.log and low > 0:
+        return _between(np.log(values), np.log(low), np.log(high)), ends
+    return _between(values, low, high), ends
+
+
+def _between(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Maps a range to that from 0 to 1; all values to the middle if it is empty."""
+    return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
+
+
 def _set_scale(panel: "Axes", axes: Sequence[Axis]) -> list[str] | None:
     """Gives an x axis the range of the space; returns categories, or None of numbers."""
     scales = [axis.scale for axis in axes]
@@ -131,12 +198,17 @@ def _set_scale(panel: "Axes", axes: Sequence[Axis]) -> list[str] | None:
 
 
 def _set_categories(panel: "Axes", axes: Sequence[Axis]) -> list[str]:
+    named = _categories(axes)
+    slant = 20 if sum(map(len, named)) > _LETTERS else 0  # else labels would overlap
+    panel.set_xticks(range(len(named)), [*map(literal, named)], fontsize=7, rotation=slant)
+    panel.set_xlim(-0.5, len(named) - 0.5)
+    return named
+
+
+def _categories(axes: Sequence[Axis]) -> list[str]:
     texts = ([hyperparameters.text(of) for of in axis.used] for axis in axes)
     both = zip(axes, texts, strict=True)
     named = [*dict.fromkeys(t for axis, used in both for t in axis.scale.categories or used)]
     with contextlib.suppress(ValueError):
         named = sorted(named, key=float)
-    slant = 20 if sum(map(len, named)) > _LETTERS else 0  # else labels would overlap
-    panel.set_xticks(range(len(named)), [*map(literal, named)], fontsize=7, rotation=slant)
-    panel.set_xlim(-0.5, len(named) - 0.5)
     return named

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.report import comparison, scores, standings, text
-from jaxeval.report.comparison import answers, figures
+from jaxeval.report.comparison import answers, figures, tables, words
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
@@ -167,13 +167,21 @@ class JudgedVectors(Result):
 
     def _blocks(self, mode: Judgement) -> Iterator[Block]:
         yield Heading(_MODES[mode.mode])
-        head = ("vectors", MEAN, *(f"{task} ({self.metrics[task]})" for task in mode.tasks))
-        yield Table(head, [*_means(mode)], "Test scores in percent, mean (sd) over seeds")
+        tasks = [f"{task} ({self.metrics[task]})" for task in mode.tasks]
+        title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
+        if mode.overall is None or len(mode.scores) < 3:
+            yield Table(("vectors", MEAN, *tasks), rows, title)
+        else:
+            head = ("vectors", MEAN, words.level(mode.overall), "rank", "tied", *tasks)
+            rows = [
+                (*row[:2], *cells, *row[2:]) for row, cells in zip(rows, _ranks(mode), strict=True)
+            ]
+            yield Table(head, rows, f"{title}; files that share a letter were not told apart")
         if mode.reductions:
-            tasks = dict.fromkeys(task for of in mode.reductions.values() for task in of)
+            reduced = dict.fromkeys(task for of in mode.reductions.values() for task in of)
             rows = [(n, *map(_reduction, of.values())) for n, of in mode.reductions.items()]
             title = f"Relative error reduction against {mode.baseline}, in percent"
-            yield Table(("vectors", *tasks), rows, title)
+            yield Table(("vectors", *reduced), rows, title)
 
     def _figures(self) -> list[Figure]:
         drawn = []
@@ -208,6 +216,16 @@ def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
 
     for name, by_task in mode.scores.items():
         yield (name, *map(cell, (by_task.mean(axis=0), *by_task)))
+
+
+def _ranks(mode: Judgement) -> Iterator[tuple[str, str, str]]:
+    """Yields the interval of each file's mean over tasks, its rank, and its tie groups."""
+    assert mode.overall is not None
+    means = {of.model: of.summary.mean_interval for of in mode.overall.models}
+    places, scale = mode.places(), words.score_format(mode.overall)
+    for name in mode.scores:
+        place = places[name]
+        yield scale.interval(means[name]), tables.rank(place), tables.tied(place.groups)
 
 
 def _reduction(effect: Effect) -> str:

@@ -39,7 +39,7 @@ def fill(
     name, metric = key
     codes = (rows.metric.names.index(metric), -1)  # failed answers belong to all metrics
     where = np.concatenate([w[np.isin(rows.metric.codes[w], codes)] for w in by_model.values()])
-    keys, wrong = _item_keys(rows, layout, name, where, warnings)
+    keys, wrong = item_keys(rows, layout, name, where, warnings)
     where, keys = where[~wrong], keys[~wrong]
     _, first, item = np.unique(keys, return_index=True, return_inverse=True)
     values, status = _values(rows, layout, name, where, direction[0])
@@ -63,7 +63,7 @@ def fill(
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
 
 
-def _item_keys(
+def item_keys(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns [n] keys of items, and [n] whether a row is left out since logs disagree on it."""

@@ -50,7 +50,10 @@ class Followed:
     task: str
     metric: str
     unit: str
+    margin: float
     config: str
+    higher_is_better: bool
+    data: str
     epochs: dict[_Key, int] = dataclasses.field(default_factory=dict)  # last one of each member
     statuses: Counter[str] = dataclasses.field(default_factory=Counter)  # of ended members
     version: int = 0  # grows when members end
@@ -100,18 +103,17 @@ class Followed:
         """Returns the points of the dev curve that changed after a row; all of them for 0."""
         kept = sorted(epoch for epoch, row in self._changed.items() if row > after)
         curve = self._curve or {}
-        return [_point(epoch, curve[epoch]) for epoch in kept if curve[epoch]]
+        return [
+            Point(epoch, len(of), *np.quantile(of, (0, 0.25, 0.5, 0.75, 1)).tolist())
+            for epoch in kept
+            if (of := curve[epoch])
+        ]
 
     def _add(self, row: int, epoch: int, value: float | None) -> None:
         assert self._curve is not None
         if value is not None:
             self._curve.setdefault(epoch, []).append(value)
             self._changed[epoch] = row
-
-
-def _point(epoch: int, values: list[float]) -> Point:
-    five = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return Point(epoch, len(values), *five)
 
 
 class Following:
@@ -157,7 +159,8 @@ class Following:
 
     def _read_experiments(self) -> None:
         rows = self._sql.execute(
-            "SELECT id, name, task, metric, unit, config FROM experiments ORDER BY rowid"
+            "SELECT id, name, task, metric, unit, margin, config, higher_is_better, data "
+            "FROM experiments ORDER BY rowid"
         )
         for row in rows:
             known = self.experiments.setdefault(row[0], Followed(*row))
@@ -214,6 +217,18 @@ class Following:
             if known._members is None:
                 known._members = self._store.members(experiment)
             return known._members
+
+    def scores(self, experiment: str, key: _Key, after: int) -> dict[int, dict[str, float]]:
+        """Returns epoch -> part/metric -> score of a member after an epoch."""
+        found: dict[int, dict[str, float]] = {}
+        query = (
+            "SELECT epoch, part, metric, value FROM scores WHERE experiment = ? AND seed = ? "
+            "AND split = ? AND repeat = ? AND hparams = ? AND epoch > ? AND value IS NOT NULL "
+            "ORDER BY epoch"
+        )
+        for epoch, part, metric, value in self._sql.execute(query, (experiment, *key, after)):
+            found.setdefault(epoch, {})[f"{part}/{metric}"] = value
+        return found
 
     def curve(self, experiment: str, after: int = 0) -> list[Point]:
         """Returns the points of an experiment's dev curve that changed after a row."""

@@ -206,14 +206,29 @@ def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
             charts.setdefault(metric, {})[run] = column
     if charts:
         return _from_chart(table, charts, layout)
-    known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
-    if known or not any(keys <= table.values.keys() for keys in _WANDB):
+    if not any(keys <= table.values.keys() for keys in _WANDB):
         return table, []
-    runs = table.texts("Name" if "Name" in table.values else "name")
-    parted = _models_and_seeds(runs, layout.models, table.source)
-    models, seeds = zip(*(parted.get(run, ("", "")) for run in runs), strict=True)
-    whole = dataclasses.replace(table, values={"model": models, "seed": seeds, **table.values})
-    return whole, [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
+    return with_models(table, table.texts("Name" if "Name" in table.values else "name"), layout)
+
+
+def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
+    """Returns a table with columns model and seed by the names of its rows' runs, and notes.
+
+    A table that names its models stays as it is.
+
+    Raises DataError: the names do not tell models and seeds.
+    """
+    if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
+        return table, []
+    own = [name for name in table.values if name not in (*ROLES, "Name")]
+    parted = _models_and_seeds(runs, layout.models, table.source, own)
+    places = [k for k, run in enumerate(runs) if run in parted]
+    models, seeds = zip(*(parted[runs[k]] for k in places), strict=True)
+    values = {"model": models, "seed": seeds, **table.select(places).values}
+    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
+    if left := [run for run in runs if run not in parted]:
+        notes.append(f"not read: runs of other models ({listed(left, 4)})")
+    return Columns(table.source, values, [table.rows[k] for k in places]), notes
 
 
 def _from_chart(
@@ -234,31 +249,26 @@ def _from_chart(
         raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
     step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
     order = np.argsort(normal.to_floats(table[step]), kind="stable").tolist()
-    parted = _models_and_seeds([*lines], layout.models, table.source)
     last = {}
-    for run in parted:
-        known = [k for k in order if table[lines[run]][k] not in (None, "")]
+    for run, column in lines.items():
+        known = [k for k in order if table[column][k] not in (None, "")]
         last[run] = (known or order)[-1]
-    models, seeds = zip(*parted.values(), strict=True)
-    values: dict[str, Sequence[object]] = {
-        "model": models,
-        "seed": seeds,
-        "metric": [metric] * len(parted),
-        metric if "score" in layout.columns else "score": [
-            table[lines[run]][k] for run, k in last.items()
-        ],
-    }
+    scores = [table[lines[run]][k] for run, k in last.items()]
+    score = metric if "score" in layout.columns else "score"
+    values: dict[str, Sequence[object]] = {"metric": [metric] * len(last), score: scores}
+    rows = [table.rows[k] for k in last.values()]
+    whole, notes = with_models(Columns(table.source, values, rows), [*lines], layout)
     where = f"{step} {table[step][max(last.values())]} ..."
-    notes = [f"chart of W&B: the last {metric} of each run ({where}) is read"]
-    if left := [run for run in lines if run not in parted]:
-        notes.append(f"not read: runs of other models ({listed(left, 4)})")
-    return Columns(table.source, values, [table.rows[k] for k in last.values()]), notes
+    return whole, [f"chart of W&B: the last {metric} of each run ({where}) is read", *notes]
 
 
 def _models_and_seeds(
-    runs: Sequence[str], models: Sequence[str], source: str
+    runs: Sequence[str], models: Sequence[str], source: str, columns: Sequence[str]
 ) -> Mapping[str, tuple[str, str]]:
-    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
+    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
+
+    Raises DataError: they do not tell; one of the columns may.
+    """
     begun = {
         run: (max(mine, key=len), run)
         for run in runs
@@ -272,10 +282,10 @@ def _models_and_seeds(
             run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
             for run, seed in found.items()
         }
-    named = argument("column", {"model": "NAME"})
+    named, known = argument("column", {"model": "NAME"}), listed(columns)
     raise DataError(
         f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
         "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {named} names one",
+        f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
         source,
     )

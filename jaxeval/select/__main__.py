@@ -212,12 +212,12 @@ def select_table(
     from jaxeval import bandits, sources
     from jaxeval.report import selection, text
     from jaxeval.report.comparison import answers
-    from jaxeval.stats import samples
+    from jaxeval.stats import failures, samples
 
     layout = sources.layout(column, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
     scores = sources.read(source, layout)
-    pools, failed = samples.pools(scores), samples.compare_failures(scores)
+    pools, failed = samples.pools(scores), failures.compare(scores)
     chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)
     state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
     notes = [*scores.warnings]

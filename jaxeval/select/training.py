@@ -195,7 +195,7 @@ def steps(
             yield event
             if isinstance(event, running.Ended):
                 spent += event.result.wall_seconds
-                scored = _evaluated(state, models.part, *trials[event.trial], event.result)
+                scored = _evaluated(rule, state, models.part, *trials[event.trial], event.result)
                 if scored is not None:
                     state = scored.state
                     yield scored
@@ -215,11 +215,11 @@ def _lanes(rule: Rule, models: Arms) -> int:
 
 
 def _evaluated(
-    state: State, part: Part, model: str, number: int, result: runs.MemberResult
+    rule: Rule, state: State, part: Part, model: str, number: int, result: runs.MemberResult
 ) -> Evaluated | None:
     """A result with the state it leads to; None if its model has been dropped.
 
-    A model without a score is dropped, since its next try would end alike.
+    A model without a score fails for good, since its next try would end alike.
     """
     if model in state.excluded:
         return None
@@ -228,5 +228,6 @@ def _evaluated(
         return Evaluated(state.tell(model, score, number), model, number, score, "")
     reason = f"evaluation {number} (seed {result.seed}) {result.status}"
     reason += f": {result.message}" if result.message else ""
-    dropped = state.exclude(model, reason)
-    return Evaluated(dropped, model, number, None, f"{result.status}; {model} is dropped")
+    after = rule.failed(state, model, number, reason)
+    note = f"{result.status}; {model} is dropped" if model in after.excluded else result.status
+    return Evaluated(after, model, number, None, note)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.stats import describe
 from jaxeval.stats.results import Interval
 
 MARGIN = 0.01  # scores this near to each other are equivalent
@@ -91,15 +92,14 @@ def rhos(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
 
     Distances are Gower's. Of several best runs it is the mean. Paths without variation are absent.
     """
-    from scipy import stats
-
     found = {}
     for path, own, of in _paths(scores, axes):
         best, times = _best_settings(own, of)
         distance = _gower(of, best)
         varies = np.ptp(distance, axis=1) > 0
         if varies.any() and np.ptp(own) > 0:
-            x, y = stats.rankdata(distance[varies], axis=1), stats.rankdata(-own)
+            y = describe.average_ranks(-own)
+            x = np.stack([describe.average_ranks(row) for row in distance[varies]])
             x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
             each = x @ y / np.sqrt(np.sum(x**2, axis=1) * np.sum(y**2))
             found[path] = float(np.average(each, weights=times[varies]))

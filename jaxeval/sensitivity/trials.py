@@ -69,7 +69,7 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     sweeps: list[Sweep] = []
     for location in locations:
         if location in runs:
-            sweeps += _read_runs(location, runs[location], datasets, request)
+            sweeps += read_runs(location, runs[location], datasets, request)
         else:
             sweeps.append(_read_table(location, request))
     known = dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes)
@@ -149,10 +149,17 @@ def _name_parts(location: str) -> dict[str, str]:
     return {f"part{number}": part for number, part in enumerate(_stem(location).split("-"), 1)}
 
 
-def _read_runs(
+def read_runs(
     location: str, members: Sequence[MemberRow], datasets: Mapping[str, str], request: Request
 ) -> list[Sweep]:
-    """Reads the sweeps of a runs folder; `datasets` maps hashes of data to names."""
+    """Returns the sweeps of a runs folder, given its members.
+
+    Args:
+      datasets: hash of data -> name.
+
+    Raises:
+      ConfigError, DataError, RunError: none is a sweep, or one cannot be used.
+    """
     found = list[Sweep]()
     for group in records.by_experiment(members):
         first, sweep = group[0], recorded_sweep(group, request)

@@ -1,13 +1,22 @@
 """`jaxeval serve`: the report of a runs folder as pages that follow training."""
 
+import asyncio
+import contextlib
 import ipaddress
 import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, RunError, argument
-from jaxeval.parameters import Number
+from jaxeval.parameters import Changes, Count, Number, Positive, Seeds
+
+if TYPE_CHECKING:
+    from jaxeval.serve.parts import Part
+
+_MOST_CONNECTIONS = 500  # more are told to come later
+Port = Annotated[int, Number(1, 65535)]
 
 
 @parameters.verb
@@ -15,7 +24,7 @@ def serve(
     runs: str | Path,
     *,
     host: str = "127.0.0.1",
-    port: Annotated[int, Number(1, 65535)] = 8420,
+    port: Port = 8420,
 ) -> None:
     """Shows a runs folder in a browser, while processes train into it.
 
@@ -32,31 +41,125 @@ def serve(
       jaxeval serve runs
       jaxeval serve runs --host 0.0.0.0 --port 9000
     """
-    try:
-        import uvicorn
+    with _installed():
+        from jaxeval.serve import live
+    from jaxeval.runs import following
 
-        from jaxeval.serve import app, live
+    with contextlib.closing(following.Following(runs)) as followed:
+        _listen(live.part(followed, str(runs)), host, port)
+
+
+@parameters.verb
+def serve_board(
+    folder: str | Path,
+    changes: Changes = (),
+    *,
+    data: Mapping[str, str | Path],
+    baseline: str | Path,
+    modes: Literal["both", "fixed", "tuned"] = "both",
+    seeds: Seeds = 8,
+    host: str = "127.0.0.1",
+    port: Port = 8420,
+    upload_mb: Count = 512,
+    judge_hours: Positive = 12.0,
+    judge_gb: Positive = 16.0,
+) -> None:
+    """Serves a board: people upload word vectors, which are judged in the order they came.
+
+    Judges as `jaxeval vectors judge` does, one file after another, in a process without network
+    and with limits. Shows leaderboards with the files that were not told apart, each file's report
+    and the queue; compares those that are ticked, and tables of scores as `jaxeval compare` does.
+    A board that is started again goes on with its queue.
+
+    Args:
+      folder: where the board is kept; made if it is missing.
+      data: TASK=PATH, the corpus of a task; may be repeated.
+      baseline: file of vectors against which relative error reduction is computed; judged first.
+      modes: vectors fixed, or fine-tuned.
+      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      port: TCP port.
+      upload_mb: most megabytes of an upload.
+      judge_hours: most hours to judge a file.
+      judge_gb: most gigabytes of memory to judge a file.
+
+    Examples:
+      jaxeval serve board BOARD --data pos=EWT --data sentiment=SST --baseline svd.txt
+    """
+    with _installed():
+        from jaxeval.serve import board, boards, confined
+
+    known = {task: str(Path(path).resolve()) for task, path in data.items()}
+    judge = {"data": known, "changes": [*changes], "modes": modes, "seeds": seeds}
+    file, limits = Path(baseline), confined.Limits(judge_hours * 3600, int(judge_gb * 1e9))
+    with cli.waiting("reading the corpora"):
+        asked = {"baseline": str(file.resolve()), "settings": judge}
+        tried = asyncio.run(confined.call("plan", limits, asked))
+    if not tried.offline:
+        cli.say("this kernel gives no process a network of its own: uploads are judged with one")
+    settings = board.Settings(judge, file, limits, upload_mb << 20)
+    with contextlib.closing(board.Board(Path(folder), settings)) as opened:
+        _listen(boards.part(opened), host, port)
+
+
+@parameters.verb
+def serve_logs(
+    *paths: str,
+    host: str = "127.0.0.1",
+    port: Port = 8420,
+) -> None:
+    """Shows logs of evaluations in a browser: two models side by side, item by item.
+
+    Lists the items that one model gets right and the other wrong, with the question, the expected
+    answer and what each model said. Reads what `jaxeval compare logs` reads, once, at the start.
+
+    Args:
+      paths: files or folders of logs; or NAME=PATH: all logs there are runs of the model NAME.
+      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      port: TCP port.
+
+    Examples:
+      jaxeval serve logs lm_eval_output
+      jaxeval serve logs new=new.eval old=old.eval
+    """
+    if not paths:
+        raise ConfigError("expected files or folders of logs")
+    with _installed():
+        from jaxeval.serve import logs
+    _listen(logs.part(paths), host, port)
+
+
+@contextlib.contextmanager
+def _installed() -> Iterator[None]:
+    """Says what to install where a package is missing."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise ConfigError(f"serve: install jaxeval[web] ({error})") from None
-    from jaxeval.runs import following
+
+
+def _listen(part: "Part", host: str, port: int) -> None:
+    """Serves pages until Ctrl-C."""
+    with _installed():
+        import uvicorn
+
+        from jaxeval.serve import app
 
     token = None if _is_loopback(host) else secrets.token_urlsafe(24)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
-    followed = following.Following(runs)
+    settings = uvicorn.Config(
+        app.make([part], token), host, port, log_level="error", server_header=False
+    )
+    settings.timeout_graceful_shutdown = 1  # streams of events never end
+    settings.limit_concurrency = _MOST_CONNECTIONS
     try:
-        pages = app.make([live.part(followed, str(runs))], token)
-        settings = uvicorn.Config(pages, host, port, log_level="error", server_header=False)
-        settings.timeout_graceful_shutdown = 1  # streams of events never end
         listening = settings.bind_socket()
-        listening.listen()  # before the address is printed: who comes at once waits
-        cli.say(f"{address} (Ctrl-C ends it)")
-        uvicorn.Server(settings).run([listening])
     except SystemExit:
         where = f"{argument('host', host)}, {argument('port', port)}"
         raise RunError(f"{where}: cannot listen there; expected a free port") from None
-    finally:
-        followed.close()
+    listening.listen()  # before the address is printed: who comes at once waits
+    cli.say(f"{address} (Ctrl-C ends it)")
+    uvicorn.Server(settings).run([listening])
 
 
 def _is_loopback(host: str) -> bool:
@@ -68,4 +171,4 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-COMMANDS: parsers.Commands = {"": serve}
+COMMANDS: parsers.Commands = {"": serve, "board": serve_board, "logs": serve_logs}

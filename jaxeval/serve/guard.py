@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _COOKIE = "jaxeval"
+_SAFE, _OTHER = ("GET", "HEAD"), ("same-site", "cross-site")
 _LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d{1,5})?", re.ASCII)
 _HEADERS = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
@@ -56,8 +57,12 @@ class Guard:
             return PlainTextResponse("Host: expected a name of this machine\n", 403)
         if origin is not None and urllib.parse.urlsplit(origin).netloc != host:
             return PlainTextResponse("Origin: expected this server's own pages\n", 403)
+        if request.method not in _SAFE and request.headers.get("sec-fetch-site", "none") in _OTHER:
+            return PlainTextResponse("Sec-Fetch-Site: expected this server's own pages\n", 403)
         if self._token is None or self._same(request.cookies.get(_COOKIE, "")):
             return None
+        if self._same(request.headers.get("authorization", "").removeprefix("Bearer ")):
+            return None  # a program
         if not self._same(request.query_params.get("token", "")):
             return PlainTextResponse("token: expected the address that was printed\n", 403)
         kept = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]

@@ -2,16 +2,17 @@
 
 import csv
 import io
+import json
 import time
+import urllib.parse
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jaxeval import parameters
 from jaxeval.errors import JaxevalError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
 from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Figure, Table, to_json
+from jaxeval.report.document import Document, Figure, Result, Table, to_json
 from jaxeval.report.runs import figures, summary
 from jaxeval.report.runs.summary import ExperimentSummary
 from jaxeval.report.settlements.settlement import Settlement
@@ -20,13 +21,34 @@ from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import trials
+from jaxeval.serve import searches
 from jaxeval.settle import tables
 
+KINDS = ("index", "e", "compare", "sweep", "tune")
+_BESIDE = (("sweep", "sweep", "Sensitivity"), ("tuning", "tune", "Search"))  # key of a config
 _ALPHA = 0.05
 _COLUMNS = (
     *("experiment", "task", "state", "time left", "ended", "training", "failed", "score", "n"),
     "median (quartiles)",
 )
+
+
+class Asked(NamedTuple):
+    """A page that is asked for: its kind, one of KINDS, and the ids of its experiments."""
+
+    kind: str
+    experiments: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The path without .json or .csv."""
+        return "/".join(["", self.kind, *(self.experiments if self.kind != "compare" else ())])
+
+    @property
+    def query(self) -> str:
+        """The query of a comparison, "" of another page."""
+        pairs = [("e", e) for e in self.experiments if self.kind == "compare"]
+        return f"?{urllib.parse.urlencode(pairs)}" if pairs else ""
 
 
 class Page(NamedTuple):
@@ -51,6 +73,35 @@ class Pages:
         self._followed, self._location = followed, location
         self._summaries: dict[str, tuple[int, ExperimentSummary | None]] = {}
 
+    def page(self, asked: Asked) -> Page:
+        """Returns a page; raises JaxevalError if there is none of this kind."""
+        if asked.kind == "index":
+            return self._index()
+        if asked.kind == "compare":
+            return self._compare(asked.experiments)
+        known = self._followed.experiments[asked.experiments[0]]
+        if asked.kind == "e":
+            return self._experiment(known)
+        members = self._followed.members(known.id)
+        result: Result
+        if asked.kind == "sweep":
+            result = searches.sweep(known, members, self._location)
+        else:
+            every = map(self._followed.members, self._followed.experiments)
+            result = searches.tune(known, members, filter(None, every), self._location)
+        names, rows = _listed(members)
+        document = result.document()._replace(last=())
+        beside = [(f"/e/{known.id}", known.name)]
+        return Page(document, {"beside": beside}, result.to_dict(), [names, *rows])
+
+    def stamp(self, asked: Asked) -> float:
+        """Returns the time of the last change of what is not in the database."""
+        if asked.kind != "tune":
+            return 0.0
+        known = self._followed.experiments[asked.experiments[0]]
+        file = searches.search_file(known, self._location)
+        return file.stat().st_mtime if file.is_file() else 0.0
+
     def summary(self, experiment: str) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
         version = self._followed.experiments[experiment].version
@@ -65,7 +116,7 @@ class Pages:
         """Returns "ended", "training" or "stalled"."""
         return known.state(time.time(), self._followed.begun)
 
-    def experiments(self) -> Page:
+    def _index(self) -> Page:
         """Lists all experiments."""
         every = [*self._followed.experiments.values()]
         rows = [(of.id, self.state(of), self._row(of)) for of in reversed(every)]
@@ -79,7 +130,7 @@ class Pages:
                 title="Experiments",
                 signature=f"{self._location} | {text.versions()}",
             ),
-            {"listed": Table(_COLUMNS, rows)},  # type: ignore[arg-type]
+            {"listed": Table(_COLUMNS, rows), "beside": []},  # type: ignore[arg-type]
             {"experiments": [dict(zip(head, of, strict=True)) for of in plain]},
             [head, *plain],
         )
@@ -98,10 +149,9 @@ class Pages:
         shown = "-" if left is None else f"about {text.duration(left)}"
         return (known.name, known.task, shown, *map(str, counts), label, *numbers)
 
-    def experiment(self, experiment: str) -> Page:
+    def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
-        known = self._followed.experiments[experiment]
-        members, found = self._followed.members(experiment), self.summary(experiment)
+        members, found = self._followed.members(known.id), self.summary(known.id)
         groups, summaries = ([members], [found]) if found else ([], [])
         document = report.experiments_document(groups, summaries, self._location)
         if found is None:
@@ -114,9 +164,11 @@ class Pages:
         doing += "" if left is None else f"; about {text.duration(left)} left for them"
         document = document._replace(notes=(doing,))
         data = {"state": self.state(known), "summary": to_json(found)}
-        return self._page(document, [experiment], data)
+        page, keys = self._page(document, [known.id], data), json.loads(known.config)
+        beside = [(f"/{kind}/{known.id}", name) for key, kind, name in _BESIDE if key in keys]
+        return page._replace(context={**page.context, "beside": beside})
 
-    def compare(self, experiments: Sequence[str]) -> Page:
+    def _compare(self, experiments: Sequence[str]) -> Page:
         """Compares experiments with the first: what may be said however often one looks."""
         known = [self._followed.experiments[key] for key in experiments]
         answers, blocks, notes, settled = list[str](), list[Table](), list[str](), list[Json]()
@@ -161,7 +213,7 @@ class Pages:
             notes.append(f"{axis} {min(training)} still trains: later ones do not count yet")
         layout = Layout(models=[base.id, other.id])
         found = native.scores(members, self._location, layout)
-        return tables.settled(found, parameters.MOST, 0.0, level)
+        return tables.settled(found, tables.Asked(alpha=level))
 
     def _page(self, document: Document, experiments: Sequence[str], data: dict[str, Json]) -> Page:
         known = [self._followed.experiments[key] for key in experiments]
@@ -172,14 +224,12 @@ class Pages:
             curves[of.id] = [point._asdict() for point in points]
             cells = [[*map(str, p[:2]), *(f"{factor * v:.3f}" for v in p[2:])] for p in points]
             shown.append(Table(Point._fields, cells, of.name))
-        members = [row for key in experiments for row in self._followed.members(key)]
-        left = ("config", "config_hash")
-        names = [name for name in MemberRow._fields if name not in left]
-        rows = [[getattr(row, name) for name in names] for row in members]
+        names, rows = _listed([row for key in experiments for row in self._followed.members(key)])
         listed: list[Json] = [dict(zip(names, row, strict=True)) for row in rows]
         return Page(
-            document,
+            document._replace(figures=lambda: self._figures(experiments)),
             {
+                "beside": [],
                 "names": [(of.id, of.name) for of in known],
                 "curves": shown,
                 "factor": factor,
@@ -189,8 +239,14 @@ class Pages:
             [names, *rows],
         )
 
-    def figures(self, experiments: Sequence[str]) -> list[Figure]:
+    def _figures(self, experiments: Sequence[str]) -> list[Figure]:
         """Draws the figures of `jaxeval report` but the curves, which the page has."""
         every = (self._followed.members(key) for key in experiments)
         groups = [members for members in every if members]
         return figures.draw(groups, None) if groups else []
+
+
+def _listed(members: Sequence[MemberRow]) -> tuple[list[str], list[list[Any]]]:
+    """Returns the columns of members without their config, and a row each."""
+    names = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
+    return names, [[getattr(row, name) for name in names] for row in members]

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from starlette.routing import BaseRoute
 
+Links = Sequence[tuple[str, str]]  # addresses of pages and their names, at the top of each page
+
 
 class Part(NamedTuple):
     """Pages of one kind, and tasks that run beside them as long as the server does."""

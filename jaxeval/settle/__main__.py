@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError, argument
-from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Probability, Quiet
+from jaxeval.parameters import (
+    Changes,
+    Count,
+    Natural,
+    NonNegative,
+    Positive,
+    Probability,
+    Quiet,
+    Seeds,
+)
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
     from jaxeval.report.settlements.settlement import Settlement
 
 Correction = Literal["none", "e-lond", "spending"]
+Statistic = Literal["t", "wins", "betting"]
 _SEEDS = 30
 _LEAST = 3  # seeds of `settle self`
 
@@ -30,6 +40,7 @@ def settle(
     seeds: Count = _SEEDS,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
+    statistic: Statistic = "t",
     data: str | Path | None = None,
     out: str | Path = "runs",
     store: str | None = None,
@@ -45,7 +56,9 @@ def settle(
 
     Trains both with one seed after the other until the candidate is better, worse, or equal within
     the margin. The claim holds however often one looks and whenever one stops: with probability
-    1 - alpha no wrong one is ever made. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided.
+    1 - alpha no wrong one is ever made. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided, or a
+    seed of the candidate failed; 5 if each side has one score at all seeds; 2 for an error, such
+    as a base that fails.
 
     Args:
       base: TOML file or shipped name.
@@ -57,10 +70,6 @@ def settle(
       own_splits: both have the data's own split, not random split k with seed k.
       part: whose score counts (test on random splits, dev on the data's own).
       ledger: file of all comparisons, whose scores of the base are used again.
-      correction: for many candidates in one ledger: none (alpha is of each by itself), e-lond (of
-        those called better, a share of alpha at most is wrong on average) or spending (with
-        probability 1 - alpha none is wrong).
-      note: what the candidate changes, for the ledger.
       again: settle once more, with fresh seeds, what the ledger has as settled.
 
     Examples:
@@ -83,7 +92,8 @@ def settle(
         second = dataclasses.replace(second, name=" ".join(changes))
     else:
         second = studies.read(candidate, common, data)
-    settings = running.Settings(seeds, margin, alpha, correction, again, note, len(jax.devices()))
+    asked = seeds, margin, alpha, correction, statistic
+    settings = running.Settings(*asked, False, again, note, len(jax.devices()))
     path = None if ledger is None else Path(ledger)
     configs = first, second
     return running.settle_configs(
@@ -101,6 +111,8 @@ def settle_command(
     seeds: Count = _SEEDS,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
+    statistic: Statistic = "t",
+    paired: bool = False,
     json_field: str | None = None,
     pattern: str | None = None,
     lower_is_better: bool | None = None,
@@ -118,7 +130,9 @@ def settle_command(
     Runs both with one seed after the other until the candidate is better, worse, or equal within
     the margin; the claim holds however often one looks. No shell runs the commands. Their last
     line is the score, as in "0.71" or "accuracy: 0.71". Exit codes: 0 better, 3 worse, 4 equal,
-    1 undecided, or a seed failed. The same command goes on where it was stopped.
+    1 undecided, or a seed of the candidate failed; 5 if each side has one score at all seeds; 2
+    for an error, such as a base that fails. The same command goes on where it was stopped; other
+    processes may settle other candidates with one ledger at the same time.
 
     Args:
       base: the command, with {seed} where its seed stands; with {split} too, scores of one split
@@ -129,15 +143,11 @@ def settle_command(
       seeds: most seeds of each side; the same command with more goes on.
       margin: smallest difference that matters; equal needs one.
       alpha: probability of any wrong claim.
+      paired: compare scores of one seed as pairs, also without {split}.
       pattern: regular expression whose group is the score, where it matches last.
-      lower_is_better: lower scores are better (as the field's name says, else higher).
-      retries: of a failed seed; then nothing is claimed.
+      retries: of a failed seed; then nothing is claimed (with wins it is a lost pair).
       workers: commands at once.
       ledger: file of all comparisons and scores, from which the same command goes on.
-      correction: for many candidates in one ledger: none (alpha is of each by itself), e-lond (of
-        those called better, a share of alpha at most is wrong on average) or spending (with
-        probability 1 - alpha none is wrong).
-      note: what the candidate changes, for the ledger.
       again: settle once more, with fresh seeds, what the ledger has as settled.
 
     Examples:
@@ -147,7 +157,8 @@ def settle_command(
     """
     from jaxeval.settle import running
 
-    settings = running.Settings(seeds, margin, alpha, correction, again, note, -(-workers // 2))
+    asked = seeds, margin, alpha, correction, statistic
+    settings = running.Settings(*asked, paired, again, note, -(-workers // 2))
     reading = running.Reading(json_field, pattern, time_limit)
     templates = base, base if candidate is None else candidate
     folders = Path(base_folder), Path(folder)
@@ -169,9 +180,10 @@ def settle_command(
 def settle_table(
     source: "str | Path | object",
     *models: str,
-    seeds: Count | None = None,
+    seeds: Seeds | None = None,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
+    statistic: Statistic = "t",
     follow: Positive | None = None,
     score: str | None = None,
     column: Mapping[str, str] | None = None,
@@ -183,30 +195,35 @@ def settle_table(
     """Decides by recorded scores, which may grow: the claim holds however often one asks.
 
     Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
-    a model lacks. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided.
+    a model lacks: seeds that end early may differ from late ones. Exit codes: 0 better, 3 worse,
+    4 equal, 1 undecided, 5 if each model has one score at all seeds, 2 for an error.
 
     Args:
       source: a file of scores, a runs folder or a database, as for compare; in Python also a dict
         of the scores of two models.
       models: the base and the candidate; none: the two of the table in its order.
-      seeds: most of each model; without it all.
+      seeds: most of each model, or a list of those that count, in their order; without it all.
       margin: smallest difference that matters; equal needs one.
       alpha: probability of any wrong claim.
-      follow: read the source again every so many seconds until it decides; a seed that both lack
-        between others is under way, and is waited for.
-      column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
+      follow: read the source again every so many seconds until it decides. Whole numbers from the
+        lowest one count, and one that both lack is waited for, unless seeds are a list.
+      column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or item: then
+        items are compared as pairs.
 
     Examples:
       jaxeval settle table scores.csv old new --follow 60
+      jaxeval settle table items.csv old new --column item=id --statistic betting
       jaxeval settle table runs tagger tagger_wide --margin .005
     """
     from jaxeval import sources
     from jaxeval.settle import tables
 
-    layout = sources.layout(column, score, metric, missing, lower_is_better)
+    roles = dict(column or {})
+    item = roles.pop("item", None)
+    layout = sources.layout(roles, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    most = parameters.MOST if seeds is None else seeds
-    return tables.settle(source, layout, most, margin, alpha, follow, quiet)
+    asked = tables.Asked(seeds, margin, alpha, statistic, item)
+    return tables.settle(source, layout, asked, follow, quiet)
 
 
 @parameters.verb

@@ -1,30 +1,44 @@
-"""The ledger of comparisons: a SQLite file with every side, score and decision."""
+"""The ledger of comparisons: a SQLite file with every side, score and decision.
+
+Several processes may work with one ledger at a time, each on a comparison of its own. The level of
+a comparison is fixed when it begins, from the candidates kept until then.
+"""
 
 import contextlib
 import itertools
 import json
+import operator
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from jaxeval import files
-from jaxeval.errors import ConfigError, RunError, argument
+from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
 from jaxeval.files import Json
-from jaxeval.settle.sides import Side
+from jaxeval.settle.sides import Side, comparable
 from jaxeval.stats import sequential
 
-_APPLICATION = 0x6A657661  # marks the file as ours
-_VERSION = 1  # of the tables
-_TABLES = """
-CREATE TABLE sides (id TEXT PRIMARY KEY, name TEXT, "commit" TEXT);
-CREATE TABLE scores (side TEXT, seed INTEGER, score REAL, seconds REAL, PRIMARY KEY (side, seed));
-CREATE TABLE comparisons (
-  number INTEGER PRIMARY KEY, base TEXT, candidate TEXT, note TEXT, settings TEXT, level REAL,
-  after INTEGER, known INTEGER, begun REAL, verdict TEXT, result TEXT
-);
-"""
+_MARKS = {"application_id": 0x6A657661, "user_version": 2}  # ours, and version of the tables
+_PATIENCE = 60.0  # seconds in which another process ends its transaction
+_TABLES = (
+    'CREATE TABLE sides (id TEXT PRIMARY KEY, name TEXT, "commit" TEXT)',
+    "CREATE TABLE scores (side TEXT, seed INTEGER, score REAL, seconds REAL, comparison INTEGER,"
+    " PRIMARY KEY (side, seed))",
+    "CREATE TABLE comparisons (number INTEGER PRIMARY KEY, base TEXT, candidate TEXT, note TEXT,"
+    " settings TEXT, level REAL, after INTEGER, known INTEGER, begun REAL, verdict TEXT,"
+    " result TEXT)",
+)
+_ADD = (  # the first score of a seed stays
+    "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET score = excluded.score,"
+    " seconds = excluded.seconds, comparison = excluded.comparison WHERE score IS NULL"
+)
+_CHOSEN = (
+    "SELECT max(seed) FROM scores JOIN comparisons ON comparison = number"
+    " WHERE side = ? AND candidate = ?"
+)
 Correction = Literal["none", "e-lond", "spending"]
 DECIDED = ("better", "worse", "equal")
 
@@ -56,28 +70,39 @@ class Comparison(NamedTuple):
 
 
 class Ledger:
-    """An open ledger."""
+    """An open ledger; threads may share it."""
 
-    def __init__(self, connection: sqlite3.Connection):
-        self._sql = connection
+    def __init__(self, connection: sqlite3.Connection, path: Path):
+        self._sql, self._path, self._lock = connection, path, threading.Lock()
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._lock:
+            return self._sql.execute(query, values).fetchall()
+
+    def reading(self) -> contextlib.AbstractContextManager[None]:
+        """Turns any error of reading damaged contents into a ConfigError."""
+        passing = (JaxevalError, sqlite3.Error, MemoryError)
+        return parsing("a damaged ledger", self._path, error=ConfigError, passing=passing)
 
     def comparisons(self) -> list[Comparison]:
         """Returns all comparisons in their order."""
-        rows = self._sql.execute("SELECT * FROM comparisons ORDER BY number")
-        return [
-            Comparison._make([*row[:4], json.loads(row[4]), *row[5:10], json.loads(row[10])])
-            for row in rows
-        ]
+        with self.reading():
+            return [*map(_comparison, self._rows("SELECT * FROM comparisons ORDER BY number"))]
 
     def sides(self) -> dict[str, Side]:
         """Returns the sides by their ids."""
-        rows = self._sql.execute('SELECT id, name, "commit" FROM sides')
-        return {row[0]: Side(*row) for row in rows}
+        return {row[0]: Side(*row) for row in self._rows('SELECT id, name, "commit" FROM sides')}
 
     def scores(self, side: str) -> dict[int, float]:
-        """Returns the scores of a side by seed."""
-        rows = self._sql.execute("SELECT seed, score FROM scores WHERE side = ?", (side,))
-        return dict(rows.fetchall())
+        """Returns the scores of a side by seed, without those of seeds that failed."""
+        rows = self._rows("SELECT seed, score FROM scores WHERE side = ? ORDER BY seed", side)
+        with self.reading():
+            return {operator.index(k): _score(score) for k, score in rows if score is not None}
+
+    def lost(self, side: str) -> set[int]:
+        """Returns the seeds of a side that failed, where that counted against it."""
+        rows = self._rows("SELECT seed FROM scores WHERE side = ? AND score IS NULL", side)
+        return {seed for (seed,) in rows}
 
     def fresh(self, side: str) -> list[float]:
         """Returns the scores of a side but those that it had as a candidate.
@@ -85,16 +110,20 @@ class Ledger:
         It may be the base for being high in those.
         """
         after = self._chosen(side)
-        return [score for seed, score in sorted(self.scores(side).items()) if seed > after]
+        return [score for seed, score in self.scores(side).items() if seed > after]
 
     def _chosen(self, side: str) -> int:
         """Returns the last seed that a side had as a candidate; 0 if it has been none."""
-        return max((old.last for old in self.comparisons() if old.candidate == side), default=0)
+        ((seen,),) = self._rows(_CHOSEN, side, side)
+        lasts = [old.last for old in self.comparisons() if old.candidate == side]
+        return max([seen or 0, *lasts])
 
-    def seconds(self) -> dict[tuple[str, int], float]:
-        """Returns the seconds of each evaluation by side and seed."""
-        rows = self._sql.execute("SELECT side, seed, seconds FROM scores ORDER BY side, seed")
-        return {(side, seed): seconds for side, seed, seconds in rows}
+    def spent(self) -> dict[int | None, list[float]]:
+        """Returns the seconds of new evaluations by comparison; None: of no comparison."""
+        found: dict[int | None, list[float]] = {}
+        for number, seconds in self._rows("SELECT comparison, seconds FROM scores"):
+            found.setdefault(number, []).append(seconds)
+        return found
 
     def next_level(self, alpha: float, correction: Correction) -> float:
         """Returns the level of the comparison that begins next."""
@@ -104,11 +133,28 @@ class Ledger:
         kept = sum(old.won for old in every)
         return sequential.level(alpha, len(every) + 1, kept, correction)
 
-    def add(self, side: str, seed: int, score: float, seconds: float) -> None:
-        """Writes a score."""
-        self._sql.execute(
-            "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?)", (side, seed, score, seconds)
-        )
+    def score(self, side: str, seed: int) -> float | None:
+        """Returns the score of a seed; None if it has none."""
+        rows = self._rows("SELECT score FROM scores WHERE side = ? AND seed = ?", side, seed)
+        with self.reading():
+            return next((_score(score) for (score,) in rows if score is not None), None)
+
+    def add(
+        self, side: str, seed: int, score: float, seconds: float, comparison: int | None = None
+    ) -> float:
+        """Writes the first score of a seed, and returns it: another process may have been first.
+
+        Args:
+          comparison: for which the seed was evaluated.
+        """
+        if self.score(side, seed) is None:
+            self._rows(_ADD, side, seed, score, seconds, comparison)
+        first = self.score(side, seed)
+        return score if first is None else first
+
+    def lose(self, side: str, seed: int, comparison: int) -> None:
+        """Writes that a seed has failed, and that this counts against its side."""
+        self._rows(_ADD, side, seed, None, 0.0, comparison)
 
     def begin(
         self,
@@ -128,6 +174,15 @@ class Ledger:
           settings: with "alpha" and "correction"; a comparison has others if they differ.
           again: begin a new one with fresh seeds if the last one is decided.
         """
+        self._rows("BEGIN IMMEDIATE")  # numbers and levels of two processes differ
+        try:
+            return self._begun(base, candidate, note, settings, again)
+        finally:
+            self._rows("COMMIT")
+
+    def _begun(
+        self, base: Side, candidate: Side, note: str, settings: Mapping[str, Any], again: bool
+    ) -> Comparison:
         every, ids = self.comparisons(), (base.id, candidate.id)
         pair = [old for old in every if (old.base, old.candidate) == ids]
         same = [old for old in pair if old.settings == settings]
@@ -143,19 +198,37 @@ class Ledger:
             count = next(k for k in itertools.count() if after + k + 1 not in known)
         level = self.next_level(settings["alpha"], settings["correction"])
         for side in (base, candidate):
-            self._sql.execute("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", side[:3])
-        self._sql.execute(
+            self._rows("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", *side[:3])
+        self._rows(
             "INSERT INTO comparisons VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'null')",
-            (*ids, note, json.dumps(settings), level, after, count, time.time()),
+            *(*ids, note, json.dumps(settings), level, after, count, time.time()),
         )
         return self.comparisons()[-1]
 
+    def alone(self, number: int) -> contextlib.AbstractContextManager[None]:
+        """Holds a comparison; RunError if another process works on it."""
+        place = self._path.with_name(f".{self._path.name}.locks") / str(number)
+        return files.locked(place, f"{self._path}: another process works on comparison {number}")
+
     def decide(self, number: int, verdict: str, result: Mapping[str, Json]) -> None:
         """Writes the verdict of a comparison, and its result as plain data."""
-        self._sql.execute(
+        self._rows(
             "UPDATE comparisons SET verdict = ?, result = ? WHERE number = ?",
-            (verdict, json.dumps(result), number),
+            *(verdict, json.dumps(result), number),
         )
+
+
+def _comparison(row: Sequence[Any]) -> Comparison:
+    settings, result = json.loads(row[4]), json.loads(row[10])
+    found = Comparison._make([*row[:4], dict(settings), *row[5:10], result])
+    operator.index(found.last), float(found.level)
+    return found
+
+
+def _score(score: Any) -> float:
+    if not comparable(score):
+        raise ValueError(f"a score is {score}")
+    return float(score)
 
 
 @contextlib.contextmanager
@@ -164,32 +237,37 @@ def opened(path: Path, read_only: bool = False) -> Iterator[Ledger]:
 
     Raises:
       ConfigError: the file is no ledger, or there is none to read.
-      RunError: another process works with it, or it cannot be written.
+      RunError: it cannot be written, or is locked by another process.
     """
     if read_only and not path.is_file():
         raise ConfigError(f"{path}: no such ledger; expected one that settle has written")
     if not read_only:
         files.refuse_unwritable(path)
-    busy = f"{path}: another process settles with this ledger"
-    lock = path.with_name(f".{path.name}.lock")
-    held = contextlib.nullcontext() if read_only else files.locked(lock, busy)
-    with held, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        try:
-            _prepare(connection, path)
-            yield Ledger(connection)
-        except sqlite3.OperationalError as error:
-            raise RunError(f"{path}: cannot be used ({error})") from None
-        except sqlite3.DatabaseError as error:
-            raise ConfigError(f"{path}: not a ledger of settle ({error})") from None
+        path.parent.mkdir(parents=True, exist_ok=True)
+    place = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    try:
+        connection = sqlite3.connect(
+            place, _PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+        )
+        with contextlib.closing(connection) as sql:
+            _prepare(sql, path, read_only)
+            yield Ledger(sql, path)
+    except sqlite3.OperationalError as error:
+        raise RunError(f"{path}: cannot be used ({error})") from None
+    except sqlite3.DatabaseError as error:
+        raise ConfigError(f"{path}: not a ledger of settle ({error})") from None
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+def _prepare(sql: sqlite3.Connection, path: Path, read_only: bool) -> None:
     """Makes the tables of a new ledger; ConfigError if the file is something else."""
-    found = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if (found, version) == (_APPLICATION, _VERSION):
-        return
-    if found or version or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+    sql.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last scores run again
+    sql.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
+    found = [sql.execute(f"PRAGMA {what}").fetchone()[0] for what in _MARKS]
+    empty = not any(found) and not sql.execute("SELECT 1 FROM sqlite_master").fetchone()
+    if found != [*_MARKS.values()] and (read_only or not empty):
         raise ConfigError(f"{path}: not a ledger of settle; expected another {argument('ledger')}")
-    marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
-    connection.executescript(f"BEGIN; {_TABLES} {marks} COMMIT;")
+    if empty:
+        marks = [f"PRAGMA {what} = {value}" for what, value in _MARKS.items()]
+        for statement in (*_TABLES, *marks):
+            sql.execute(statement)
+    sql.execute("COMMIT")

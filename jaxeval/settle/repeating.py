@@ -40,31 +40,35 @@ def settle(
     side = sides.describe(command, folder, reading.place)
     ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
     with ledger.opened(path) as book:
-        known = {run: book.scores(id) for run, id in ids.items()}
-        runner = sides.Runner(dict.fromkeys(ids, runs), known, 0)
+        runner = sides.Runner(dict.fromkeys(ids, runs), ids, book)
         few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in ids]
         rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
         more = [(_AGAIN, seed) for _, seed in rest]
         found: _Scores = {run: {} for run in ids}
         with Workers[tuple[str, int]](runner, workers, retries, runner.stop) as team:
-            for jobs in ([*few, *rest], more):
+            for jobs in (few, rest, more):
                 team.waiting.extend(jobs)
                 for run, seed, score in _scores(team, quiet):
                     found[run][seed] = score
-                    if seed not in known[run]:
-                        book.add(ids[run], seed, score, runner.seconds[run, seed])
+                    if (run, seed) in runner.seconds:
                         cli.say(f"{run}, seed {seed}: {score:g}", quiet)
-                if all(found[_FIRST][seed] == score for seed, score in found[_AGAIN].items()):
+                _refuse_constant(command, found)
+                same = all(found[_FIRST][k] == score for k, score in found[_AGAIN].items())
+                if jobs is rest and same:
                     break
     first, again = ([of[seed] for seed in sorted(of)] for of in found.values())
-    if len({*first, *again}) == 1:
-        raise DataError(
-            f"seeds 1 to {seeds} have one score, {first[0]:g}: the seed does not reach the "
-            "program, or decides nothing; expected a program that uses {seed}",
-            command,
-        )
     spent = sum(runner.spent().values())
     return repeats.repeats(command, first, again, seconds=spent, notes=side.notes)
+
+
+def _refuse_constant(command: str, found: _Scores) -> None:
+    """Raises DataError if all seeds have one score."""
+    if len(every := {score for of in found.values() for score in of.values()}) == 1:
+        raise DataError(
+            f"seeds 1 to {max(found[_FIRST])} have one score, {every.pop():g}: the seed does not "
+            "reach the program, or decides nothing; expected a program that uses {seed}",
+            command,
+        )
 
 
 def _scores(team: Workers[tuple[str, int]], quiet: bool) -> Iterator[tuple[str, int, float]]:

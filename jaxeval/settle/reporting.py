@@ -12,6 +12,7 @@ from jaxeval.report import settlements, text
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
+from jaxeval.settle.sides import Side
 from jaxeval.stats import describe
 from jaxeval.stats.results import Interval
 
@@ -20,6 +21,7 @@ _OUTCOMES: Mapping[str | None, Outcome] = {
     "worse": "discarded",
     "equal": "discarded",
     "undecided": "undecided",
+    "constant": "undecided",
     "failed": "failed",
     None: "unfinished",
 }
@@ -36,30 +38,33 @@ def report(path: Path) -> Settlements:
         every = book.comparisons()
         if not every:
             raise DataError("no comparison has begun", str(path))
-        return _report(book, every)
+        with book.reading():
+            return _report(book, every)
 
 
 def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
     measured = next((_scores_of(each) for each in reversed(every) if each.result), ("", "", True))
     shown = [each for each in every if not each.result or _scores_of(each) == measured]
-    bases, seconds = [*_bases(book, shown)], book.seconds()
+    bases, spent = [*_bases(book, shown)], book.spent()
     asked = shown[-1].settings
     last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
     spread = None if last is None else describe.sd(last)
     level = book.next_level(asked["alpha"], asked["correction"])
+    plain = asked["statistic"] == "t" and not asked["paired"]  # two samples
+    methods = dict.fromkeys(settlement.METHODS[e.settings["statistic"]] for e in shown)
     others = text.counted(len(every) - len(shown), "comparison")
     return Settlements(
-        candidates=[*_candidates(book, shown)],
+        candidates=[*_candidates(book, shown, spent)],
         bases=bases,
         sd=spread,
         sd_interval=None if last is None else describe.sd_interval(last),
-        smallest=settlement.smallest(spread, asked["margin"], level) if spread else {},
+        smallest=settlement.smallest(spread, asked["margin"], level) if spread and plain else {},
         next_level=level,
         rules=[*dict.fromkeys((e.settings["correction"], e.settings["alpha"]) for e in every)],
-        runs=len(seconds),
-        seconds=sum(seconds.values()),
+        runs=sum(map(len, spent.values())),
+        seconds=sum(map(sum, spent.values())),
         higher_is_better=measured[2],
-        signature=f"{settlement.METHOD} | {text.versions()}",
+        signature=" | ".join([*methods, text.versions()]),
         metric=measured[0] or None,
         unit=measured[1],
         notes=[f"{others} with another metric left out"] if len(shown) < len(every) else [],
@@ -76,11 +81,11 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
     """Yields each side that was a base, or won last, in the order in which they became one."""
     won = {each.candidate: each for each in shown if each.won}
     order = dict.fromkeys([each.base for each in shown] + [*won][-1:])
-    sides, names = book.sides(), {each.candidate: _name(book, each) for each in shown}
+    sides = book.sides()
     for id in order:
         victory = won.get(id)
         yield settlements.base(
-            names.get(id, "first base") if victory else sides[id].name,
+            _name(sides, victory) if victory else sides[id].name,
             sides[id].commit,
             victory and victory.number,
             [each.number for each in shown if each.base == id],
@@ -90,20 +95,16 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
         )
 
 
-def _candidates(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Candidate]:
-    sides, seconds = book.sides(), book.seconds()
+def _candidates(
+    book: Ledger, shown: Sequence[Comparison], spent: Mapping[int | None, Sequence[float]]
+) -> Iterator[Candidate]:
+    sides = book.sides()
     for of in shown:
-        result = of.result or {}
-        # what earlier comparisons have taken is not spent again
-        new = {
-            (side, seed): seconds.pop((side, seed))
-            for side, seed in [*seconds]
-            if side in (of.base, of.candidate) and of.after < seed <= of.last
-        }
+        result, new = of.result or {}, spent.get(of.number, ())
         own = result["scores"][result["candidate"]] if of.result else []
         yield Candidate(
             number=of.number,
-            name=_name(book, of),
+            name=_name(sides, of),
             commit=sides[of.candidate].commit,
             base=sides[of.base].name,
             outcome=_OUTCOMES[of.verdict],
@@ -114,13 +115,12 @@ def _candidates(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Candidate
             mean=float(np.mean(own)) if own else None,
             seeds=result.get("looks", 0),
             runs=len(new),
-            seconds=sum(new.values()),
+            seconds=sum(new),
         )
 
 
-def _name(book: Ledger, of: Comparison) -> str:
+def _name(sides: Mapping[str, Side], of: Comparison) -> str:
     """Returns the note of a candidate, or else what tells it from its base."""
-    sides = book.sides()
     base, candidate = sides[of.base], sides[of.candidate]
     different = candidate.name if candidate.name != base.name else candidate.commit
     return of.note or different or f"candidate {of.number}"

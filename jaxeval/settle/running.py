@@ -20,6 +20,7 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.settle import ledger, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Side
+from jaxeval.stats.claims import Statistic
 
 BASE, CANDIDATE = "base", "candidate"
 _PLACES = ("seed", "split")
@@ -32,6 +33,8 @@ class Settings(NamedTuple):
     margin: float
     alpha: float
     correction: Correction
+    statistic: Statistic
+    paired: bool  # scores of one seed are pairs, even without a split of their own
     again: bool
     note: str
     ahead: int  # seeds of each side under way
@@ -64,29 +67,29 @@ class _Book(NamedTuple):
     comparison: Comparison
     ids: Mapping[str, str]  # name of the side -> its id
 
-    def rule(self, settings: Settings, higher_is_better: bool, paired: bool) -> Settle:
+    def rule(self, settings: Settings, higher_is_better: bool) -> Settle:
         """Returns the rule of the comparison."""
+        paired, statistic = settings.paired, settings.statistic
         return Settle(
             higher_is_better=higher_is_better,
             most=settings.seeds,
             margin=settings.margin,
             alpha=self.comparison.level,
+            statistic=statistic,
             paired=paired,
-            known=0 if paired else self.comparison.known,
+            known=0 if paired or statistic != "t" else self.comparison.known,
             ahead=settings.ahead,
         )
 
-    def known(self) -> dict[str, dict[int, float]]:
-        """Returns the scores that are in the ledger, by side and seed."""
-        return {
-            name: self.ledger.scores(id) if self.ledger else {} for name, id in self.ids.items()
-        }
-
-    def add(self, event: Evaluated, seconds: float = 0.0) -> None:
-        """Writes a score."""
-        if self.ledger is not None and event.score is not None:
-            seed = self.comparison.after + event.number
-            self.ledger.add(self.ids[event.model], seed, event.score, seconds)
+    def add(self, event: Evaluated) -> None:
+        """Writes the score of an evaluation, or that it failed and this counts."""
+        if self.ledger is None or event.number not in event.state.scores[event.model]:
+            return
+        of = self.ids[event.model], self.comparison.after + event.number
+        if event.score is None:
+            self.ledger.lose(*of, self.comparison.number)
+        else:
+            self.ledger.add(*of, event.score, 0.0, self.comparison.number)
 
     def result(self, rule: Settle, state: State, **more: Any) -> Settlement:
         """Returns the outcome, and writes it."""
@@ -108,17 +111,14 @@ class _Book(NamedTuple):
 
 @contextlib.contextmanager
 def _opened(
-    path: Path | None,
-    found: Mapping[str, Side],
-    settings: Settings,
-    higher_is_better: bool,
-    paired: bool,
+    path: Path | None, found: Mapping[str, Side], settings: Settings, higher_is_better: bool
 ) -> Iterator[_Book]:
     """Opens a ledger, if there is one, and finds or begins the comparison of two sides."""
     base, candidate = found.values()
     ids = {name: side.id for name, side in found.items()}
-    asked: dict[str, Any] = {"margin": settings.margin, "alpha": settings.alpha, "paired": paired}
-    asked |= {"correction": settings.correction, "higher_is_better": higher_is_better}
+    shared = ("margin", "alpha", "statistic", "paired", "correction")
+    asked: dict[str, Any] = {name: getattr(settings, name) for name in shared}
+    asked["higher_is_better"] = higher_is_better
     if path is None:
         alone = Comparison(
             1, base.id, candidate.id, settings.note, asked, settings.alpha, 0, 0, 0.0, None, None
@@ -127,7 +127,8 @@ def _opened(
         return
     with ledger.opened(path) as book:
         begun = book.begin(base, candidate, settings.note, asked, settings.again)
-        yield _Book(book, begun, ids)
+        with book.alone(begun.number):
+            yield _Book(book, begun, ids)
 
 
 def settle_commands(
@@ -156,20 +157,15 @@ def settle_commands(
         raise ConfigError(
             "base and candidate are the same command and the same code: nothing to settle"
         )
-    paired = all("{split}" in template for template in templates)
-    with _opened(path, found, settings, higher is not False, paired) as book:
-        rule = book.rule(settings, higher is not False, paired)
-        after, known = book.comparison.after, book.known()
-        runner = sides.Runner(commands, known, after)
+    by_split = all("{split}" in template for template in templates)
+    settings = settings._replace(paired=settings.paired or by_split)
+    with _opened(path, found, settings, higher is not False) as book:
+        rule, of = book.rule(settings, higher is not False), book.comparison
+        assert book.ledger is not None
+        once = rule.statistic == "wins"
+        runner = sides.Runner(commands, book.ids, book.ledger, of.after, of.number, once)
         cli.say(direction, quiet)
-        state = rule.begin([*found])
-        steps = evaluate.run(rule, [*found], runner, workers=workers, retries=retries)
-        with contextlib.closing(steps):
-            for event in steps:
-                state = event.state
-                if after + event.number not in known[event.model]:
-                    book.add(event, runner.seconds.get((event.model, event.number), 0.0))
-                    cli.say(settlement.progress(rule, event, after), quiet)
+        state = _evaluated(book, rule, runner, workers, retries, quiet)
         changed = [
             f"{name}: its code changed while it ran; its scores may be of two versions"
             for name, side in versions().items()
@@ -184,6 +180,22 @@ def settle_commands(
             versions={name: side.described for name, side in found.items()},
             notes=[*(note for side in found.values() for note in side.notes), *changed],
         )
+
+
+def _evaluated(
+    book: _Book, rule: Settle, runner: sides.Runner, workers: int, retries: int, quiet: bool
+) -> State:
+    """Evaluates what the rule asks for, with progress; returns the last state."""
+    state, after = rule.begin([*book.ids]), book.comparison.after
+    steps = evaluate.run(rule, state.models, runner, workers=workers, retries=retries)
+    with contextlib.closing(steps):
+        for event in steps:
+            state = event.state
+            book.add(event)
+            failed = event.score is None and after + event.number not in runner.lost[event.model]
+            if failed or (event.model, event.number) in runner.seconds:
+                cli.say(settlement.progress(rule, event, after), quiet)
+    return state
 
 
 def _versions(pairs: Sequence[tuple[str, str, Path]], place: str) -> dict[str, Side]:
@@ -208,11 +220,11 @@ def settle_configs(
     from jaxeval.select import training
 
     arms = training.arms(configs, own_splits=own_splits, part=part)
-    record, paired = arms.record, arms.random_splits
+    record, higher = arms.record, arms.record.higher_is_better
+    settings = settings._replace(paired=arms.random_splits)
     found = {name: Side(of.id, name, "") for name, of in arms.records.items()}
-    higher = record.higher_is_better
-    with _opened(path, found, settings, higher, paired) as book:
-        rule, after = book.rule(settings, higher, paired), book.comparison.after
+    with _opened(path, found, settings, higher) as book:
+        rule, after = book.rule(settings, higher), book.comparison.after
 
         def show(event: Evaluated) -> str:
             book.add(event)

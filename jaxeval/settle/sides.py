@@ -10,10 +10,14 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from jaxeval.bandits.commands import Command
+from jaxeval.bandits.commands import Command, EvaluationFailed
 from jaxeval.errors import ConfigError
+from jaxeval.runs.rows import LARGEST
+
+if TYPE_CHECKING:
+    from jaxeval.settle.ledger import Ledger
 
 _LARGEST = 2**30  # bytes of a file that is read to tell two versions apart
 _MOST = 10_000  # files of code outside git
@@ -146,30 +150,50 @@ def _git(folder: Path, *words: str) -> str:
     return os.fsdecode(ended.stdout)
 
 
+def comparable(score: float) -> bool:
+    """Returns whether a score is a number whose variance can be computed."""
+    return score == 0 or 1 / LARGEST <= abs(score) <= LARGEST
+
+
 class Runner:
-    """Evaluates the sides by their commands; known scores are not evaluated again.
+    """Evaluates the sides by their commands; scores that the ledger has are not evaluated again.
 
     Args:
       commands: side -> its command, with {seed} and maybe {split}.
-      known: side -> seed -> score.
+      ids: side -> its id in the ledger.
       after: the k-th evaluation has seed and split after + k.
+      comparison: for which the seeds are evaluated.
+      lost_once: seeds that failed are not tried again by the same command later.
     """
 
     def __init__(
-        self, commands: Mapping[str, Command], known: Mapping[str, Mapping[int, float]], after: int
+        self,
+        commands: Mapping[str, Command],
+        ids: Mapping[str, str],
+        book: "Ledger",
+        after: int = 0,
+        comparison: int | None = None,
+        lost_once: bool = False,
     ):
-        self._commands, self._known, self._after = commands, known, after
+        self._commands, self._ids, self._book = commands, ids, book
+        self._after, self._comparison = after, comparison
+        self.lost = {side: book.lost(id) if lost_once else set() for side, id in ids.items()}
         self.seconds: dict[tuple[str, int], float] = {}
 
     def __call__(self, side: str, number: int) -> float:
-        """Returns the score of an evaluation."""
+        """Returns the score of an evaluation; EvaluationFailed if it cannot be compared."""
         seed = self._after + number
-        if seed in self._known[side]:
-            return self._known[side][seed]
+        if seed in self.lost[side]:
+            raise EvaluationFailed("it failed before")
+        known = self._book.score(self._ids[side], seed)
+        if known is not None:
+            return known
         begun = time.monotonic()
         score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
-        self.seconds[side, number] = time.monotonic() - begun
-        return score
+        if not comparable(score):
+            raise EvaluationFailed(f"the score is {score:g}; expected at most {LARGEST:g}")
+        took = self.seconds[side, number] = time.monotonic() - begun
+        return self._book.add(self._ids[side], seed, score, took, self._comparison)
 
     def spent(self) -> dict[str, float]:
         """Returns the seconds of all new evaluations of each side."""

@@ -15,7 +15,7 @@ import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
-from jaxeval.stats import study
+from jaxeval.stats import multiple, study
 from jaxeval.stats.results import Effect, Interval, Rules, fraction
 from jaxeval.stats.study import RunStudy
 
@@ -45,6 +45,15 @@ class Judgement:
     reductions: Mapping[str, Mapping[str, Effect]]
     overall: RunStudy | None
     by_task: RunStudy | None
+
+    def places(self) -> dict[str, multiple.Place]:
+        """Returns the ranks of files by their means over tasks; none if they are not compared."""
+        if self.overall is None:
+            return {}
+        means = {of.model: of.summary.mean for of in self.overall.models}
+        pairs = [pair for pair in self.overall.pairs if pair.better]
+        apart = [pair.names if pair.better > 0 else pair.names[::-1] for pair in pairs]
+        return multiple.places(means, apart)
 
 
 def judge(

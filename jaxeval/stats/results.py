@@ -170,8 +170,9 @@ def location_gap(first: np.ndarray, second: np.ndarray, *, median: bool = False)
     """Difference of the means (medians) of [n] and [m], without rounding errors."""
     if median:
         gap = float(np.median(first) - np.median(second))
-    else:  # an exact sum: a diverged score of both models cancels
-        gap = math.fsum(np.concatenate([first / len(first), -second / len(second)]))
+    else:  # an exact sum: a diverged score of both models cancels; of halves: it is not too large
+        halves = first / (2 * len(first)), -second / (2 * len(second))
+        gap = 2 * math.fsum(np.concatenate(halves))
     return float(without_rounding(np.array(gap), first, second))
 
 

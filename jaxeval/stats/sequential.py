@@ -6,7 +6,6 @@ Ville's inequality it ever reaches 1 / alpha with probability alpha at most. All
 natural logarithms.
 """
 
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -21,10 +20,8 @@ PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
 _ROUNDS = 20
-_SKEWED, _SKEWED_FROM = 1.0, 20  # skewness of A - B that is warned of, from so many scores
 
 Alternative = Literal["two-sided", "greater", "less"]
-Verdict = Literal["better", "worse", "equal", "undecided"]
 
 
 class Looks(NamedTuple):
@@ -199,93 +196,3 @@ def smallest_difference(n: int, sd: float, *, alpha: float = 0.05) -> float:
     n = results.count(n, "n", 2)
     (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha)
     return float(sd * np.sqrt(2 / n) * t)
-
-
-class Settled(NamedTuple):
-    """What may be said of A and B after the last look, however often one has looked."""
-
-    verdict: Verdict
-    looks: int
-    decided: int | None
-    """Scores of each model at the look that decided, those known before not counted."""
-    difference: float
-    """A - B; NaN if one of the models has no score."""
-    interval: tuple[float, float]
-    """Infinite before the first look and while no score varies."""
-    p_value: float
-    """Anytime p-value of equal means: the least of all looks."""
-    warnings: tuple[str, ...]
-    """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def settle(
-    a: results.Sample,
-    b: results.Sample | None = None,
-    *,
-    known: int = 0,
-    margin: float = 0.0,
-    alpha: float = 0.05,
-) -> Settled:
-    """Decides whether A is better or worse than B by more than the margin, or equal within it.
-
-    A claim is one about the confidence sequence: better is above the margin, worse below it, equal
-    within. With probability 1 - alpha no wrong claim is ever made. Without a margin no two models
-    are called equal.
-
-    Args:
-        a, b, known: scores as of `looks`, of which higher is better.
-
-    Raises:
-        DataError: a score is not a finite number.
-    """
-    first = results.sample(a, "scores of A", 0)
-    second = None if b is None else results.sample(b, "scores of B", 0)
-    seen = looks(first, second, known)
-    low, high = confidence_sequence(seen, alpha)
-    shown: dict[Verdict, np.ndarray] = {
-        "better": low > margin,
-        "worse": high < -margin,
-        "equal": (low >= -margin) & (high <= margin) & (margin > 0),
-    }
-    first_looks = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
-    verdict: Verdict = min(first_looks, key=lambda v: first_looks[v], default="undecided")
-    return Settled(
-        verdict,
-        looks=len(seen.scores),
-        decided=int(seen.scores[first_looks[verdict]]) if first_looks else None,
-        difference=_difference(first, second),
-        interval=(float(low[-1]), float(high[-1])) if len(low) else (-np.inf, np.inf),
-        p_value=float(p_values(seen).min(initial=1.0)),
-        warnings=(*_warnings(first, second),),
-    )
-
-
-def _difference(a: np.ndarray, b: np.ndarray | None) -> float:
-    if not len(a) or (b is not None and not len(b)):
-        return float("nan")
-    return float(np.mean(a)) if b is None else results.location_gap(a, b)
-
-
-def _warnings(a: np.ndarray, b: np.ndarray | None) -> Iterator[str]:
-    samples = [a] if b is None else [a, b]
-    few = min(map(len, samples))
-    if few >= FIRST_LOOK and not any(map(results.varies, samples)):
-        yield (
-            "all scores of a model are equal" if b is not None else "all differences are equal"
-        ) + ": they count as one score, and nothing is claimed; do they depend on the seed?"
-    elif few >= _SKEWED_FROM // len(samples) and (skewness := _skewness(samples)) > _SKEWED:
-        yield (
-            f"the differences are skewed ({skewness:.1f}): wrong claims can be three times as "
-            "frequent as alpha; a smaller alpha makes up for it"
-        )
-
-
-def _skewness(samples: list[np.ndarray]) -> float:
-    """Returns |skewness| of A - B, from each sample's unbiased cumulants; they add up."""
-    variance = third = 0.0
-    for x, sign in zip(samples, (1, -1), strict=False):
-        n, apart = len(x), x - np.mean(x)
-        variance += np.sum(apart**2) / (n - 1)
-        third += sign * n * np.sum(apart**3) / ((n - 1) * (n - 2))
-    return float(abs(third) / variance**1.5)

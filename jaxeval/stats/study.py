@@ -10,15 +10,25 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import datasets, describe, pairs, power, samples, single_models, study_warnings
+from jaxeval.stats import (
+    datasets,
+    describe,
+    failures,
+    pairs,
+    power,
+    samples,
+    single_models,
+    study_warnings,
+)
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.describe import Described
+from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import study as items_study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Families, Pair, RunScores
 from jaxeval.stats.power import Primary
 from jaxeval.stats.results import Effect, HypothesisTest, Rules
-from jaxeval.stats.samples import Copies, Failures, Samples, Unit
+from jaxeval.stats.samples import Copies, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
@@ -88,7 +98,7 @@ def study(
         single=None if items is None else single_models.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,
-        failures=samples.compare_failures(scores, control, rules.correction),
+        failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         samples=units,
     )

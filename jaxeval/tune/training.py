@@ -72,10 +72,7 @@ def tune(
             return reports.result(search, state, *scale, None, [], config=None)
         config = path.with_name(f"{path.stem}_best.toml")
         rows = _retrain(target, best, retrain, config, folder, store_url, quiet)
-        parts = {"dev": [row.dev for row in rows], "test": [row.test for row in rows]}
-        fresh = {k: [x for x in scores if x is not None] for k, scores in parts.items()}
-        lost = [row for row in rows if row.dev is None]
-        failures = [f"{row.status}: {row.message}".removesuffix(": ") for row in lost]
+        fresh, failures = reports.fresh_scores(rows)
         again = fresh if retrain else None
         return reports.result(search, state, *scale, again, failures, config=str(config))
 

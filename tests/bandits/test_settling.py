@@ -1,6 +1,7 @@
 """The rule of `settle`: what it asks for, and that only complete looks count."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.evaluate import run
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import FAILED, Settle
-from jaxeval.stats import sequential
+from jaxeval.bandits.settling import Settle
+from jaxeval.stats import claims
 
 SIDES = ("old", "new")
 
@@ -83,17 +84,21 @@ def test_the_base_of_before_is_in_every_look() -> None:
     assert rule.looks(state) == 0  # the tenth of the base is missing
     old, new = ([*scores[side].values()] for side in SIDES)
     state = _told({"old": {k: scores["old"][k] for k in range(1, 11)}, "new": scores["new"]})
-    assert rule.settled(state) == sequential.settle(new[:10], old[:10], known=10)
+    assert rule.settled(state) == claims.settle(new[:10], old[:10], known=10)
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_lower_is_better_mirrors(paired: bool) -> None:
+@pytest.mark.parametrize(
+    "more", [{}, {"paired": True}, {"statistic": "wins"}, {"statistic": "betting"}]
+)
+def test_lower_is_better_mirrors(more: Any) -> None:
     """Dies if the direction turns the verdict or the interval of the same scores."""
-    higher = Settle(paired=paired, margin=0.2).settled(_told(_scores(4, 20, 3.0)))
-    negated = {side: {k: -x for k, x in of.items()} for side, of in _scores(4, 20, 3.0).items()}
-    rule = Settle(paired=paired, margin=0.2, higher_is_better=False)
-    assert rule.settled(_told(negated)) == higher
-    assert higher.verdict == "better"
+    scores = {m: {k: x / 20 + 0.4 for k, x in of.items()} for m, of in _scores(4, 60, 3.0).items()}
+    higher = Settle(margin=0.02, **more).settled(_told(scores))
+    mirrored = {side: {k: 1 - x for k, x in of.items()} for side, of in scores.items()}
+    lower = Settle(margin=0.02, higher_is_better=False, **more).settled(_told(mirrored))
+    assert higher.verdict == lower.verdict == "better"
+    assert lower.interval == pytest.approx(higher.interval) and lower.wins == higher.wins
+    assert lower.p_value == pytest.approx(higher.p_value)
 
 
 def test_a_failed_evaluation_ends_it_without_a_claim() -> None:
@@ -107,5 +112,5 @@ def test_a_failed_evaluation_ends_it_without_a_claim() -> None:
     rule = Settle(alpha=1e-6)
     *_, last = run(rule, SIDES, evaluate, retries=1)
     answer = rule.answer(last.state)
-    assert answer is not None and answer.reason == FAILED
+    assert answer is not None and answer.reason == "failed"
     assert "new" in last.state.excluded and rule.ask(last.state) == ()

@@ -29,7 +29,13 @@ def _night(path: Path, *, correction: str = "e-lond", lower: bool = False) -> Se
     with ledger.opened(path) as book:
         for name in ORDER:
             other = Side(name, FIRST.name, f"{name}123")
-            asked = {"margin": 0.0, "alpha": 0.05, "paired": False, "correction": correction}
+            asked = {
+                "margin": 0.0,
+                "alpha": 0.05,
+                "statistic": "t",
+                "paired": False,
+                "correction": correction,
+            }
             asked |= {"higher_is_better": not lower}
             begun = book.begin(base, other, f"{name} layers", asked)
             rule = Settle(higher_is_better=not lower, most=8, alpha=begun.level, known=begun.known)
@@ -44,7 +50,7 @@ def _night(path: Path, *, correction: str = "e-lond", lower: bool = False) -> Se
                     break
             for side, (id, _) in counts.items():
                 for k, score in known[side].items():
-                    book.add(id, begun.after + k, score, 2.0)
+                    book.add(id, begun.after + k, score, 2.0, begun.number)
             found = settlement.settlement(rule, state, 1)
             book.decide(begun.number, found.verdict, found.to_dict())
             base = other if found.verdict == "better" else base
@@ -113,7 +119,13 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
     path = tmp_path / "night.db"
     _night(path)
     with ledger.opened(path) as book:
-        asked = {"margin": 0.0, "alpha": 0.1, "paired": False, "correction": "none"}
+        asked = {
+            "margin": 0.0,
+            "alpha": 0.1,
+            "statistic": "t",
+            "paired": False,
+            "correction": "none",
+        }
         book.begin(FIRST, Side("other", "x", ""), "", {**asked, "higher_is_better": True})
     found = jaxeval.settle_report(path)
     assert "nothing bounds the errors of all together" in repr(found)

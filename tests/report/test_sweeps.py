@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from jaxeval import runs
+from jaxeval.report import plots
 from jaxeval.report import sweeps as figures
 from jaxeval.sensitivity import hyperparameters, trials
 from jaxeval.sensitivity.trials import Sweep
@@ -81,3 +82,21 @@ def test_panels_share_their_scores(scores: list[float], low: float, high: float)
         (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
         margin = 0.04 * (high - low)
         assert limits == pytest.approx((low - margin, high + margin))
+
+
+def test_lines_of_settings_reach_their_score() -> None:
+    """Dies if a line passes another value than its run's, a gap is drawn over, or the best runs
+    are not those in colour."""
+    sweep = _sweep([0.1, 0.9, 0.5], rate=[1e-6, 1e-4, 1e-2], kind=["b", "a", "b"])
+    figure = figures.parallel(sweep)
+    (panel,) = figure.drawing.axes
+    lines = {line.get_color(): line for line in panel.lines if len(line.get_xdata()) == 3}
+    best = np.asarray(lines[plots.colour(1)].get_ydata())
+    assert best[[0, 2]] == pytest.approx([0.5, 1.0])
+    assert [row[:3] for row in figure.rows] == [
+        ("1", "0.0001", "a"),
+        ("2", "0.01", "b"),
+        ("3", "1e-06", "b"),
+    ]
+    gap = _sweep([0.1, 0.9, 0.5], rate=[1e-6, "", 1e-2])
+    assert [row[1] for row in figures.parallel(gap).rows] == ["-", "0.01", "1e-06"]

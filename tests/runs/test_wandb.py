@@ -48,12 +48,15 @@ def test_a_chart_is_read_by_the_names_of_its_runs(
 
 
 def test_runs_of_a_chart_belong_to_the_models_that_are_named(tmp_path: Path) -> None:
-    """Dies if names that tell no seeds cannot be grouped, or other runs are read."""
+    """Dies if names that tell no seeds cannot be grouped, or other runs are read or refused."""
     runs = ["lstm_big x", "lstm y", "lstm z", "cnn q", "lstm2 p"]
     table = tables.read(_chart(tmp_path, runs), Layout(models=["lstm", "cnn", "lstm_big"]))
     counts = [len(table.scores_of(model)) for model in ("lstm", "cnn", "lstm_big")]
     assert counts == [2, 1, 1]
-    assert "lstm2 p" in table.warnings[1]
+    assert "not read: runs of other models (lstm2 p)" in table.warnings
+    listing = tables.read(_runs_table(tmp_path, runs, []), Layout(models=["lstm", "lstm_big"]))
+    assert by_model(listing) == {"lstm": [0.51], "lstm_big": [0.5]}
+    assert "not read: runs of other models (cnn q, lstm2 p)" in listing.warnings
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
-    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?e={key}&after=0"
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?kind=e&e={key}&after=0"
     received = []
     try:
         with urllib.request.urlopen(address, timeout=20) as stream:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.stats import multiple, samples, study
+from jaxeval.stats import failures, multiple, samples, study
+from jaxeval.stats.failures import Counts
 from jaxeval.stats.results import Rules
-from jaxeval.stats.samples import Counts
 from tests.stats.cubes import runs
 
 PAIRS = [("A", "B"), ("A", "C"), ("B", "C"), ("a", "b")]
@@ -74,7 +74,7 @@ def test_pairs_of_which_one_failed_are_lost_by_it() -> None:
 def test_rates_against_scipy_and_the_other_way_round() -> None:
     """Dies if rates are tested one-sided, or without the correction over all pairs."""
     counts = {("A", "x"): Counts(9, 1), ("B", "x"): Counts(0, 10), ("C", "x"): Counts(4, 6)}
-    found = samples.failures(counts, PAIRS)
+    found = failures.compare_counts(counts, PAIRS)
     assert found is not None and [test.higher for test in found.tests] == [1, 1, -1]
     p_values = [
         stats.fisher_exact([counts[t.a, "x"], counts[t.b, "x"]]).pvalue for t in found.tests
@@ -82,9 +82,11 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
     assert [test.p_value for test in found.tests] == pytest.approx(p_values)
     adjusted = multiple.adjust_p_values(p_values, "holm")
     assert [test.p_adjusted for test in found.tests] == pytest.approx(adjusted)
-    mirrored = samples.failures(counts, [(b, a) for a, b in PAIRS])
+    mirrored = failures.compare_counts(counts, [(b, a) for a, b in PAIRS])
     assert mirrored is not None
     assert {(t.b, t.a): (-t.higher, t.p_adjusted) for t in mirrored.tests} == {
         (t.a, t.b): (t.higher, pytest.approx(t.p_adjusted)) for t in found.tests
     }
-    assert samples.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
+    assert (
+        failures.compare_counts({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
+    )

@@ -5,6 +5,8 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
+from jaxeval.report import vectors
+from jaxeval.report.document import Table
 from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 from jaxeval.stats.results import Rules
@@ -157,3 +159,27 @@ def test_the_interval_is_the_t_interval_of_the_error_left() -> None:
     half = stats.t.ppf(0.975, 4) * stats.sem(left) / left.mean()
     low, high = 1 - left.mean() * np.exp(half), 1 - left.mean() * np.exp(-half)
     np.testing.assert_allclose(effect.interval[:2], [low, high], rtol=1e-12)
+
+
+def test_a_leaderboard_shows_only_what_was_shown() -> None:
+    """Dies if a file has a rank below one that it was not told apart from, two that differ share a
+    letter, or the printed table has another interval than the mean over tasks."""
+    judged = _judge({"like": np.full((2, 1), 1e-4)})
+    places = judged.places()
+    assert [(place.rank, place.low, place.high) for place in places.values()] == [
+        (1, 1, 2),
+        (2, 1, 2),
+        (3, 3, 3),
+    ]
+    assert places["like"].groups == places["good"].groups != places["poor"].groups
+    metrics = dict.fromkeys(judged.tasks, "f1")
+    table = vectors.JudgedVectors({}, metrics, {}, [judged], []).document().blocks[1]
+    assert isinstance(table, Table) and [*table.columns[2:5]] == ["95 % CI", "rank", "tied"]
+    assert [(row[0], *row[3:5]) for row in table.rows] == [
+        ("like", "1 [1, 2]", "a"),
+        ("good", "2 [1, 2]", "a"),
+        ("poor", "3", "b"),
+    ]
+    mean = 100 * judged.scores["poor"].mean(axis=0)
+    half = stats.t.ppf(0.975, 7) * stats.sem(mean)
+    assert table.rows[2][2] == f"[{mean.mean() - half:.2f}, {mean.mean() + half:.2f}]"

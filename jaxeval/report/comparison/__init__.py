@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxeval.report import text
 from jaxeval.report.comparison import answers, claims, data_sets, figures, tables, words
 from jaxeval.report.document import Block, Document, Heading
-from jaxeval.stats import samples
+from jaxeval.stats import failures
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
@@ -13,7 +13,7 @@ from jaxeval.stats.study import RunStudy
 def runs_document(study: RunStudy) -> Document:
     """Returns the document of a comparison of whole runs."""
     read, across = study.scores, study.across
-    failed = {row for rows in samples.failed_runs(read).values() for row in rows}
+    failed = {row for rows in failures.failed_runs(read).values() for row in rows}
     others = [one for one in read.unusable if one.row not in failed]
     notes = [text.unusable(others, read.missing)] if others else []
     notes += [*read.notes, *study.warnings]

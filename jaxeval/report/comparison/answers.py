@@ -8,11 +8,11 @@ from jaxeval.report.comparison import claims, words
 from jaxeval.report.comparison.words import TESTS, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.rows import is_failed
+from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.samples import Failures
 from jaxeval.stats.study import RunStudy
 
 _MOST_NAMED = 5  # pairs in a sentence

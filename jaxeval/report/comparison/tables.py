@@ -10,6 +10,7 @@ from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.describe import Described
 from jaxeval.stats.items.study import Board, ItemStudy, Row
+from jaxeval.stats.multiple import Place
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import RunStudy
 
@@ -209,17 +210,17 @@ def leaderboard(board: Board, study: ItemStudy) -> Table:
         counts = [str(of.items), *([str(of.clusters)] if clustered else [])]
         counts.append(f"{of.runs[0]}" + (f" x {of.samples}" if of.samples > 1 else ""))
         cells = [mean if row.beaten else Bold(mean), unit.interval(row.mean.interval)]
-        ranks = [rank(row), _letters(row.groups, " ")] if several else []
+        ranks = [rank(row), tied(row.groups)] if several else []
         rows.append([row.model, *counts, *cells, *ranks])
     return Table(head, rows)
 
 
-def rank(row: Row) -> str:
+def rank(row: Row | Place) -> str:
     """Formats a model's rank with the range that the tests leave open."""
     return f"{row.rank}" if row.low == row.high else f"{row.rank} [{row.low}, {row.high}]"
 
 
-def _letters(groups: Sequence[int], between: str = "") -> str:
+def tied(groups: Sequence[int], between: str = " ") -> str:
     """Names tie groups a, b ... z, aa."""
 
     def letters(number: int) -> str:
@@ -234,7 +235,7 @@ def _by_task(study: ItemStudy, models: Sequence[str]) -> Table:
     for board in study.boards:
         unit, of = words.score_format(study, board.data_set), {r.model: r for r in board.rows}
         metric = "" if one else f", {unit.label(board.metric or 'score')}"
-        cells = [f"{unit(of[m].mean.value)} {_letters(of[m].groups)}" for m in models]
+        cells = [f"{unit(of[m].mean.value)} {tied(of[m].groups, '')}" for m in models]
         items = str(board.rows[0].mean.sizes.items)
         rows.append([f"{board.data_set or '-'}{metric}", items, *cells])
     return Table(["task (same letter: not told apart)", "items", *models], rows)

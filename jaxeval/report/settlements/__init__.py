@@ -187,7 +187,8 @@ class Settlements(Result):
         yield (
             "A candidate is kept when its scores are high, so that the difference with which it "
             "won is too large on average. Its winning scores are not used again: as a base it "
-            "has fresh seeds."
+            "has fresh seeds. The difference is their mean minus that of all seeds of the base "
+            "before, among them those with which that one lost: a part of the excess may remain."
         )
 
     def _fresh(self, of: Base, scale: ScoreFormat) -> tuple[str, str, str]:

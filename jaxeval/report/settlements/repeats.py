@@ -10,7 +10,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.report.settlements import settlement
-from jaxeval.stats import describe, results, sequential
+from jaxeval.stats import claims, describe, results
 from jaxeval.stats.results import Interval
 
 _ALPHA = 0.05
@@ -96,7 +96,7 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
       more: further fields of `Repeats`.
     """
     gaps = results.gaps(np.array(again), np.array(first[: len(again)]))
-    found, halves = sequential.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
+    found, halves = claims.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
     sd, within = describe.sd(np.array(first)), describe.sd_interval(halves)
     notes = [*more.pop("notes", ())]
     if not within.absent and within.high >= sd:
@@ -118,7 +118,7 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
         sd_within=describe.sd(halves),
         sd_within_interval=within,
         smallest=settlement.smallest(sd, 0.0, _ALPHA),
-        signature=f"{settlement.METHOD} | {text.versions()}",
+        signature=f"{settlement.METHODS['t']} | {text.versions()}",
         notes=notes,
         **more,
     )

@@ -5,26 +5,33 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle
+from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe, sequential
-from jaxeval.stats.results import Interval
+from jaxeval.stats.claims import Settled, Statistic
+from jaxeval.stats.results import Effect, Interval
 
-Verdict = Literal["better", "worse", "equal", "undecided", "failed"]
 EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
-    {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4}
+    {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
 )
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
-METHOD = "confidence sequence of the t statistic (Wang & Ramdas 2024)"
+_LISTED = 100  # scores of a side that are shown
+METHODS: Mapping[Statistic, str] = MappingProxyType(
+    {
+        "t": "confidence sequence of the t statistic (Wang & Ramdas 2024)",
+        "wins": "confidence sequence of the sign test (Robbins 1970)",
+        "betting": "betting confidence sequence (Waudby-Smith & Ramdas 2024)",
+    }
+)
 SMALLEST = "smallest difference that they settle"
 
 
@@ -35,7 +42,9 @@ class Settlement(Result):
     verdict: Verdict  # of the candidate
     base: str
     candidate: str
-    difference: float | None  # candidate - base at the last look; None before the first
+    difference: (
+        float | None
+    )  # candidate - base at the last look (of wins the median); None: no look
     interval: Interval | None  # confidence sequence of the difference
     p_value: float | None  # anytime-valid, of equal means
     decided: int | None  # scores of the candidate at the look that decided
@@ -47,9 +56,12 @@ class Settlement(Result):
     needed: int | None  # seeds of each side that settle the observed difference
     margin: float
     level: float  # probability of any wrong claim in this comparison
-    paired: bool
+    statistic: Statistic
+    paired: bool  # differences within pairs count, not two samples
+    wins: tuple[int, int] | None  # pairs that the candidate has won and lost, if these count
+    correlation: Effect | None  # of scores with one seed; None: unknown, or no seeds are shared
     known: int  # scores of the base that were there before
-    failures: Mapping[str, str]  # side -> why a seed has no score
+    failures: Mapping[str, str]  # side -> why a seed has no score, or how many have none
     higher_is_better: bool
     signature: str
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)  # side -> spent
@@ -62,7 +74,7 @@ class Settlement(Result):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """0 better, 1 undecided or failed, 3 worse, 4 equal."""
+        """0 better, 1 undecided or failed, 3 worse, 4 equal, 5 one score at all seeds."""
         return EXIT_CODES[self.verdict]
 
     def document(self) -> Document:
@@ -83,14 +95,19 @@ class Settlement(Result):
         return Document(
             (self._answer(scale),),
             (
-                Table(("side", "seeds", mean, sd, f"95 % CI of {sd}"), rows),
+                Table(
+                    ("side", "scores" if self.paired else "seeds", mean, sd, f"95 % CI of {sd}"),
+                    rows,
+                ),
                 *([Table(("seeds of each side", SMALLEST), planned, words=0)] if planned else []),
+                *([self._correlated(self.correlation)] if self.correlation else []),
             ),
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
             [
                 *(f"{side}: {what}" for side, what in self.versions.items()),
                 *(
-                    f"{side}: {', '.join(f'{x:g}' for x in of)}"
+                    f"{side}: {', '.join(f'{x:g}' for x in of[:_LISTED])}"
+                    + f" ... ({len(of)} in all)" * (len(of) > _LISTED)
                     for side, of in self.scores.items()
                 ),
                 *(f"{side}: {text.duration(took)}" for side, took in self.seconds.items()),
@@ -107,10 +124,28 @@ class Settlement(Result):
         largest = max((float(np.abs(known).max()) for known in every if len(known)), default=0.0)
         return scores.score_format(self.unit, sds, largest)
 
+    def _correlated(self, of: Effect) -> str:
+        low, high = of.interval[:2]
+        advice = {
+            (True, False): "; pairs would take fewer seeds, if chosen before the first score",
+            (False, True): ": wrong claims are more frequent than alpha; pairs hold",
+        }.get((low > 0, high < 0), "")
+        form = "differences within pairs" if self.paired else f"two samples{advice}"
+        what, interval = "a pair" if self.paired else "one seed", f"[{low:.2f}, {high:.2f}]"
+        said = f"Scores of {what} correlate by {of.estimate:.2f}, 95 % CI {interval}"
+        return f"{said}; compared as {form}."
+
     def _answer(self, scale: ScoreFormat) -> str:
-        if self.failures:
+        if self.verdict == "failed":
             said = "; ".join(f"{side}: {why}" for side, why in self.failures.items())
             return f"No claim, since a seed failed ({said})."
+        if self.verdict == "constant":
+            of_base, of_candidate = (scale(of[0]) for of in self.scores.values())
+            return (
+                f"No claim over seeds: {self.base} has {of_base} and {self.candidate} "
+                f"{of_candidate} at each of {self.looks} seeds, which is one score each; does the "
+                "seed reach the programs?"
+            )
         within = f"the margin of {scores.difference(self.margin, self.unit)}"
         more = f" by more than {within}" if self.margin else ""
         claim = {
@@ -120,12 +155,15 @@ class Settlement(Result):
         }.get(self.verdict, "Undecided")
         counts = {side: len(known) for side, known in self.scores.items()}
         spent = ", ".join(f"{side} {text.counted(n, 'seed')}" for side, n in counts.items())
-        if len({*counts.values()}) == 1:
+        if len({*counts.values()}) == 1 or self.paired:
             spent = text.counted(self.looks, "pair") if self.paired else f"{self.looks} seeds each"
         if self.difference is None or self.interval is None:
             return f"{claim}: {spent}, too few to say anything."
-        shown = f"{scale.difference(self.difference)}, {scale.ci(self.interval)} at any time"
-        line = f"{claim}: difference {shown} ({spent})."
+        shown = f"difference {scale.difference(self.difference)}"
+        if self.wins is not None:
+            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost, median {shown}"
+        interval = scale.ci(self.interval) + " at any time" * (not self.interval.absent)
+        line = f"{claim}: {shown}, {interval} ({spent})."
         if self.verdict == "undecided" and self.needed:
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
@@ -136,49 +174,81 @@ def settlement(
     state: State,
     first_seed: int | None,
     more: Mapping[str, Any] = MappingProxyType({}),
+    seeds_shared: bool = True,
 ) -> Settlement:
     """Returns the outcome of a comparison.
 
     Args:
       more: further fields of `Settlement`.
+      seeds_shared: scores of one number have one seed.
     """
-    found, (base, candidate) = rule.settled(state), state.models
-    n, sign = rule.looks(state), 1 if rule.higher_is_better else -1
-    seen = {base: max(n, rule.known), candidate: n}
-    known = {side: state.scores_of(side)[:count] for side, count in seen.items()}
-    varied = {side: np.array(of) for side, of in known.items() if len({*of}) > 1}
+    found, verdict, seen = rule.settled(state), rule.verdict(state), rule.seen(state)
+    (base, candidate), sign = state.models, 1 if rule.higher_is_better else -1
+    known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
+    lost = _lost(state.models, seen)
     low, high = sorted(sign * end for end in found.interval)
-    spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
+    notes = [*found.warnings * (verdict != "constant"), *more.get("notes", ())]
+    if verdict == "undecided" and seeds_shared and len(seen[1]) and np.array_equal(*seen):
+        notes.append("both sides have the same score at every seed: the change has no effect")
+    notes += [f"{side}: {why}" for side, why in lost.items()]
     return Settlement(
-        verdict="failed" if state.excluded else found.verdict,
+        verdict=verdict,
         base=base,
         candidate=candidate,
         difference=sign * found.difference if found.looks else None,
-        interval=interval_of(low, high, 1 - rule.alpha) if found.looks else None,
+        interval=interval_of(low, high, 1 - rule.alpha, rule.statistic) if found.looks else None,
         p_value=found.p_value if found.looks else None,
         decided=found.decided,
-        looks=n,
-        scores=known,
+        looks=len(seen[1]),
+        scores={side: of.tolist() for side, of in known.items()},
         first_seed=first_seed,
-        sds={side: describe.sd_interval(of) for side, of in varied.items()},
-        smallest=smallest(spread, rule.margin, rule.alpha) if spread and not rule.paired else {},
-        needed=_needed(rule, spread, found.difference) if found.looks and spread else None,
+        **_noise(rule, known, found),
         margin=rule.margin,
         level=rule.alpha,
-        paired=rule.paired,
+        statistic=rule.statistic,
+        paired=rule.by_pairs,
+        wins=found.wins,
+        correlation=_correlation(*seen) if seeds_shared else None,
         known=rule.known,
-        failures=state.excluded,
+        failures={**lost, **state.excluded},
         higher_is_better=rule.higher_is_better,
-        signature=f"{METHOD} | {text.versions()}",
-        **{**more, "notes": [*dict.fromkeys([*found.warnings, *more.get("notes", ())])]},
+        signature=f"{METHODS[rule.statistic]} | {text.versions()}",
+        **{**more, "notes": [*dict.fromkeys(notes)]},
     )
 
 
-def interval_of(low: float, high: float, confidence: float) -> Interval:
+def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dict[str, Any]:
+    """Returns the spread of each side, and what more seeds would settle."""
+    varied = {side: of for side, of in known.items() if len({*of.tolist()}) > 1}
+    spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
+    plans = bool(spread) and not rule.by_pairs
+    return {
+        "sds": {side: describe.sd_interval(of) for side, of in varied.items()},
+        "smallest": smallest(spread, rule.margin, rule.alpha) if plans else {},
+        "needed": _needed(rule, spread, found.difference) if found.looks and plans else None,
+    }
+
+
+def _lost(sides: Sequence[str], seen: Sequence[np.ndarray]) -> dict[str, str]:
+    """Returns a sentence for each side with failures that count as lost pairs."""
+    counts = {m: int(np.sum(~np.isfinite(of))) for m, of in zip(sides, seen, strict=True)}
+    return {m: f"{text.counted(n, 'seed')} failed: lost pairs" for m, n in counts.items() if n}
+
+
+def _correlation(base: np.ndarray, candidate: np.ndarray) -> Effect | None:
+    """Correlation of the scores with one number."""
+    base = base[: len(candidate)]
+    both = np.isfinite(base) & np.isfinite(candidate)
+    return describe.correlation(base[both], candidate[both])
+
+
+def interval_of(
+    low: float, high: float, confidence: float, statistic: Statistic = "t"
+) -> Interval:
     """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
     if math.isinf(low) and math.isinf(high):
-        return Interval.none(confidence, "too few scores bound nothing yet")
-    return Interval(low, high, confidence, METHOD)
+        return Interval.none(confidence, "there are too few scores")
+    return Interval(low, high, confidence, METHODS[statistic])
 
 
 def smallest(sd: float, margin: float, level: float) -> dict[int, float]:
@@ -217,6 +287,6 @@ def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> 
     found = rule.settled(event.state)
     sign = 1 if rule.higher_is_better else -1
     low, high = sorted(sign * end * scores.factor(unit) for end in found.interval)
-    line += f"; {text.counted(n, 'seed')}: difference "
+    line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference "
     line += f"{sign * found.difference * scores.factor(unit):+.4g}"
-    return line if math.isinf(low) else f"{line} [{low:.4g}, {high:.4g}]"
+    return f"{line} [{low:.4g}, {high:.4g}]" if math.isfinite(high - low) else line

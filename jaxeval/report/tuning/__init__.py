@@ -10,6 +10,7 @@ from jaxeval.errors import RunError
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Result, Table
+from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import Search, insight
@@ -250,6 +251,13 @@ def result(
         text.versions(),
         config,
     )
+
+
+def fresh_scores(rows: Sequence[MemberRow]) -> tuple[dict[str, list[float]], list[str]]:
+    """Returns part of the data -> scores of members that have any, and why others have none."""
+    parts = {"dev": [row.dev for row in rows], "test": [row.test for row in rows]}
+    lost = [f"{row.status}: {row.message}".removesuffix(": ") for row in rows if row.dev is None]
+    return {k: [x for x in scores if x is not None] for k, scores in parts.items()}, lost
 
 
 def _after(stopped: Stopped | None) -> str:

@@ -11,6 +11,7 @@ from jaxeval.runs.columns import paused_collector
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, programs
 from jaxeval.runs.logs.records import Collector, Reader, Source
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Scores
 
 _HEAD = 1 << 16
@@ -27,12 +28,23 @@ _EXPECTED = (
 def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     """Reads the scores of all logs in files and folders, of the tasks that all models have.
 
-    Raises DataError: names the file; no log, no such task, or as `cube.build`.
+    Raises DataError: as `read_rows` and `cube.build`.
+
+    Args:
+      paths: as of `read_rows`.
+    """
+    layout = layout or Layout()
+    return cube.build(read_rows(paths, layout), layout)
+
+
+def read_rows(paths: Sequence[str], layout: Layout) -> Rows:
+    """Reads all logs in files and folders.
+
+    Raises DataError: names the file; no log, or no such task.
 
     Args:
       paths: PATH or NAME=PATH: all logs there are runs of the model NAME.
     """
-    layout = layout or Layout()
     by_path: dict[Path, Source] = {}
     for source in (log for path in paths for log in _sources(path, bool(layout.columns))):
         first = by_path.setdefault(source.path.resolve(), source)  # named twice: read once
@@ -50,7 +62,7 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
     named = ", ".join([*map(printable, paths[:4]), *more])
     name = f"{len(logs)} log{'s' if len(logs) > 1 else ''}: {named}"
-    return cube.build(collector.rows(name), layout)
+    return collector.rows(name)
 
 
 def _sources(given: str, any_lines: bool) -> list[Source]:

@@ -72,6 +72,11 @@ def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
     return [source for _, source in last.values()] or [*sources]
 
 
+def read_samples(path: Path) -> Sequence[Json]:
+    """Returns the samples of a log, of an archive their summaries."""
+    return _read_log(path)[1]
+
+
 def _read_head(path: Path) -> Json:
     """Returns the member `eval` of a log."""
     if path.suffix == ".eval":
@@ -95,7 +100,7 @@ def _read_log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Seq
         head = _HEADER if _HEADER in names else _START
         if head not in names:
             raise DataError(f"no log of Inspect: neither {_HEADER} nor {_START} in it", path)
-        log = members(_read_member(archive, head, path))
+        log = members(read_member(archive, head, path))
         if head == _START:  # it runs: a journal instead of head and summaries
             log = {**log, "status": "started"}
         if not samples:
@@ -105,14 +110,14 @@ def _read_log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Seq
         parts = [_SUMMARIES] if _SUMMARIES in names else journal
         last: dict[tuple[str, str], Json] = {}  # a sample that was tried again is there twice
         for part in parts:
-            of_part = _read_member(archive, part, path)
+            of_part = read_member(archive, part, path)
             for k, sample in enumerate(of_part if isinstance(of_part, list) else []):
                 key = str(members(sample).get("id")), str(members(sample).get("epoch"))
                 last[key if parts is journal else (str(k), "")] = sample
         return log, [*last.values()]
 
 
-def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
+def read_member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
     """Reads a JSON member of an archive, no more bytes than the archive declares."""
     info, head = archive.getinfo(name), f"{name}: "
     most = min(info.file_size, records.MOST_BYTES)

@@ -6,8 +6,7 @@ const FIVE = ["min", "q1", "median", "q3", "max"]; // of a point, after epoch an
 const curves = new Map(); // experiment -> epoch -> point
 const body = document.body;
 let row = 0; // the last one that was received
-let revision = Number(body.dataset.revision);
-let latest = revision; // of the server
+let revision = body.dataset.revision, latest = revision; // of the page; of the server
 let chart, source, fetching;
 
 function say(text) {
@@ -88,6 +87,7 @@ function draw(again) {
 // Replaces the parts of the page that differ; the chart, ticks and open tables stay.
 function replace(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
+  if (fresh.body.dataset.revision === revision) return;
   const open = new Set([...document.querySelectorAll("details[open] summary")].map((of) => key(of)));
   const ticked = new Set([...document.querySelectorAll("input:checked")].map((of) => of.value));
   const focused = document.activeElement && document.activeElement.value;
@@ -102,7 +102,7 @@ function replace(text) {
     box.checked = ticked.has(box.value);
     if (focused && box.value === focused) box.focus();
   }
-  revision = Number(fresh.body.dataset.revision);
+  revision = fresh.body.dataset.revision;
 }
 
 function key(summary) {

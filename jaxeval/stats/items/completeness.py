@@ -16,7 +16,7 @@ from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
-from jaxeval.stats import samples
+from jaxeval.stats.failures import Counts, Failures, compare_counts
 from jaxeval.stats.items import estimates
 from jaxeval.stats.results import Factor
 
@@ -208,13 +208,13 @@ def _task(name: str) -> str:
     return f"task {name}: " if name else ""
 
 
-def failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> samples.Failures | None:
+def failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> Failures | None:
     """Tests the numbers of items with a failed answer, of all pairs on all data sets."""
     found = {}
     for of, model in itertools.product(counts, models):
         failed, whole = of.failed_items[model], of.items + of.left_out
-        found[model, of.data_set] = samples.Counts(failed, whole - failed)
-    return samples.failures(found, [*itertools.combinations(models, 2)])
+        found[model, of.data_set] = Counts(failed, whole - failed)
+    return compare_counts(found, [*itertools.combinations(models, 2)])
 
 
 def choose_factors(

@@ -12,11 +12,11 @@ from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple, pairs, single_models
+from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import cells, completeness, estimates, planning
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Outcome, Pair
 from jaxeval.stats.results import Factor, HypothesisTest, Rules
-from jaxeval.stats.samples import Failures
 
 _MOST_TESTED = 12  # pairs on data sets; of more, permutation tests are too slow
 _Over = tuple[Factor, ...]
@@ -235,11 +235,7 @@ def _corrected(found: Sequence[Pair], rules: Rules) -> list[Pair]:
 def _board(
     tasks: Sequence[_Task], rules: Rules, estimated: _Means, pairs: Sequence[Pair], tests: int
 ) -> Board:
-    """The board of one data set or of the mean over several; `tests` are corrected together.
-
-    A model's interval of ranks leaves out the places of models shown to be better or worse. After
-    Holm's correction all intervals hold at once (Mogstad et al. 2024).
-    """
+    """The board of one data set or of the mean over several; `tests` are corrected together."""
     models, data = list(tasks[0].tables), tasks[0].data
     name = data.name if len(tasks) == 1 else None
     compared = [pair for pair in pairs if pair.data_set == name]
@@ -248,14 +244,10 @@ def _board(
     apart = tuple(
         pair.names if pair.better > 0 else pair.names[::-1] for pair in compared if pair.better
     )
-    order = [models[k] for k in np.argsort(-means, kind="stable").tolist()]
-    tied, rows = multiple.tie_groups(order, {*map(frozenset, apart)}), []
-    for model in order:
-        rank = 1 + int(np.sum(means > means[models.index(model)]))
-        better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
-        low, high = min(rank, 1 + better), max(rank, len(models) - worse)
-        groups = tuple(k for k, group in enumerate(tied, 1) if model in group)
-        rows.append(Row(model, estimated[name, model], rank, low, high, groups, better > 0))
+    rows = [
+        Row(model, estimated[name, model], *place, any(model == worse for _, worse in apart))
+        for model, place in multiple.places(dict(zip(models, means, strict=True)), apart).items()
+    ]
     differences = [of for pair in compared if (of := pair.difference)]
     found = planning.detectable(differences, rules.alpha / tests)
     return Board(name, data.metric, data.higher_is_better, tuple(rows), apart, found)

@@ -1,0 +1,174 @@
+"""A board: what was uploaded, judged in processes of their own, and pages that these made.
+
+The server itself receives files, keeps the queue and hands out pages. It reads no upload, so that
+none can harm it, and its memory stays small.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starlette.exceptions import HTTPException
+
+from jaxeval import cli, files
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.serve import confined, submissions
+from jaxeval.serve.confined import Limits
+from jaxeval.serve.submissions import Submission, Submissions
+
+ID = 16  # letters of an id
+_QUICK = Limits(300.0, 4 << 30)  # of a check, a comparison, a leaderboard
+_AT_ONCE = 2  # such processes
+_MOST_ASKED = 100  # that run or wait
+_MOST_SHOWN = 500  # pages that are kept
+_LOOK = 1.0  # seconds between two looks at the queue
+_LATER = {"retry-after": "60"}
+_AGAIN = 60.0  # after leaderboards could not be made
+_FOLDERS = ("incoming", "shown", "leaderboards", *submissions.SUFFIXES)
+
+
+class Settings(NamedTuple):
+    """How vectors are judged, and what that may take."""
+
+    judge: Mapping[str, Any]  # arguments of `vectors judge`
+    baseline: Path
+    limits: Limits
+    most_bytes: int  # of an upload
+
+
+class Board:
+    """A folder of submissions and pages.
+
+    Raises:
+      ConfigError: the folder holds a board with other settings.
+      RunError: another server serves it.
+    """
+
+    def __init__(self, folder: Path, settings: Settings):
+        self.folder, self.settings = folder, settings
+        self._held = contextlib.ExitStack()
+        busy = f"{folder}: another server serves this board"
+        self._held.enter_context(files.locked(folder / ".board.lock", busy))
+        with settings.baseline.open("rb") as content:
+            self.baseline = hashlib.file_digest(content, "sha256").hexdigest()[:ID]
+        self._keep_settings()
+        for name in _FOLDERS:
+            (folder / name).mkdir(exist_ok=True)
+        for path in (folder / "incoming").iterdir():
+            shutil.rmtree(path)  # a server died while it received this one
+        self.submissions = Submissions(folder)
+        if self.submissions.find("vectors", self.baseline) is None:
+            name = Path(settings.baseline.name.removesuffix(".gz")).stem
+            name, copy = submissions.checked_name(name), folder / "incoming" / "baseline"
+            of = Submission(self.baseline, "vectors", name, "the baseline")
+            copy.mkdir()
+            shutil.copyfile(settings.baseline, copy / self.submissions.file(of).name)
+            self.submissions.add(of, copy)
+        self.ranked: frozenset[str] | None = None  # ids on the leaderboards; None: not known yet
+        self._slots, self._asked = asyncio.Semaphore(_AT_ONCE), 0
+        self._judging: tuple[str, asyncio.Task[None]] | None = None
+
+    def close(self) -> None:
+        """Lets go of the folder."""
+        self._held.close()
+
+    def _keep_settings(self) -> None:
+        """Refuses other settings than those of the folder: scores could not be compared."""
+        kept = self.folder / "board.json"
+        mine = json.dumps({**self.settings.judge, "baseline": self.baseline}, indent=1) + "\n"
+        if not kept.exists():
+            files.write_text(kept, mine)
+        elif kept.read_text(encoding="utf-8") != mine:
+            raise ConfigError(f"{kept}: a board with other settings; expected a new folder")
+
+    def remove(self, of: Submission) -> None:
+        """Removes a submission and all pages it is on; stops judging it."""
+        if self._judging is not None and self._judging[0] == of.id:
+            self._judging[1].cancel()
+        self.submissions.remove(of)
+        self._forget_pages()
+
+    def _forget_pages(self) -> None:
+        for path in (self.folder / "shown").iterdir():
+            path.unlink()
+
+    async def ask(self, work: str, arguments: Mapping[str, object]) -> Any:
+        """Calls a function of `judged` in a process; few of them run at once, others wait.
+
+        Raises:
+          HTTPException: too many wait.
+          RunError: as of `confined.call`.
+        """
+        if self._asked >= _MOST_ASKED:
+            raise HTTPException(503, "too much is asked for; try again later", _LATER)
+        self._asked += 1
+        try:
+            async with self._slots:
+                return (await confined.call(work, _QUICK, arguments)).found
+        finally:
+            self._asked -= 1
+
+    async def shown(self, chosen: Sequence[Submission], mode: str, **page: object) -> Path:
+        """Returns the page of some judged submissions, made at its first use."""
+        names = {of.id: of.name for of in chosen}
+        if len(chosen) == 1:  # beside the baseline
+            base = self.submissions.find("vectors", self.baseline)
+            names |= {of.id: of.name for of in [base] if of and of.state == "judged"}
+        key = hashlib.sha256(" ".join([mode, *sorted(names)]).encode()).hexdigest()[:24]
+        target = self.folder / "shown" / key
+        if not target.with_suffix(".json").exists():  # which is written last
+            if sum(1 for _ in target.parent.iterdir()) > 2 * _MOST_SHOWN:
+                self._forget_pages()
+            about = {"names": names, "baseline": names.get(self.baseline, ""), "mode": mode}
+            where = {"folder": str(self.folder / "vectors"), "target": str(target)}
+            await self.ask("show", {**about, **where, **page})
+        return target
+
+    async def judge_all(self) -> None:
+        """Judges what was uploaded, one after another, for ever."""
+        while True:
+            for of in self.submissions.every("vectors", "queued")[:1]:
+                task = asyncio.create_task(self._judge(of._replace(state="judging")))
+                self._judging = of.id, task
+                try:
+                    await asyncio.wait([task])
+                finally:
+                    task.cancel()
+            await asyncio.sleep(_LOOK)
+
+    async def _judge(self, of: Submission) -> None:
+        of, file, message = of._replace(begun=time.time()), self.submissions.file(of), ""
+        self.submissions.change(of)
+        try:
+            asked = {"file": str(file), "settings": self.settings.judge}
+            await confined.call("judge", self.settings.limits, asked)
+        except RunError as error:
+            message = str(error)
+        except OSError as error:  # no process could be started
+            cli.say(f"judge: {error}")
+            message = "the server could not judge it"
+        state = "failed" if message else "judged"
+        self.submissions.change(of._replace(state=state, message=message, ended=time.time()))
+        file.unlink(missing_ok=True)  # its scores are kept
+
+    async def rank_all(self) -> None:
+        """Makes the leaderboards again when a submission was judged or removed, for ever."""
+        while True:
+            names = {of.id: of.name for of in self.submissions.every("vectors", "judged")}
+            if names and self.ranked != {*names}:
+                asked = {"names": names, "baseline": names.get(self.baseline, "")}
+                asked |= {"folder": str(self.folder / "vectors")}
+                asked |= {"target": str(self.folder / "leaderboards")}
+                try:
+                    await confined.call("leaderboards", _QUICK, asked)
+                    self.ranked = frozenset(names)
+                except (RunError, OSError) as error:
+                    cli.say(f"leaderboards: {error}")
+                    await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_LOOK)

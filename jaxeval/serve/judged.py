@@ -1,0 +1,168 @@
+"""What a board computes of uploads, each function in a process of its own (`confined`).
+
+Arguments and results are JSON. The folder of each submission of vectors gets result.json, as
+`vectors judge --json` writes it for one file; leaderboards and comparisons are made of these.
+"""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxeval import files
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+from jaxeval.report.comparison import tables
+from jaxeval.report.document import Document, Result
+from jaxeval.report.vectors import JudgedVectors
+from jaxeval.serve import board_pages
+from jaxeval.stats import judgement
+from jaxeval.stats.judgement import Judgement
+
+_RESULT = "result.json"
+
+
+def plan(baseline: str, settings: Mapping[str, Any]) -> None:
+    """Reads all corpora and the baseline, and trains nothing."""
+    from jaxeval.judge import vectors_judge
+
+    vectors_judge(baseline, **settings, dry_run=True, quiet=True)
+
+
+def check(file: str) -> dict[str, int]:
+    """Reads a file of vectors; returns the number of its words and of the numbers of each."""
+    from jaxeval.data import vectors
+
+    os.chdir(Path(file).parent)  # messages name the file alone
+    words, dimension = vectors.read(Path(file).name).table.shape
+    if not words:
+        raise DataError("no vectors found; expected one word and its numbers per line")
+    return {"words": words, "dimension": dimension}
+
+
+def judge(file: str, settings: Mapping[str, Any]) -> None:
+    """Trains models on the vectors of a file."""
+    from jaxeval.judge import vectors_judge
+
+    os.chdir(Path(file).parent)
+    found = vectors_judge(Path(file).name, **settings, out="runs", quiet=True)
+    files.write_json(_RESULT, found.to_dict())
+
+
+def table(file: str, path: str, options: Mapping[str, Any]) -> None:
+    """Compares the models in a table of scores, as `compare` does; writes page and JSON."""
+    from jaxeval.compare import compare
+
+    os.chdir(Path(file).parent)
+    found = compare(Path(file).name, **options)
+    _write(Path("page"), found.document(), found, path=path, forms=["delete"])
+
+
+def show(
+    folder: str, names: Mapping[str, str], baseline: str, target: str, mode: str, **page: Any
+) -> None:
+    """Writes page and JSON of the document of `vectors judge` for some submissions.
+
+    Args:
+      folder: has a folder of each submission.
+      names: id -> name.
+      baseline: the name of one of them, or "".
+      target: the files without their endings.
+      mode: "" for both.
+      page: what the page's template needs.
+    """
+    found = _judged(_results(folder, names), baseline, mode)
+    _write(Path(target), found.document(), found, **page)
+
+
+def _write(target: Path, document: Document, found: Result, **page: Any) -> None:
+    html = board_pages.page(document, document.figures(), **page)
+    files.write_text(target.with_suffix(".html"), html)
+    files.write_json(str(target.with_suffix(".json")), found.to_dict())
+
+
+def leaderboards(folder: str, names: Mapping[str, str], baseline: str, target: str) -> None:
+    """Writes page, JSON and CSV of the leaderboard of each mode into a folder."""
+    results = _results(folder, names)
+    kept = {name: of for name, of in results.items() if _is_whole(of)}
+    left_out = [name for name in results if name not in kept]
+    if not kept:
+        return
+    found = _judged(kept, baseline if baseline in kept else "")
+    notes = [f"{name} is left out: most of its trainings failed" for name in left_out]
+    ids = {name: key for key, name in names.items()}
+    page: dict[str, Any] = {"links": ids, "modes": [mode.mode for mode in found.modes]}
+    page |= {"csv": True, "forms": ["compare"]}
+    for mode in found.modes:
+        place, rows = Path(target) / mode.mode, _rows(mode, ids)
+        document = JudgedVectors({}, found.metrics, {}, [mode], ()).document()
+        document = document._replace(
+            notes=[*notes, *document.notes], details=(), title="Leaderboard of word vectors"
+        )
+        page |= {"path": "/vectors", "query": f"?mode={mode.mode}", "mode": mode.mode}
+        files.write_text(place.with_suffix(".html"), board_pages.page(document, **page))
+        about: dict[str, object] = {"mode": mode.mode, "metrics": found.metrics}
+        about |= {"seeds": mode.seeds, "baseline": mode.baseline}
+        about |= {"rows": rows, "left_out": left_out}
+        files.write_json(str(place.with_suffix(".json")), about)
+        out = io.StringIO()
+        writer = csv.DictWriter(out, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(rows)
+        files.write_text(place.with_suffix(".csv"), out.getvalue())
+
+
+def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
+    """Returns the numbers of each file on a leaderboard, the best first."""
+    places, described = mode.places(), mode.overall.models if mode.overall else ()
+    means, rows = {of.model: of.summary.mean_interval for of in described}, []
+    for name, by_task in mode.scores.items():
+        place, interval = places.get(name), means.get(name)
+        row: dict[str, Json] = {"id": ids[name], "name": name}
+        row |= {"mean": float(np.nanmean(by_task.mean(axis=0)))}
+        row |= {"low": interval and interval.low, "high": interval and interval.high}
+        row |= {"rank": place and place.rank, "tied": tables.tied(place.groups) if place else ""}
+        row |= {"best_rank": place and place.low, "worst_rank": place and place.high}
+        row |= {t: float(np.nanmean(of)) for t, of in zip(mode.tasks, by_task, strict=True)}
+        rows.append(row)
+    return rows
+
+
+def _results(folder: str, names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns what result.json holds of each submission, by name."""
+    paths = {name: Path(folder) / key / _RESULT for key, name in names.items()}
+    return {name: json.loads(path.read_text()) for name, path in paths.items()}
+
+
+def _scores(of_mode: Mapping[str, Any]) -> np.ndarray:
+    """Returns the scores [T, S] of the only file in a result; NaN for a training that failed."""
+    (scores,) = of_mode["scores"].values()
+    return np.array(scores, float)
+
+
+def _is_whole(result: Mapping[str, Any]) -> bool:
+    """Returns whether the means over tasks of one seed, or better two, are known."""
+    means = [_scores(mode).mean(axis=0) for mode in result["modes"]]
+    return all(np.sum(~np.isnan(of)) >= min(2, len(of)) for of in means)
+
+
+def _judged(results: Mapping[str, Any], baseline: str, mode: str = "") -> JudgedVectors:
+    """Compares files that were judged one by one."""
+    judged, first = list[Judgement](), next(iter(results.values()))
+    for number, of in enumerate(first["modes"]):
+        if of["mode"] == (mode or of["mode"]):
+            scores = {name: _scores(tree["modes"][number]) for name, tree in results.items()}
+            about = of["mode"], of["tasks"], of["seeds"]
+            judged.append(judgement.judge(*about, scores, baseline or None))
+    coverage, trainings = dict[tuple[str, str], Any](), list[Mapping[str, object]]()
+    for name, tree in results.items():
+        (covered,) = tree["coverage"].values()
+        coverage |= {(name, task): share for task, share in covered.items()}
+        trainings += [{**training, "vectors": name} for training in tree["trainings"]]
+    named = {name: name for name in results}
+    return JudgedVectors(named, first["metrics"], coverage, judged, trainings)

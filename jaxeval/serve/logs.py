@@ -1,0 +1,235 @@
+"""Pages of logs: the answers of two models to the same items, side by side, with their texts."""
+
+import csv
+import io
+import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from jaxeval.report import render, text
+from jaxeval.report.document import Document, to_json
+from jaxeval.runs import cells, metrics
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.logs import finding, texts
+from jaxeval.runs.logs.texts import Text
+from jaxeval.runs.rows import Rows
+from jaxeval.runs.scores import Status
+from jaxeval.serve.parts import Part
+
+_ON_A_PAGE = 20
+_RIGHT = 0.5  # the least mean score of a right answer
+
+
+class _Asked(NamedTuple):
+    """The two models, the task, the metric, and the items that are shown."""
+
+    a: str
+    b: str
+    task: str
+    metric: str
+    show: str = "a"
+    page: int = 1
+
+    def address(self, form: str = "", **changes: object) -> str:
+        """Returns the address of a page that differs in some fields."""
+        return f"/logs{form}?{urllib.parse.urlencode({**self._asdict(), **changes})}"
+
+
+class _Answer(NamedTuple):
+    """The answers of a model to an item: in the first log that has one, and the mean of all."""
+
+    log: str
+    item: str
+    score: float | None  # None if no answer has one
+
+
+class Pairs(NamedTuple):
+    """The items that two models answered, and which of them each choice shows."""
+
+    items: Sequence[tuple[_Answer, _Answer]]
+    chosen: Mapping[str, Sequence[int]]  # choice -> places in `items`
+    titles: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def part(paths: Sequence[str]) -> Part:
+    """Returns the pages of logs; errors as of `finding.read_rows`."""
+    logs = _Logs(finding.read_rows(paths, Layout()))
+    answer = _handler(logs)
+    home = Route("/", lambda _: RedirectResponse("/logs", 303))
+    return Part([home, Route("/logs", answer), Route("/logs.{form}", answer)])
+
+
+class _Logs:
+    """The scores of all logs; texts are read when a page shows them."""
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+        self.models = [*rows.model.names]
+        keys = np.unique(np.stack([rows.dataset.codes, rows.metric.codes], 1), axis=0)
+        self.metrics: dict[str, list[str]] = {}
+        for task, metric in keys.tolist():
+            known = self.metrics.setdefault(rows.dataset.names[task], [])
+            known += [rows.metric.names[metric]] if metric >= 0 else []
+
+    def pairs(self, asked: _Asked) -> Pairs:
+        """Returns the items of two models; DataError if they cannot be paired."""
+        rows, both, notes = self.rows, (asked.a, asked.b), list[str]()
+        models = [rows.model.names.index(name) for name in both]
+        metric = rows.metric.names.index(asked.metric)
+        where = np.flatnonzero(
+            (rows.dataset.codes == rows.dataset.names.index(asked.task))
+            & np.isin(rows.metric.codes, (metric, -1))
+            & np.isin(rows.model.codes, models)
+        )
+        layout = Layout(mismatched="drop")
+        keys, wrong = cells.item_keys(rows, layout, asked.task, where, notes)
+        sides = [
+            self._answers(where[mine], keys[mine])
+            for mine in (~wrong & (rows.model.codes[where] == model) for model in models)
+        ]
+        shared = [key for key in sides[0] if key in sides[1]]
+        items = [(sides[0][key], sides[1][key]) for key in shared]
+        if alone := len(sides[0].keys() ^ sides[1].keys()):
+            notes.append(f"{text.counted(alone, 'item')} of one of them alone left out")
+        recorded = rows.recorded.get((asked.task, asked.metric))
+        higher = metrics.higher_is_better(asked.metric) if recorded is None else recorded
+        return Pairs(items, *_choices(items, both, higher is not False), notes)
+
+    def _answers(self, where: np.ndarray, keys: np.ndarray) -> dict[int, _Answer]:
+        rows, found = self.rows, dict[int, tuple[int, list[float]]]()
+        for k, key in zip(where.tolist(), keys.tolist(), strict=True):
+            scores = found.setdefault(key, (k, []))[1]
+            scores += [float(rows.score[k])] if rows.status[k] == Status.SCORED else []
+        logs = rows.file.name if rows.file else lambda _: rows.source
+        return {
+            key: _Answer(logs(k), rows.item.name(k), float(np.mean(known)) if known else None)
+            for key, (k, known) in found.items()
+        }
+
+
+def _choices(
+    items: Sequence[tuple[_Answer, _Answer]], both: tuple[str, str], higher: bool
+) -> tuple[dict[str, list[int]], dict[str, str]]:
+    """Returns choice -> places of items, and choice -> title.
+
+    Answers are right or wrong if all scores are from 0 to 1; else one is better than the other,
+    and the largest difference comes first. An answer without a score is wrong, or the worse one.
+    """
+    a, b = both
+    worst = -np.inf if higher else np.inf
+    scores = np.array([[worst if x.score is None else x.score for x in pair] for pair in items])
+    scores = np.reshape(scores, (-1, 2)) * (1.0 if higher else -1.0)
+    known = scores[np.isfinite(scores)]
+    if higher and len(known) and known.min() >= 0 and known.max() <= 1:
+        right = np.asarray(scores >= _RIGHT)
+        masks = {
+            "a": (f"{a} right, {b} wrong", right[:, 0] & ~right[:, 1]),
+            "b": (f"{b} right, {a} wrong", right[:, 1] & ~right[:, 0]),
+            "neither": ("both wrong", ~right.any(1)),
+            "both": ("both right", right.all(1)),
+        }
+        order = np.arange(len(scores))
+    else:
+        first, second = scores.T
+        masks = {
+            "a": (f"{a} better", first > second),
+            "b": (f"{b} better", second > first),
+            "equal": ("equal", first == second),
+        }
+        with np.errstate(invalid="ignore"):
+            order = np.argsort(-np.nan_to_num(np.abs(first - second)), kind="stable")
+    chosen = {name: order[np.asarray(mask)[order]].tolist() for name, (_, mask) in masks.items()}
+    return chosen, {name: title for name, (title, _) in masks.items()}
+
+
+def _handler(logs: _Logs) -> Callable[[Request], Response]:
+    """Returns the function that answers for a page, its JSON and its CSV."""
+
+    def answer(request: Request) -> Response:
+        asked, form = _parse(logs, request.query_params), request.path_params.get("form", "html")
+        pairs = logs.pairs(asked)
+        if form == "html":
+            return HTMLResponse(_page(logs, asked, pairs))
+        of = {k: choice for choice, places in pairs.chosen.items() for k in places}
+        rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
+        if form == "json":
+            found = {"items": rows, "titles": pairs.titles, "notes": pairs.notes}
+            return JSONResponse(to_json({**asked._asdict(), **found}))
+        if form != "csv":
+            raise HTTPException(404, "no such page; expected .json or .csv")
+        out = io.StringIO()
+        csv.writer(out).writerows([("item", asked.a, asked.b, "choice"), *rows])
+        return Response(out.getvalue(), media_type="text/csv")
+
+    return answer
+
+
+def _parse(logs: _Logs, query: Mapping[str, str]) -> _Asked:
+    """Returns what is asked for; HTTPException if there is no such model, task or metric."""
+
+    def choice(name: str, known: Sequence[str], default: int = 0) -> str:
+        given = query.get(name) or (known[min(default, len(known) - 1)] if known else "")
+        if given not in known:
+            raise HTTPException(404, f"no such {name}")
+        return given
+
+    a, b = choice("a", logs.models), choice("b", logs.models, 1)
+    task = choice("task", [*logs.metrics])
+    given = query if query.get("metric") in logs.metrics[task] else {}
+    metric = given.get("metric") or choice("metric", logs.metrics[task])
+    page = query.get("page", "1")
+    number = int(page) if page.isdecimal() and len(page) < 7 else 1
+    return _Asked(a, b, task, metric, query.get("show", "a"), max(1, number))
+
+
+def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
+    counts = {name: len(places) for name, places in pairs.chosen.items()}
+    show = asked.show if asked.show in counts else "a"
+    last = max(1, -(-counts[show] // _ON_A_PAGE))
+    asked = asked._replace(show=show, page=min(asked.page, last))
+    begin = (asked.page - 1) * _ON_A_PAGE
+    shown = [pairs.items[k] for k in pairs.chosen[show][begin : begin + _ON_A_PAGE]]
+    listed = [f"{title}: {counts[name]}" for name, title in pairs.titles.items()]
+    document = Document(
+        [f"{text.counted(len(pairs.items), 'item')}. {'; '.join(listed)}."],
+        notes=[*pairs.notes, "jaxeval compare logs says whether one is better on other items too"],
+        title=f"{asked.a} and {asked.b}, item by item",
+        signature=" | ".join(filter(None, [logs.rows.source, *asked[2:4], text.versions()])),
+    )
+    steps = {"previous": asked.page - 1, "next": asked.page + 1}
+    top = render.page_top(
+        document,
+        "logs.html.jinja",
+        **{"links": [(asked.address(), "Logs")], "beside": [], "path": "/logs"},
+        query=asked.address().removeprefix("/logs"),
+        asked=asked,
+        known={"models": logs.models, "metrics": logs.metrics},
+        choices=[
+            (asked.address(show=name, page=1), title, counts[name], name == show)
+            for name, title in pairs.titles.items()
+        ],
+        items=_with_texts(shown),
+        place=f"page {asked.page} of {last}",
+        steps=[(asked.address(page=n), name) for name, n in steps.items() if 1 <= n <= last],
+    )
+    return top + render.page_figures(())
+
+
+def _with_texts(
+    shown: Sequence[tuple[_Answer, _Answer]],
+) -> list[tuple[str, Text, list[tuple[Text, float | None]]]]:
+    """Returns item, question and expected answer, and each model's answer with its score."""
+    wanted: dict[str, set[str]] = {}
+    for answer in (answer for pair in shown for answer in pair):
+        wanted.setdefault(answer.log, set()).add(answer.item)
+    read = {log: texts.read(Path(log), found) for log, found in wanted.items()}
+    both = [[(read[x.log].get(x.item, Text()), x.score) for x in pair] for pair in shown]
+    return [(pair[0].item, of[0][0], of) for pair, of in zip(shown, both, strict=True)]

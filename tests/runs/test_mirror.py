@@ -1,0 +1,163 @@
+"""`jaxeval mirror`: members in the trackers themselves, and read from there again."""
+
+import dataclasses
+import importlib.util
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jaxeval
+from jaxeval import mirror as mirrors
+from jaxeval import runs
+from jaxeval.__main__ import main
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.runs import protobufs, trackers
+from tests.runs import test_store
+from tests.runs.reading import by_model
+
+_PACKAGES = {
+    "tensorboard": ("tensorboardX", "tensorboard"),
+    "wandb": ("wandb", "wandb"),
+    "mlflow": ("alembic", "mlflow.db"),
+    "trackio": ("trackio", "trackio/jaxeval.db"),
+}
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the trackers
+
+
+def _write(folder: Path, seeds: int = 4, epochs: int = 3) -> None:
+    """Two experiments of one name on one data set; of the second the first member diverged."""
+    with runs.open_store(folder) as store:
+        for k, layers in enumerate((1, 2)):
+            config = json.dumps({"name": "../lstm", "model": {"layers": [layers]}, "seed": None})
+            about = {"id": f"{layers}" * 16, "name": "../lstm", "config": config}
+            store.register(dataclasses.replace(test_store.EXPERIMENT, **about))
+            for seed in range(1, seeds + 1):
+                score = 0.5 + 0.1 * k + seed * 1e-3
+                diverged = seed == layers == 2
+                ends = {"dev": score, "test": score - 0.02, "epochs": epochs}
+                if diverged:
+                    ends |= {"status": "diverged", "dev": None, "test": None}
+                end = test_store.result(seed, experiment=about["id"], **ends)
+                rows = [
+                    dataclasses.replace(
+                        test_store.curve(seed, e, score * e / epochs), experiment=about["id"]
+                    )
+                    for e in range(1, epochs + 1)
+                ]
+                store.record([end], rows)
+
+
+def _sent(path: Path) -> Counter[tuple[str, str, int]]:
+    """How often each run has each metric and step."""
+    counts: Counter[tuple[str, str, int]] = Counter()
+    for file in path.rglob("*.tfevents.*"):  # where a step may be written twice
+        for event in map(dict, map(protobufs.fields, protobufs.tensorboard(file.read_bytes()))):
+            for _, value in protobufs.fields(event.get(5, b"")):
+                tag = dict(protobufs.fields(value))[1].decode()
+                if not tag.startswith("_hparams_"):
+                    counts[str(file.parent), tag, event.get(2, 0)] += 1
+    _, found = trackers.find(path)
+    names = [f"{run.name} {run.config['model']}" for run in found]
+    assert len({*names}) == len(names)
+    return counts or Counter(
+        (name, metric, step)
+        for name, run in zip(names, found, strict=True)
+        for metric, curve in run.curves.items()
+        for step in curve
+    )
+
+
+@pytest.mark.parametrize("to", _PACKAGES)
+def test_what_comes_back_is_what_was_sent(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a score, a status, the direction or a model is lost, or a stopped mirror sends a row
+    twice or never."""
+    package, place = _PACKAGES[to]
+    if importlib.util.find_spec(package) is None:  # trackio looks at its folder when imported
+        pytest.skip(f"{package} is not installed")
+    _write(tmp_path / "runs")
+    at = f"sqlite:///{tmp_path}/mlflow.db" if to == "mlflow" else str(tmp_path / to)
+    command = ["mirror", str(tmp_path / "runs"), "--to", to, "--at", at]
+    target, whole = mirrors._TARGETS[to], list[Mapping]()
+
+    def part(self: Any, rows: Mapping[int, Mapping[str, float]], end: Mapping[str, Any]) -> None:
+        whole.extend([rows] * (len(rows) == 3))
+        if len(whole) == 6:
+            send(self, {epoch: rows[epoch] for epoch in (1, 2)}, {})
+            raise OSError("no room")
+        send(self, rows, end)
+
+    send = target.send
+    with monkeypatch.context() as patched:
+        patched.setattr(target, "send", part)
+        with pytest.raises(RunError, match=rf"{to} failed \(no room\); the same command goes on"):
+            main(command)
+    for _ in range(2):
+        assert main(command) == 0
+    counts = _sent(tmp_path / place)
+    assert {*counts.values()} == {1} and len(counts) == 8 * 3 + 7 * 2
+    assert len([*(tmp_path / to).glob("wandb/offline-run-*")]) == (8 if to == "wandb" else 0)
+    direct = jaxeval.compare(tmp_path / "runs")
+    back = jaxeval.compare(tmp_path / place, score="final/test/f1")
+    assert back.to_dict()["statuses"] == direct.to_dict()["statuses"] != {}
+    answers = [found.to_dict()["answer"] for found in (direct, back)]
+    assert answers[0] == answers[1] and "4 runs of ../lstm" in " ".join(answers[0])
+    scores = [by_model(found.study.scores) for found in (direct, back)]
+    for model, of in scores[0].items():
+        rounded = 1e-7 if to == "tensorboard" else 0  # which stores float32
+        assert sorted(scores[1][model]) == pytest.approx(of, rel=0, abs=rounded)
+
+
+def test_members_are_followed_until_all_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if rows that are written later are lost or sent twice, or it never ends."""
+    pytest.importorskip("tensorboardX")
+    monkeypatch.setattr(mirrors, "_SECONDS", 0.02)
+    monkeypatch.setattr(mirrors, "_QUIET", 0.5)
+    _write(tmp_path / "runs", seeds=1)
+    with runs.open_store(tmp_path / "runs") as store:
+        rows = [
+            dataclasses.replace(test_store.curve(9, e, 0.1 * e), experiment="1" * 16)
+            for e in range(1, 6)
+        ]
+        store.record([], rows[:1])
+
+    def train() -> None:
+        with runs.open_store(tmp_path / "runs") as store:
+            for row in rows[1:]:
+                time.sleep(0.1)
+                store.record([], [row])
+            end = test_store.result(9, experiment="1" * 16, epochs=5, dev=0.5, test=0.4)
+            store.record([end], [])
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    words = ["mirror", str(tmp_path / "runs"), "--to", "tensorboard", "--at", str(tmp_path / "tb")]
+    assert main([*words, "--follow"]) == 0
+    thread.join()
+    counts = _sent(tmp_path / "tb")
+    assert {*counts.values()} == {1}
+    assert sum(name.endswith("seed9") for name, _, _ in counts) == 5 + 2
+    assert len([*tmp_path.rglob("seed9/*.tfevents.*")]) == 1
+    assert "3 runs, 0 of which have not ended" in capsys.readouterr().err
+
+
+def test_a_tracker_that_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a missing package is a traceback."""
+    _write(tmp_path / "runs", seeds=1)
+    monkeypatch.setitem(sys.modules, "tensorboardX.event_file_writer", None)
+    words = ["mirror", str(tmp_path / "runs"), "--to", "tensorboard", "--at", str(tmp_path / "tb")]
+    with pytest.raises(ConfigError, match=r"--to tensorboard: install jaxeval\[tensorboard\] \("):
+        main(words)
+    assert not (tmp_path / "tb").exists()

@@ -1,0 +1,55 @@
+"""A runs folder with a search, whose rows are written without any training."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+from jaxeval import runs, tuning
+from jaxeval.config import reading
+from jaxeval.tuning import running
+from tests.runs import test_store
+
+SPACE = {
+    "learning_rate": {"key": "training.learning_rate", "log_uniform": [1e-4, 1e-1]},
+    "layers": {"key": "model.layers", "integer": [1, 4]},
+    "cell": {"key": "model.cell", "choices": ["gru", "lstm"]},
+}
+SEARCH, TUNED = "6" * 16, "7" * 16
+
+
+def _score(learning_rate: float, layers: int, cell: str) -> float:
+    gap = math.log10(learning_rate) + 2.5
+    return 0.8 - 0.05 * gap**2 + 0.02 * layers + 0.01 * (cell == "gru")
+
+
+def write_search(folder: Path, count: int = 12) -> None:
+    """Adds a search: some settings with scores, one that runs, two fresh seeds of the best."""
+    tuner = tuning.Tuner(SPACE, method="sobol")
+    for trial in tuner.ask(count):
+        tuner.tell(trial.number, _score(**trial.values))  # type: ignore[arg-type]
+    search, history = tuner.search, tuner.history
+    path = folder / "tunings" / f"{SEARCH}.json"
+    with running.opened(path, search, True, {"experiment": SEARCH}, count) as state:
+        state.save(search.ask(history, 1)[0])
+    best = dict(tuner.best().values)
+    training = {"learning_rate": best.pop("learning_rate"), "epochs": 4}
+    configs = {
+        SEARCH: {"name": "base", "tuning": search.to_dict()},
+        TUNED: {"name": "base_tuned", "training": training, "model": best},
+    }
+    ends = [
+        test_store.result(
+            *e.seeds, experiment=SEARCH, hparams=reading.canonical(dict(e.values)), dev=e.mean
+        )
+        for e in history.evaluations
+    ]
+    fresh = running.fresh_seeds(2)
+    ends += [test_store.result(s, experiment=TUNED, dev=0.7 + 0.02 * (s % 2)) for s in fresh]
+    with runs.open_store(folder) as store:
+        for key, tree in configs.items():
+            name = "base, tuning" if key == SEARCH else "base_tuned"
+            text = {"training": {"epochs": 4}, **tree}
+            record = dataclasses.replace(test_store.EXPERIMENT, id=key, name=name)
+            store.register(dataclasses.replace(record, config=json.dumps(text)))
+        store.record(ends, [])

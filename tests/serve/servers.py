@@ -1,0 +1,40 @@
+"""A server as a process of its own."""
+
+import contextlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Served(NamedTuple):
+    """A server that answers."""
+
+    port: int
+    pid: int
+
+    @property
+    def address(self) -> str:
+        """The address of its first page, without a slash."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def megabytes(self) -> int:
+        """Returns the memory that it holds."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) // 1000
+
+
+@contextlib.contextmanager
+def served(*arguments: str, port: int) -> Iterator[Served]:
+    """Runs `jaxeval serve`, and ends it."""
+    command = [sys.executable, "-m", "jaxeval", "serve", *arguments, "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            assert "Ctrl-C" in line, line
+            yield Served(port, process.pid)
+        finally:
+            process.terminate()

@@ -1,0 +1,177 @@
+"""A board: what is uploaded is queued, judged, ranked, compared and deleted."""
+
+import csv
+import io
+import json
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.report import render
+from jaxeval.report.vectors import JudgedVectors
+from jaxeval.serve.board import Board
+from jaxeval.stats import judgement
+from tests.serve import drawn_board
+from tests.serve.test_serve import _Tags
+
+
+def test_the_leaderboard_is_that_of_one_command(ranked: tuple[TestClient, Any]) -> None:
+    """Dies if files that were judged one by one are ranked otherwise than together, a mode shows
+    the scores of the other, or page, JSON and CSV differ."""
+    site, made = ranked
+    for mode in drawn_board.MODES:
+        scores = {name: drawn_board.scores(name, mode) for name in drawn_board.QUALITY}
+        expected = judgement.judge(mode, drawn_board.TASKS, range(1, 7), scores, "base")
+        told = site.get("/vectors.json", params={"mode": mode}).json()
+        assert told["baseline"] == "base" and told["left_out"] == []
+        for row in told["rows"]:
+            place, of = expected.places()[row["name"]], scores[row["name"]]
+            assert (row["rank"], row["best_rank"], row["worst_rank"]) == place[:3]
+            assert row["mean"] == pytest.approx(of.mean())
+            assert [row[task] for task in drawn_board.TASKS] == pytest.approx([*of.mean(axis=1)])
+            assert row["low"] < row["mean"] < row["high"]
+            assert row["id"] == made.get(row["name"], row)["id"]
+        tied = {row["name"]: row["tied"] for row in told["rows"]}
+        assert tied["good"] == tied["alike"] == "a" and len({*tied.values()}) == 3
+        lines = [*csv.DictReader(io.StringIO(site.get(f"/vectors.csv?mode={mode}").text))]
+        assert [row["name"] for row in lines] == [row["name"] for row in told["rows"]]
+        page = site.get(f"/vectors?mode={mode}").text
+        best, _ = sorted(("good", "alike"), key=lambda n: -scores[n].mean())
+        assert f"{best} scores best" in page and "cannot be told from it" in page
+        boxes = [of["value"] for _, of in _Tags(page).tags if of.get("type") == "checkbox"]
+        assert boxes == [row["id"] for row in told["rows"]]
+
+
+def test_what_mostly_failed_is_left_out(opened: Board) -> None:
+    """Dies if one file that cannot be trained with takes the leaderboard from all others, or is
+    ranked by the seed that ended, or goes unsaid."""
+    with drawn_board.client(opened) as site:
+        drawn_board.upload(site, "broken")
+        drawn_board.upload(site, "good")
+        drawn_board.wait(site, {"base", "good"})
+        while site.get("/vectors.json").json()["left_out"] != ["broken"]:
+            time.sleep(0.02)
+        assert "broken is left out: most of its trainings failed" in site.get("/vectors").text
+        (broken,) = (of for of in opened.submissions.every("vectors") if of.name == "broken")
+        assert "none is compared" in site.get(f"/vectors/{broken.id}").text
+
+
+def _expected(names: list[str], modes: Sequence[str], baseline: str | None) -> JudgedVectors:
+    """What `vectors judge` returns for these files together."""
+    judged, coverage = [], {}
+    for mode in modes:
+        scores = {name: drawn_board.scores(name, mode) for name in names}
+        about = mode, drawn_board.TASKS, range(1, 7)
+        judged.append(judgement.judge(*about, scores, baseline))
+    for name in names:
+        coverage |= drawn_board.result(name).coverage
+    metrics = dict.fromkeys(drawn_board.TASKS, "f1")
+    return JudgedVectors({n: n for n in names}, metrics, coverage, judged, [])
+
+
+def test_pages_say_what_the_verb_prints(ranked: tuple[TestClient, Any]) -> None:
+    """Dies if a report lacks a sentence or table of `vectors judge`, compares other files than
+    those that were ticked, or holds what its owner wrote as markup."""
+    site, made = ranked
+    one = site.get(made["good"]["page"])
+    ticked = {"v": [made["good"]["id"], made["poor"]["id"], made["good"]["id"]], "mode": "tuned"}
+    two = site.get("/vectors/compare", params=ticked)
+    for answer, names, modes in (
+        (one, ("good", "base"), drawn_board.MODES),
+        (two, ("good", "poor"), drawn_board.MODES[1:]),
+    ):
+        data = site.get(f"{answer.url.path}.json", params=answer.url.query).json()
+        data = data.get("result", data)
+        assert {*data["files"]} == {*names}
+        expected = _expected([*data["files"]], modes, "base" if "base" in names else None)
+        parts = r"<table>.*?</table>|<figcaption>.*?</figcaption>|<h2.*?</h2>|<strong>.*?</strong>"
+        said = re.findall(parts, render.to_page(expected.document()), re.DOTALL)
+        assert len(said) > 10
+        assert [part for part in said if part not in answer.text] == []
+        assert data["modes"] == json.loads(json.dumps(expected.to_dict()["modes"]))
+    pages = [
+        one.text,
+        two.text,
+        *(site.get(p).text for p in ("/", "/vectors", "/queue", "/tables")),
+    ]
+    assert "&lt;script&gt;alert" in pages[0] and "\\u202e" in pages[0]
+    for page in pages:
+        assert "<script>alert" not in page and "\u202e" not in page
+        tags = _Tags(page)
+        assert not [of for tag, of in tags.tags if tag == "style" or "style" in of]
+        assert all(re.match("[/#][^/]|/$|data:", a) for a in tags.addresses())
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_the_queue_survives_its_server(tmp_path: Path) -> None:
+    """Dies if what was being judged is lost or loses its place, an upload that was not answered
+    stays, or a second server, or one with other settings, works on the same folder."""
+    of = drawn_board.opened(tmp_path / "board")
+    with pytest.raises(RunError, match="another server serves this board"):
+        drawn_board.opened(tmp_path / "board")
+    site = drawn_board.client(of)  # nothing is judged yet
+    for name in ("good", "poor"):
+        assert drawn_board.upload(site, name).status_code == 201
+    (base,) = (each for each in of.submissions.every("vectors") if each.name == "base")
+    of.submissions.change(base._replace(state="judging", begun=time.time()))
+    (tmp_path / "board" / "incoming" / "left").mkdir()
+    (tmp_path / "board" / "vectors" / "left").mkdir()
+    of.close()
+    again = drawn_board.opened(tmp_path / "board")
+    assert not [*(tmp_path / "board").glob("*/left")]
+    told = drawn_board.client(again).get("/queue.json").json()["submissions"]
+    assert [(row["name"], row["place"]) for row in told] == [("poor", 3), ("good", 2), ("base", 1)]
+    assert {row["seconds"] for row in told} == {None}
+    with drawn_board.client(again) as site:
+        drawn_board.wait(site, {"base", "good", "poor"})
+        assert drawn_board.upload(site, "alike").status_code == 201
+    again.close()
+    with pytest.raises(ConfigError, match="a board with other settings"):
+        drawn_board.opened(tmp_path / "board", judge={**drawn_board.JUDGE, "seeds": 7})
+
+
+def test_estimates_are_of_what_others_took(opened: Board) -> None:
+    """Dies if the time left is not that of all before it, or what is being judged counts whole."""
+    of, now = opened.submissions, time.time()
+    for name in ("good", "poor", "alike"):
+        drawn_board.upload(drawn_board.client(opened), name)
+    first, second, *_ = of.every("vectors")
+    of.change(first._replace(state="judged", begun=now - 100, ended=now))
+    of.change(second._replace(state="judging", begun=now - 30))
+    found = [of.wait(each) for each in of.every("vectors", "judging", "queued")]
+    assert [place for place, _ in found] == [0, 1, 2]
+    assert [seconds for _, seconds in found] == pytest.approx([70, 170, 270], abs=2)
+
+
+def test_who_has_the_key_deletes(opened: Board) -> None:
+    """Dies if another key deletes, scores stay on a page, or a failed file cannot come again."""
+    with drawn_board.client(opened) as site:
+        made = {name: drawn_board.upload(site, name).json() for name in ("good", "poor")}
+        drawn_board.wait(site, {"base", "good", "poor"})
+        bad = drawn_board.upload(site, "alike", "bad").json()
+        both = {"v": [made["good"]["id"], made["poor"]["id"]]}
+        assert site.get("/vectors/compare", params=both).status_code == 200
+        page, key = made["good"]["page"], made["good"]["key"]
+        for wrong in ("", made["poor"]["key"], "ü"):
+            answer = site.delete(page, headers={"x-key": wrong.encode()})
+            assert answer.status_code == 403
+        base = next(of for of in opened.submissions.every("vectors") if of.name == "base")
+        assert site.delete(f"/vectors/{base.id}", headers={"x-key": ""}).status_code == 403
+        assert site.delete(page, headers={"x-key": key}).status_code == 204
+        shown = site.get("/vectors")
+        assert shown.status_code == 200 and ">good<" not in shown.text
+        assert site.get(page).status_code == 404
+        assert site.get("/vectors/compare", params=both).status_code == 404
+        assert not (opened.folder / page[1:]).exists()
+        while (told := site.get(f"{bad['page']}.json").json())["state"] != "failed":
+            time.sleep(0.02)
+        assert told["message"] == "no vector of any word"
+        assert "failed: no vector" in site.get(bad["page"]).text
+        assert drawn_board.upload(site, "alike", "bad").status_code == 201  # once more
+        drawn_board.wait(site, {"base", "poor"})

@@ -1,0 +1,96 @@
+"""The pages of logs: which items they show, with whose words."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.serve import __main__ as serve
+from jaxeval.serve import app, logs
+from tests.runs.logs import writing
+from tests.serve.test_serve import HOSTILE, LOCAL
+
+
+def _write(path: Path, right: dict[str, float | None], **more: object) -> Path:
+    lines = [
+        {"item": item, "score": score, "question": f"what is {item}?", **more}
+        for item, score in right.items()
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def _site(*paths: str) -> TestClient:
+    return TestClient(app.make([logs.part(paths)], None), base_url=LOCAL, follow_redirects=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two models: A alone is right on i0 to i29, B alone on none, both on z, none on HOSTILE."""
+    shared = {f"i{k}": 1.0 for k in range(30)} | {"z": 1.0, HOSTILE: 0.0}
+    _write(tmp_path / "a.jsonl", {**shared, "of a": 1.0})
+    _write(tmp_path / "b.jsonl", {item: float(item == "z") for item in shared} | {"i3": None})
+    return tmp_path
+
+
+def test_items_are_where_they_belong(folder: Path) -> None:
+    """Dies if an item is under another choice, is lost between pages, or an answer without a
+    score counts as right."""
+    site = _site(str(folder))
+    first, second = (site.get(f"/logs?a=a&b=b&page={n}").text for n in (1, 2))
+    titles = [re.findall(r'<h3 id="i\d+">(.*?)</h3>', page) for page in (first, second)]
+    assert [*titles[0], *titles[1]] == [f"i{k}" for k in range(30)] and len(titles[0]) == 20
+    assert "a right, b wrong: 30; b right, a wrong: 0; both wrong: 1; both right: 1" in first
+    assert "1 item of one of them alone left out" in first and "what is i7?" in first
+    assert "b: no score" in first
+    swapped = site.get("/logs.json?a=b&b=a").json()
+    assert [row[3] for row in swapped["items"]].count("b") == 30
+    rows = [*csv.reader(io.StringIO(site.get("/logs.csv?a=a&b=b").text))]
+    assert rows[0] == ["item", "a", "b", "choice"] and ["i3", "1.0", "", "a"] in rows
+
+
+def test_hostile_texts_stay_texts(folder: Path) -> None:
+    """Dies if a log's words are markup, or a query's words are in a message."""
+    site = _site(str(folder))
+    page = site.get("/logs?show=neither").text
+    assert "{{7*7}}" in page and "<script" not in page and "\u202e" not in page
+    for query in ("a=%3Cscript%3E", "task=x", "metric=x&task=x"):
+        answer = site.get(f"/logs?{query}")
+        assert answer.status_code == 404 and answer.text.count("\n") == 1
+        assert "<" not in answer.text
+    for query in ("show=%3C", "page=-1", "page=x", "page=999999", "metric=%00"):
+        assert site.get(f"/logs?{query}").status_code in (200, 404)
+    assert site.get("/").headers["location"] == "/logs"
+    assert site.get("/logs.exe").status_code == 404
+
+
+def test_shuffled_documents_are_paired_by_content(tmp_path: Path) -> None:
+    """Dies if equal numbers of other documents count as one item, or show each other's words."""
+    writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]})
+    writing.lm_eval(tmp_path, "b", {"none": [1.0, 0.0, 0.0]}, order=[2, 1, 0])
+    page = _site(str(tmp_path)).get("/logs").text
+    assert "a right, b wrong: 1; b right, a wrong: 0; both wrong: 1; both right: 1" in page
+    assert page.count("question 2") == 1 and "question 1" not in page
+
+
+def test_losses_begin_with_the_largest_difference(tmp_path: Path) -> None:
+    """Dies if of a loss the higher one is better, or the least telling item is the first."""
+    for model, values in {"a": (1.0, 9.0, 2.0), "b": (3.0, 1.0, 8.0)}.items():
+        scores = dict(zip("xyz", values, strict=True))
+        _write(tmp_path / f"{model}.jsonl", scores, metric="nll")
+    page = _site(str(tmp_path)).get("/logs?a=a&b=b").text
+    assert "a better: 2; b better: 1; equal: 0" in page
+    assert re.findall(r'<h3 id="i\d+">(.*?)</h3>', page) == ["z", "x"]
+
+
+def test_no_log_is_one_line(tmp_path: Path) -> None:
+    """Dies if a folder without logs, or none, is served."""
+    with pytest.raises(DataError, match="no log"):
+        serve.serve_logs(str(tmp_path))
+    with pytest.raises(ConfigError, match="expected files"):
+        serve.serve_logs()

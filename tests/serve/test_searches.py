@@ -1,0 +1,79 @@
+"""The pages of a sweep and of a search say what the verbs say."""
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import jaxeval
+from jaxeval.report import render
+from tests.serve import folders
+from tests.serve.test_serve import client
+from tests.space import fabricated
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    """A sweep and a search."""
+    path = fabricated.fill(tmp_path_factory.mktemp("runs"), ("transformer",))
+    folders.write_search(path)
+    return client(path)
+
+
+def _said(page: str) -> set[str]:
+    """Returns sentences, tables and captions of a page."""
+    parts = r"<table>.*?</table>|<figcaption>.*?</figcaption>|<strong>.*?</strong>"
+    return {*re.findall(parts, page, re.DOTALL)}
+
+
+def test_a_sweep_is_that_of_sensitivity(site: TestClient, tmp_path: Path) -> None:
+    """Dies if the page and `jaxeval sensitivity` differ in a sentence, a table or a caption."""
+    folder = fabricated.fill(tmp_path, ("transformer",))
+    page = site.get("/sweep/sweep0").text
+    found = jaxeval.sensitivity(str(folder), missing="drop")
+    said = _said(render.to_page(found.document()))
+    assert said <= _said(page) and len(said) > 8
+    assert page.count("<svg") == 3 and 'href="/e/sweep0"' in page
+    assert 'href="/sweep/sweep0"' in site.get("/e/sweep0").text
+    data = site.get("/sweep/sweep0.json").json()
+    assert data["sweeps"][0]["metrics"]["max"] == found.to_dict()["sweeps"][0]["metrics"]["max"]
+
+
+def test_a_search_goes_on(site: TestClient) -> None:
+    """Dies if the page forgets what runs, takes seeds of other settings for fresh ones, or needs
+    the file that the search holds."""
+    page, data = (site.get(f"/tune/{folders.SEARCH}{form}") for form in ("", ".json"))
+    assert page.text.count("<svg") == 2 and "1 setting not ended" in page.text
+    assert "2 fresh seeds give dev 71.00" in page.text
+    best = data.json()["best"]
+    assert best["values"]["layers"] == 4 and len(data.json()["evaluations"]) == 13
+
+
+@pytest.mark.parametrize("path", ["/tune/sweep0", "/sweep/" + folders.SEARCH, "/tune/x", "/tune/"])
+def test_other_experiments_have_no_such_page(site: TestClient, path: str) -> None:
+    """Dies if an experiment that is none gives a traceback or an empty page."""
+    answer = site.get(path)
+    assert answer.status_code == 404 and answer.text.count("\n") == 1
+
+
+def test_a_damaged_search_is_one_line(tmp_path: Path) -> None:
+    """Dies if a file that was cut is a traceback."""
+    folders.write_search(tmp_path)
+    file = tmp_path / "tunings" / f"{folders.SEARCH}.json"
+    for text in ("", "{}", file.read_text()[:200], '{"search": 3, "state": []}'):
+        file.write_text(text)
+        answer = client(tmp_path).get(f"/tune/{folders.SEARCH}")
+        assert answer.status_code == 404 and "not the state of a search" in answer.text
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(site: TestClient, tmp_path: Path) -> None:
+    """Dies if a tab gets an equal page again, an old one for a new one, or one after a restart."""
+    for path in ("/", f"/tune/{folders.SEARCH}", "/e/sweep0.csv"):
+        first = site.get(path)
+        again = site.get(path, headers={"if-none-match": first.headers["etag"]})
+        assert again.status_code == 304 and not again.content
+    folders.write_search(tmp_path)
+    one, other = client(tmp_path), client(tmp_path)
+    tags = {of.get("/").headers["etag"] for of in (one, other)}
+    assert len(tags) == 2

@@ -1,0 +1,96 @@
+"""Many clients, slow ones, and bodies that nobody asked for."""
+
+import concurrent.futures
+import contextlib
+import gzip
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from jaxeval.serve import limits
+from tests.serve.servers import Served, served
+from tests.serve.test_serve import client, write
+
+_MOST_GROWTH = 60  # megabytes
+
+
+def _get(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            answer.read()
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def _begin(server: Served, head: str) -> socket.socket:
+    """A connection that has sent something and reads nothing."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.sendall(f"{head} HTTP/1.1\r\nHost: localhost\r\n".encode())
+    return connection
+
+
+def _post(server: Served, head: bytes, body: bytes, times: int) -> tuple[bytes, int]:
+    """Returns the first words of the answer, and how many bodies were taken."""
+    with contextlib.closing(_begin(server, "POST /")) as connection:
+        connection.sendall(head + b"\r\n")
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            for _ in range(times):
+                connection.sendall(body)
+                sent += 1
+        with contextlib.suppress(ConnectionError):
+            return connection.recv(12), sent
+        return b"", sent
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_a_siege(tmp_path: Path) -> None:
+    """Dies if many or slow clients, a bomb or an endless body fill the memory, or others wait."""
+    for number, name in enumerate("abc"):
+        write(tmp_path, name, number)
+    keys = [f"{number:016x}" for number in range(3)]
+    pages = ["/", *(f"/e/{key}" for key in keys), f"/compare?e={keys[0]}&e={keys[1]}"]
+    with served(str(tmp_path), port=8497) as server:
+        assert _get(f"{server.address}/e/{keys[0]}") == 200
+        begun = server.megabytes()
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            urls = [server.address + path for path in pages * 10]
+            assert {*pool.map(_get, urls)} == {200}
+        ends = ("", "\r\n")  # half of them stop in the head of their request
+        slow = [_begin(server, f"GET /e/{keys[k % 3]}") for k in range(60)]
+        for k, connection in enumerate(slow):
+            connection.sendall(ends[k % 2].encode())
+        bomb = gzip.compress(bytes(100_000_000))
+        length = f"Content-Encoding: gzip\r\nContent-Length: {len(bomb)}\r\n".encode()
+        assert _post(server, length, bomb, 1)[0] in (b"HTTP/1.1 405", b"")
+        chunk = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
+        said, taken = _post(server, b"Transfer-Encoding: chunked\r\n", chunk, 200)
+        assert said in (b"HTTP/1.1 405", b"") and taken < 200
+        now = time.monotonic()
+        assert _get(f"{server.address}/e/{keys[1]}") == 200
+        assert time.monotonic() - now < 10
+        assert server.megabytes() - begun < _MOST_GROWTH
+        for connection in slow:
+            connection.close()
+
+
+def test_who_asks_too_often_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if one address can ask without end, waits for ever, or stops another."""
+    write(tmp_path, "a", 0)
+    now = [100.0]
+    monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
+    site = client(tmp_path)
+    codes = [site.get("/static/page.css").status_code for _ in range(302)]
+    assert codes == [200] * 300 + [429] * 2
+    assert site.get("/").headers["retry-after"] == "1"
+    now[0] += 1.0
+    assert site.get("/").status_code == 200
+    other = limits.Limits(site.app)
+    assert all(other._take(str(k)) for k in range(3000)) and len(other._left) <= 1000

@@ -1,0 +1,184 @@
+"""`jaxeval settle command` where something goes wrong, and where two work with one ledger."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxeval
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.settle import ledger
+from jaxeval.settle.sides import Side
+from tests import processes
+
+PROGRAM = """\
+import random, sys, time
+gain, seed = sys.argv[1], int(sys.argv[2])
+open("calls", "a").write(f"{gain} {seed}\\n")
+kind, _, value = gain.partition("=")
+if kind == "crash" and seed % int(value) == 0:
+    sys.exit("out of memory")
+if kind == "slow":
+    time.sleep(0.03)
+noise = random.Random(f"{gain} {seed}").gauss(0, 0.01)
+scores = {"const": 0, "crash": 0.8 + noise, "huge": 1e308}
+print("accuracy:", scores[kind] + float(value or 0) * (kind == "const")
+      if kind in scores else float(value or kind) + noise)
+"""
+ASKED = {"margin": 0.0, "alpha": 0.05, "statistic": "t", "paired": False, "correction": "none"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the program, in which tests run."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _command(gain: object) -> str:
+    return f"{sys.executable} program.py {gain} {{seed}}"
+
+
+def _settle(base: object, candidate: object, **more: Any) -> jaxeval.Settlement:
+    return jaxeval.settle_command(_command(base), _command(candidate), quiet=True, **more)
+
+
+def _calls(gain: object) -> list[str]:
+    return [line for line in Path("calls").read_text().splitlines() if line.startswith(f"{gain} ")]
+
+
+def test_a_base_that_fails_is_no_verdict(folder: Path) -> None:
+    """Dies if a loop reads a broken base as "undecided", or a decision is recorded."""
+    words = ["settle", "command", _command("crash=2"), _command(0.8)]
+    ended = processes.run(*words, folder=folder)
+    assert ended.returncode == 2
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("error: base: ") and "out of memory" in last
+    with ledger.opened(Path("settle.db"), read_only=True) as book:
+        assert [each.verdict for each in book.comparisons()] == [None]
+
+
+@pytest.mark.parametrize("sides, failing", [(("huge", 0.8), "base"), ((0.8, "huge"), "candidate")])
+def test_a_score_whose_variance_cannot_be_computed(sides: tuple, failing: str) -> None:
+    """Dies if 1e308 ends in an OverflowError, or enters a mean."""
+    if failing == "base":
+        with pytest.raises(
+            RunError, match=r"base: .*the score is 1e\+308; expected at most 1e\+70"
+        ):
+            _settle(*sides)
+    else:
+        found = _settle(*sides)
+        assert found.verdict == "failed" and "1e+308" in repr(found)
+
+
+def test_constant_commands_stop_at_the_first_look() -> None:
+    """Dies if commands without seeds spend the budget, or a claim rests on one score."""
+    found = _settle("const=0.5", "const=0.6")
+    assert (found.verdict, found.exit_code, found.looks) == ("constant", 5, 3)
+    assert len(_calls("const=0.5")) == 3
+    assert "does the seed reach the programs" in repr(found) and "0.6" in repr(found)
+    assert _settle("const=0.5", 0.8, seeds=4).verdict != "constant"
+    wins = _settle("const=0.5", "const=0.7", statistic="wins")
+    assert wins.verdict == "constant"
+
+
+def test_a_candidate_that_was_killed_is_no_fresh_base() -> None:
+    """Dies if seeds that a killed comparison has seen are those of a base afterwards."""
+    base, tried = Side("a", "a", ""), Side("b", "b", "")
+    with ledger.opened(Path("night.db")) as book:
+        begun = book.begin(base, tried, "", ASKED)
+        for seed in range(1, 5):
+            book.add("b", seed, 0.9 + seed / 100, 1.0, begun.number)
+        book.add("a", 1, 0.8, 1.0, begun.number)
+    with ledger.opened(Path("night.db")) as book:  # it was killed, and the loop took b
+        after = book.begin(tried, Side("c", "c", ""), "", ASKED)
+        assert (after.after, after.known) == (4, 0) and book.fresh("b") == []
+        book.add("b", 5, 0.85, 1.0, after.number)
+        assert book.fresh("b") == [0.85]
+        assert book.begin(tried, Side("d", "d", ""), "", ASKED).known == 1
+
+
+def test_a_crash_is_a_lost_pair_with_wins() -> None:
+    """Dies if a crash withholds the claim, is tried again later, or counts for its side."""
+    found = _settle(0.5, "crash=5", statistic="wins", retries=0)
+    assert found.verdict == "better" and found.wins is not None
+    won, lost = found.wins
+    assert lost == found.looks // 5 and won + lost == found.looks
+    assert "1 seed failed: lost pairs" in " ".join(found.notes) or lost > 1
+    calls = len(_calls("crash=5"))
+    again = _settle(0.5, "crash=5", statistic="wins", retries=0)
+    assert len(_calls("crash=5")) == calls and again.wins == found.wins
+    mirrored = _settle("crash=5", 0.5, statistic="wins", retries=0, ledger="other.db")
+    assert mirrored.verdict == "worse" and mirrored.wins == (lost, won)
+    with pytest.raises(RunError, match=r"base: .*without a base nothing is settled"):
+        _settle("crash=1", 0.5, statistic="wins", retries=0)
+
+
+def test_two_processes_share_a_ledger(folder: Path) -> None:
+    """Dies if a decision is lost or doubled, two have one level, or a seed has two scores."""
+    gains = ("slow=0.84", "slow=0.801", "slow=0.76", "slow=0.8005")
+    words = [sys.executable, "-m", "jaxeval", "settle", "command", _command("slow=0.8")]
+    more = ["--correction", "e-lond", "--seeds", "6", "--json", "-"]
+    running = [
+        subprocess.Popen(
+            [*words, _command(gain), *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for gain in gains
+    ]
+    found = [json.loads(process.communicate(timeout=50)[0]) for process in running]
+    with ledger.opened(folder / "settle.db", read_only=True) as book:
+        every = book.comparisons()
+        scores = book.scores(every[0].base)
+    assert sorted(each["comparison"] for each in found) == [1, 2, 3, 4]
+    for each in every:  # the levels of their places; kept ones count for those that begin later
+        (mine,) = [one for one in found if one["comparison"] == each.number]
+        assert mine["verdict"] == each.verdict and mine["level"] == each.level
+        share = 0.05 * 6 / (np.pi * each.number) ** 2
+        assert each.level == pytest.approx(share) or each.level == pytest.approx(2 * share)
+        assert mine["scores"]["base"] == [
+            scores[k] for k in range(1, len(mine["scores"]["base"]) + 1)
+        ]
+
+
+def test_one_comparison_has_one_process() -> None:
+    """Dies if two processes evaluate and decide the same comparison."""
+    _settle(0.8, 0.84)
+    with ledger.opened(Path("settle.db")) as book, book.alone(1):
+        with pytest.raises(RunError, match="another process works on comparison 1"):
+            _settle(0.8, 0.84)
+        assert _settle(0.8, 0.76).verdict == "worse"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE comparisons SET settings = '{'",
+        "UPDATE comparisons SET settings = '[1]'",
+        "UPDATE comparisons SET result = '[7]'",
+        "UPDATE comparisons SET level = 'x'",
+        "UPDATE scores SET score = 'x'",
+        "UPDATE scores SET score = 1e308",
+        "DROP TABLE scores",
+        "DELETE FROM sides",
+        "PRAGMA user_version = 1",
+    ],
+)
+def test_a_damaged_ledger_is_one_line(folder: Path, change: str) -> None:
+    """Dies if a ledger that was written by hand gives a traceback."""
+    _settle(0.8, 0.84)
+    with sqlite3.connect("settle.db") as sql:
+        sql.execute(change)
+    with pytest.raises((ConfigError, RunError), match=r"settle\.db: "):
+        jaxeval.settle_report()
+    if not change.startswith("DELETE"):  # names of sides are written again
+        with pytest.raises((ConfigError, RunError), match=r"settle\.db: "):
+            _settle(0.8, 0.84)
