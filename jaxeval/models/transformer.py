@@ -88,7 +88,7 @@ class Transformer(Module):
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
         inputs = self.decoder["layers"]["cross_attention"]["in_projection"]
-        source_part = _columns(inputs, slice(self.shape.embedding, None))
+        source_part = {name: leaf[..., self.shape.embedding :] for name, leaf in inputs.items()}
         keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), source_part)
         return _Encoded(keys, values, bias)
 
@@ -109,7 +109,8 @@ class Transformer(Module):
         """The decoder's layers, whose cross-attention projects the queries alone."""
         layers: Weights = self.decoder["layers"]
         cross = layers["cross_attention"]
-        queries = _columns(cross["in_projection"], slice(self.shape.embedding))
+        inputs = cross["in_projection"]
+        queries = {name: leaf[..., : self.shape.embedding] for name, leaf in inputs.items()}
         return {**layers, "cross_attention": {**cross, "in_projection": queries}}
 
     def stepwise(self, memory: _Encoded, width: int, steps: int) -> seq2seq.Decoder:
@@ -119,40 +120,19 @@ class Transformer(Module):
         a beam sees, [B, K, steps K], follows its parent.
         """
         count, rows, heads, _, size = memory.keys.shape
-        weights = ragged.transposed(self._layers())
+        stacked = ragged.transposed(self._layers()), memory.keys, memory.values
         # layer by layer: a loop over stacked weights would copy them at every symbol
-        layers = [
-            jax.tree.map(lambda leaf, n=n: leaf[n], (weights, memory.keys, memory.values))
-            for n in range(count)
-        ]
-        output, none = ragged.transposed(self.output), HashedDropout()
-        places = jnp.arange(steps * width)
+        layers = [jax.tree.map(lambda leaf, n=n: leaf[n], stacked) for n in range(count)]
+        output, places = ragged.transposed(self.output), jnp.arange(steps * width)
 
         def step(state: tuple, tokens: Array, position: Array) -> tuple[Array, tuple]:
-            caches, seen = state
-            begin = position * width
+            (caches, seen), begin, after = state, position * width, []
             seen = seen | (places[None] == begin + jnp.arange(width)[:, None])[None]
             bias = jnp.where(seen, 0.0, -jnp.inf)[:, None]
-            x = self._embedded(self.target, tokens, position[None], none)
-
-            def layer(inputs: tuple, running: tuple) -> tuple[Array, tuple]:
-                x, cache = running
-
-                def remembered(new: Sequence[Array]) -> Sequence[Array]:
-                    nonlocal cache
-                    pairs = zip(cache, new, strict=True)
-                    cache = tuple(
-                        lax.dynamic_update_slice(c, n, (0, 0, begin, 0)) for c, n in pairs
-                    )
-                    return cache
-
-                x = self._decoded(inputs, x, memory, bias, none, remembered)
-                return x, cache
-
-            after = []
+            x = self._embedded(self.target, tokens, position[None], HashedDropout())
             for number, (inputs, cache) in enumerate(zip(layers, caches, strict=True)):
-                through = functools.partial(layer, inputs)
-                x, cache = _if_live(self.live.decoder_layers, number, through, (x, cache))
+                layer = functools.partial(self._remembering, inputs, memory, bias, begin)
+                x, cache = _if_live(self.live.decoder_layers, number, layer, (x, cache))
                 after.append(cache)
             return self._logits(x, output), (after, seen)
 
@@ -163,6 +143,21 @@ class Transformer(Module):
         cache = jnp.zeros((rows, heads, steps * width, size))
         seen = jnp.zeros((rows, width, steps * width), bool)
         return seq2seq.Decoder(step, reorder, ([(cache, cache)] * count, seen))
+
+    def _remembering(
+        self, inputs: tuple, memory: _Encoded, bias: Array, begin: Array, running: tuple
+    ) -> tuple[Array, tuple]:
+        """`_decoded` of x and a cache [B, A, K, D], which gets new keys and values at `begin`."""
+        x, cache = running
+
+        def remembered(new: Sequence[Array]) -> Sequence[Array]:
+            nonlocal cache
+            pairs, place = zip(cache, new, strict=True), (0, 0, begin, 0)
+            cache = tuple(lax.dynamic_update_slice(c, n, place) for c, n in pairs)
+            return cache
+
+        x = self._decoded(inputs, x, memory, bias, HashedDropout(), remembered)
+        return x, cache
 
     def _decoded(
         self,
@@ -250,11 +245,6 @@ class Transformer(Module):
 def _head_of(computed: int, heads: Array) -> Array:
     """The head [A] int32 that each computed one belongs to."""
     return ((jnp.arange(computed) + 0.5) * heads / computed).astype(jnp.int32)
-
-
-def _columns(weights: Weights, chosen: slice) -> Weights:
-    """Some columns of a linear layer."""
-    return {name: leaf[..., chosen] for name, leaf in weights.items()}
 
 
 def _if_live(
