@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 
-from jaxeval import parameters, parsers
+from jaxeval import launchers, parameters, parsers
 from jaxeval.compare import compare
 from jaxeval.comparisons import Comparison, ItemComparison
 from jaxeval.config import reading
@@ -41,6 +41,7 @@ def ablation(
     data: str | Path | None = None,
     out: str | Path = "runs",
     again: bool = False,
+    launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> Comparison | ItemComparison:
     """Trains a config and its variants with the same seeds, and compares their test scores.
@@ -60,6 +61,7 @@ def ablation(
     from jaxeval import backend
 
     backend.prepare()
+    launcher = launchers.parse(launch)
     from jaxeval import files, observe, studies
     from jaxeval.studies import cohorts, prepared
 
@@ -84,7 +86,9 @@ def ablation(
         if (same := first.setdefault(entry.record.id, title)) != title:
             raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
     programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(programs, Path(out), again=again, session=session, quiet=quiet)
+    rows = observe.train_cohorts(
+        programs, Path(out), again=again, session=session, launcher=launcher, quiet=quiet
+    )
     by_key = {(row.experiment, row.seed): row for row in rows}
     records = []
     for entry in entries:

@@ -72,6 +72,24 @@ def prepare() -> None:
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
 
 
+def join() -> None:
+    """Joins the processes that train one population, if JAX_COORDINATOR_ADDRESS is set.
+
+    JAX finds those of Slurm and MPI; else they are JAX_NUM_PROCESSES, of which this one is
+    JAX_PROCESS_ID, from 0. The first one writes for all. Raises RunError if they do not meet.
+    """
+    distributed = importlib.import_module("jax").distributed
+    if "JAX_COORDINATOR_ADDRESS" not in os.environ or distributed.is_initialized():
+        return
+    names = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
+    try:
+        known = {key: int(os.environ[name]) for key, name in names.items() if name in os.environ}
+        distributed.initialize(**known)
+    except (ValueError, TypeError, RuntimeError) as error:
+        said = str(error).partition("\n")[0]
+        raise RunError(f"JAX_COORDINATOR_ADDRESS: {said}") from None
+
+
 def describe() -> str:
     """Returns the devices in use, such as "cpu x 2" or "NVIDIA H200 x 8"."""
     devices = importlib.import_module("jax").devices()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import backend, parameters
+from jaxeval import backend, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Quiet, Seeds
 
@@ -35,6 +35,7 @@ def vectors_judge(
     seeds: Seeds = 8,
     out: str | Path = "runs",
     store: str | None = None,
+    launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "JudgedVectors | JudgePlan":
@@ -63,6 +64,7 @@ def vectors_judge(
     against = None if baseline is None else _baseline(str(baseline), named)
     own = _task_changes(changes, corpora)
     backend.prepare()
+    launcher = launchers.parse(launch)
     from jaxeval import observe
     from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
@@ -75,7 +77,7 @@ def vectors_judge(
     rows: list[runs.MemberRow] = []
     for group in groups:  # the word tables of all files in a group lie on the device together
         planned = cohorts.by_program(group)
-        rows += observe.train_cohorts(planned, Path(out), store, quiet=quiet)
+        rows += observe.train_cohorts(planned, Path(out), store, launcher=launcher, quiet=quiet)
         del planned  # before the next ones are stacked
     return _judged(named, [*itertools.chain(*groups)], rows, each, against)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import parameters, parsers
+from jaxeval import launchers, parameters, parsers
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
@@ -32,6 +32,7 @@ def noise(
     precision: Positive | None = None,
     data: str | Path | None = None,
     out: str | Path = "runs",
+    launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Noise":
     """Splits the spread of scores into its parts, with intervals.
@@ -64,6 +65,7 @@ def noise(
     from jaxeval import backend
 
     backend.prepare()
+    launcher = launchers.parse(launch)
     from jaxeval import observe, studies
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
@@ -77,7 +79,9 @@ def noise(
     record = entries[0].record
     metrics.refuse_points("precision", precision or 0.0, record.unit)
     programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    rows = observe.train_cohorts(
+        programs, Path(out), session=session, launcher=launcher, quiet=quiet
+    )
     if not crossed:
         return Noise(record.metric, record.unit, *_by_repeat(rows, numbers))
     parts: dict[str, nested.Noise | Study] = {}

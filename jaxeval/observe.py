@@ -9,6 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+import jax
+
 from jaxeval import cli, runs, studies
 from jaxeval.report import render
 from jaxeval.report.plans import SweepPlan
@@ -87,9 +89,18 @@ def train_cohorts(
     """Trains cohorts, as `train`."""
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
+    if jax.process_index():  # one of several processes of a population writes for all
+        store_url, quiet = "sqlite://", True
     with runs.open_store(store_url or folder) as store:
-        more = {"again": again, "outputs": outputs}
-        trained = studies.run(planned, store, folder, launcher=launcher, session=session, **more)
+        trained = studies.run(
+            planned,
+            store,
+            folder,
+            launcher=launcher,
+            session=session,
+            again=again,
+            outputs=outputs,
+        )
         announced: set[str] = set()
 
         def announce(started: running.Started) -> None:

@@ -70,6 +70,8 @@ def train(
     """
     backend.prepare()
     launcher = launchers.parse(launch)
+    if launcher is None:
+        backend.join()
     from jaxeval import observe, results, studies
     from jaxeval.studies import prepared
 

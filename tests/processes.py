@@ -11,6 +11,7 @@ import functools
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -85,6 +86,7 @@ def start(
         target=_run,
         args=(verb, words, folder or Path.cwd(), dict(environment or os.environ), before),
         kwargs={"streams": (_Stream(out), _Stream(err))},
+        daemon=verb != "vectors",  # ends with the tests, if it needs no children of its own
     )
     process.start()
     return Running([verb, *words], process, out, err)
@@ -93,6 +95,14 @@ def start(
 def run(verb: str, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a verb to its end; arguments as of `start`."""
     return start(verb, *words, **options).wait()
+
+
+def free_ports() -> list[int]:
+    """Returns two ports that nobody listens on."""
+    with socket.socket() as first, socket.socket() as second:
+        for each in (first, second):
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in (first, second)]
 
 
 class _Stream:

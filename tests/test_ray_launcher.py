@@ -1,5 +1,6 @@
 """`--launch ray` on a cluster of three nodes on this machine, of which one is killed."""
 
+import importlib.util
 import threading
 from pathlib import Path
 
@@ -8,20 +9,21 @@ import pytest
 from tests.test_local_launcher import WORDS, rows, wait_for_epochs
 from tests.verbs import train
 
-pytest.importorskip("ray")
+pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="no Ray")
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a task of a lost node is not run elsewhere, or a score is another than that of one
     process."""
-    import ray
-    from ray.cluster_utils import Cluster
-
-    long = [*WORDS, "training.epochs=150"]
+    long = [*WORDS, "training.epochs=300", "training.checkpoint_every=10"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # read at import
+    import ray
+    from ray.cluster_utils import Cluster
+
     small = {"num_cpus": 1, "object_store_memory": 80_000_000}
     cluster = Cluster(initialize_head=True, head_node_args={**small, "num_cpus": 0})
     try:

@@ -13,7 +13,7 @@ from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.select import training
 from jaxeval.tasks import registry
-from tests.studies import toy_kind
+from tests.studies import here, toy_kind
 from tests.verbs import select
 
 ARMS = {"good": 'name = "good"', "bad": 'name = "bad"\n[training]\nepochs = 1'}
@@ -59,6 +59,24 @@ def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
         assert _go_on(fresh, tmp_path / "parts", stop=stop).evaluations == stop
     assert _go_on(training.arms(_files(tmp_path)), tmp_path / "parts") == whole
     assert len(runs.load(tmp_path / "parts")) == 10
+
+
+def test_jobs_give_what_this_process_gives(tmp_path: Path) -> None:
+    """Dies if a rule with a fixed order gets other scores from jobs, an evaluation is trained
+    twice, or a rule of batches waits for a whole batch."""
+    arms = training.arms(_files(tmp_path), ["training.checkpoint_every=9"])
+    halving, engine = SequentialHalving(budget=6), here.Here(2)
+    rule = TopTwoThompson(budget=7, batch_size=2)
+    with here.prompt(arms.session), runs.open_store(tmp_path / "more") as store:
+        found = [
+            training.train(halving, arms, tmp_path / name, None, lambda of: "", **more)
+            for name, more in {"one": {}, "jobs": {"launcher": engine}}.items()
+        ]
+        assert found[0] == found[1] and len(engine.started) == len({*engine.started})
+        events = [*training.steps(rule, arms, store, tmp_path / "more", launcher=here.Here(2))]
+    states = [event.state for event in events if isinstance(event, Evaluated)]
+    assert rule.answer(states[-1]) is not None and states[-1].evaluations == 7
+    assert any(sum(map(len, state.pending.values())) for state in states[4:])
 
 
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
@@ -153,7 +171,9 @@ def test_lanes_in_lock_step(
 ) -> None:
     """Dies if a model's population has a lane for every evaluation of the other models too."""
     widths = []
-    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
+    monkeypatch.setattr(
+        studies, "run", lambda *_, lanes, **__: (widths.append(k) for k in [lanes])
+    )
     of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
     different = {
         n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)

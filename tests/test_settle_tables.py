@@ -126,4 +126,4 @@ def test_a_change_without_effect_is_said() -> None:
     """Dies if equal scores at every seed pass for noise."""
     draw = np.random.default_rng(1).normal(size=6)
     rows = [{"model": m, "seed": k, "f1": x} for m in ("old", "new") for k, x in enumerate(draw)]
-    assert "the change has no effect" in jaxeval.settle_table(rows, score="f1").notes[-1]
+    assert "the change has no effect" in jaxeval.settle_table(rows, score="f1").notes[0]

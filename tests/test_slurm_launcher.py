@@ -20,7 +20,6 @@ from tests import processes
 from tests.test_local_launcher import WORDS, rows, wait_for_epochs
 from tests.verbs import train
 
-pytest.importorskip("submitit")
 pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="Slurm is not installed")
 
 _CONFIG = """
@@ -47,20 +46,13 @@ SwitchType=switch/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
+SchedulerParameters=sched_interval=2
 KillWait=5
 InactiveLimit=0
 SlurmdParameters=config_overrides
 NodeName=localhost NodeAddr=127.0.0.1 NodeHostname={host} CPUs=2 RealMemory=4000 State=UNKNOWN
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-
-
-def _free_ports() -> list[int]:
-    """Two ports that nobody listens on."""
-    with socket.socket() as first, socket.socket() as second:
-        for each in (first, second):
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in (first, second)]
 
 
 def _do(*words: str) -> str:
@@ -82,7 +74,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("slurm")
     (folder / "spool").mkdir()
     config, about = folder / "slurm.conf", {"user": getpass.getuser(), "folder": folder}
-    config.write_text(_CONFIG.format(**about, ports=_free_ports(), host=socket.gethostname()))
+    config.write_text(
+        _CONFIG.format(**about, ports=processes.free_ports(), host=socket.gethostname())
+    )
     options = folder / "options.toml"
     options.write_text('array_parallelism = 2\npartition = "debug"\n')
     with pytest.MonkeyPatch.context() as patch:
@@ -108,9 +102,10 @@ def _ask_often() -> None:
 
 
 def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> None:
-    """Dies if a task that is cancelled or pre-empted ends the study, a second command submits what
-    is in the queue, or a score is another than that of one process."""
-    long = [*WORDS, "training.epochs=400"]
+    """Dies if a task that is cancelled, pre-empted or without a node ends the study or loses
+    epochs, a second command submits what is in the queue, or a score is another than that of one
+    process."""
+    long = [*WORDS, "training.epochs=600", "training.checkpoint_every=60"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     words = [*long, "--out", str(folder), "--launch", f"slurm:{cluster}"]
@@ -118,15 +113,21 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     wait_for_epochs(folder, 10)
     cancelled, requeued = _queue()
     _do("scancel", cancelled)
-    _do("scancel", "--signal=USR2", requeued)  # as before a time limit
-    _wait(lambda: {*_queue()} - {cancelled, requeued})  # the study has submitted it again
+    _do("scancel", "--signal=USR2", "--batch", requeued)  # as before a time limit
+    (new,) = _wait(lambda: {*_queue()} - {cancelled, requeued})  # the study has submitted it again
     _wait(lambda: f"{requeued} PD" in _do("squeue", "--noheader", "--array", "--format=%i %t"))
     driver.send(signal.SIGKILL)
     driver.wait()
+    _do("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
     _do("scontrol", "update", f"jobid={requeued}", "starttime=now")  # else in two minutes
-    before = sorted(folder.glob("jobs/slurm/*_submission.sh"))
-    assert train(words) == 0
-    assert sorted(folder.glob("jobs/slurm/*_submission.sh")) == before
+    driver = processes.start("train", *words, before=_ask_often)
+    _wait(driver.errors)
+    assert requeued in _queue()
+    _do("scontrol", "update", "nodename=localhost", "state=resume")
+    assert driver.wait().returncode == 0
+    logs = {path.stem: path.read_text() for path in folder.glob("jobs/slurm/*.log")}
+    assert {*logs} == {cancelled, requeued, new}
+    assert all("stopped between two epochs" in logs[task] for task in (cancelled, requeued))
     assert rows(folder) == rows(tmp_path / "one")
     _wait(lambda: not _queue())
 

@@ -11,14 +11,14 @@ from jaxeval import runs, studies
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import running
+from jaxeval.studies import launching, running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
 from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History, Result
 from jaxeval.tuning.running import State
-from tests.studies import toy_kind, toy_sizes
+from tests.studies import here, toy_kind, toy_sizes
 from tests.verbs import tune
 
 RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
@@ -74,12 +74,18 @@ class _Search(State):
             raise _Crash
 
     def go_on(
-        self, folder: Path, crash: int = 10**6, trials: int = 10, parallel: int = 3
+        self,
+        folder: Path,
+        crash: int = 10**6,
+        trials: int = 10,
+        parallel: int = 3,
+        launcher: launching.Launcher | None = None,
     ) -> History:
         """The last history that is saved."""
         self.crash, self.trials = crash, trials
         with runs.open_store(folder) as store:
-            trained = training._trained(self.target, self.search, self, store, folder, parallel)
+            how = (self.target, self.search, self, store, folder, parallel, launcher)
+            trained = training._trained(*how)
             self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
         return self.saved[-1]
 
@@ -211,6 +217,30 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         again = _Search(SIZES, halving=halving, saved=killed.saved[-1])
         assert again.go_on(folder) == history
         assert _rows(folder) == _rows(tmp_path / "whole") and not _left(folder)
+    if halving is None:
+        _jobs_give(history, search.target.session, _rows(tmp_path / "whole"), tmp_path)
+
+
+def _jobs_give(
+    history: History, session: studies.Session, rows: list[tuple], folder: Path
+) -> None:
+    """Dies if jobs train other programs than one process, a setting is proposed only when a whole
+    batch has ended, or a search that was killed trains anything twice or not at all."""
+    expected = [(e.values, e.result) for e in history.evaluations[:6]]
+    with here.prompt(session):
+        search, engine = _Search(SIZES, halving=None), here.Here(3)
+        launched = search.go_on(folder / "jobs", trials=6, launcher=engine)
+        assert [(e.values, e.result) for e in launched.evaluations] == expected
+        pending = [len(of.pending) for of in search.saved if of.ended and len(of.evaluations) < 6]
+        assert max(pending) == 3 and len(engine.started) == 6 == len({*engine.started})
+        killed = _Search(SIZES, halving=None)
+        with pytest.raises(_Crash):
+            killed.go_on(folder / "killed", 3, 6, launcher=here.Here(3))
+        again = _Search(SIZES, halving=None, saved=killed.saved[-1])
+        launched = again.go_on(folder / "killed", trials=6, launcher=here.Here(3))
+        assert [(e.values, e.result) for e in launched.evaluations] == expected
+    for name in ("jobs", "killed"):
+        assert _rows(folder / name) == rows[:6] and not _left(folder / name)
 
 
 WRONG: list[tuple[dict[str, Any], list[str], str]] = [

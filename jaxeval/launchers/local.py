@@ -18,6 +18,9 @@ class Local:
 
     def __init__(self, workers: int):
         self.workers = workers
+        self._begin()
+
+    def _begin(self) -> None:
         self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
         self._jobs: set[Path] = set()
         self._threads: list[threading.Thread] = []
@@ -47,6 +50,7 @@ class Local:
             self._stop(process)
         for thread in self._threads:
             thread.join()
+        self._begin()
 
     def _feed(self, number: int) -> None:
         """Gives jobs to a worker, and starts another one where it has died."""

@@ -1,5 +1,6 @@
 """`ray[:ADDRESS]`: a Ray task for each job, on a cluster that runs, or one on this machine."""
 
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ class Ray:
 
 def make(address: str) -> Ray:
     """Returns the launcher of a cluster; "": of RAY_ADDRESS, of this machine, or a new one."""
+    # workers run what is installed, not `uv run` on a copy of this folder
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
         import ray
     except ModuleNotFoundError:

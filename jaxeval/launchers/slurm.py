@@ -1,78 +1,66 @@
-"""`slurm[:FILE.toml]`: a task of a Slurm array for each job, by submitit.
+"""`slurm[:FILE.toml]`: a task of a Slurm array for each job, by sbatch; the file has its options.
 
-The file has the options of submitit's SlurmExecutor, which are those of sbatch: partition, time
-(minutes), cpus_per_task, gpus_per_node, mem, account, setup ... `array_parallelism` is the number
-of jobs at once. A task that is pre-empted or out of time is requeued; one that is gone without a
-requeue is submitted again by the study. Which tasks are there is asked of squeue: submitit's
-states need accounting, which not every cluster has.
+Slurm or the task itself requeues what is pre-empted or out of time; the study submits the rest.
 """
 
 import contextlib
 import getpass
+import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from jaxeval import files
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError, argument
-from jaxeval.launchers import worker
 
 _OPTIONS = {"time": 60, "cpus_per_task": 1, "array_parallelism": 16, "job_name": "jaxeval"}
+_ALWAYS = ("--parsable", "--requeue", "--open-mode=append", "--signal=B:USR2@90")
 _SECONDS = 10.0  # between two calls of squeue, which is asked of all the cluster's users
-_REQUEUES = 1000  # of a task that is out of time
-
-
-class _Task:
-    """A job as submitit pickles it; after a requeue it is the same."""
-
-    def __init__(self, devices: int):
-        self._devices = devices
-
-    def __call__(self, path: str) -> None:
-        worker.work(path, self._devices)
-
-    def checkpoint(self, path: str) -> object:
-        """Returns what a requeued task calls."""
-        from submitit.helpers import DelayedSubmission
-
-        return DelayedSubmission(self, path)
+# SIGTERM makes a worker end after its epoch; Slurm sends it to all processes of a task
+_SCRIPT = """#!/bin/sh
+set -- {}
+shift "$SLURM_ARRAY_TASK_ID"
+again=; trap : TERM; trap 'again=yes; kill $!' USR2
+{} -m jaxeval.launchers.worker {} "$1" &
+while ! wait $! && kill -0 $!; do :; done 2>/dev/null
+test -z "$again" || scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID"
+"""
 
 
 class Slurm:
     """Tasks of arrays; those of an earlier process that still run or wait are taken over."""
 
-    def __init__(self, options: Mapping[str, Any]):
-        self._options = {**_OPTIONS, **options}
-        self.workers = int(self._options["array_parallelism"])
-        self._ids: dict[Path, str] = {}
-        self._known: set[str] = set()  # ids in the queue
-        self._asked = 0.0
+    def __init__(self, options: Mapping[str, object]):
+        known = {**_OPTIONS, **options}
+        for key in ("array_parallelism", "cpus_per_task"):
+            if not str(known[key]).isdecimal() or known[key] == 0:
+                raise RunError(f"slurm: {key}: expected a whole number from 1")
+        self.workers = int(str(known.pop("array_parallelism")))
+        self._devices, self._known = known["cpus_per_task"], set[str]()  # ids in the queue
+        self.words = ["sbatch", *_ALWAYS, *(f"--{k.replace('_', '-')}={known[k]}" for k in known)]
+        self._ids, self._asked = dict[Path, str](), 0.0
 
     def submit(self, paths: Sequence[Path]) -> None:
         """Submits an array of those jobs that are not in the queue."""
         self._ask()
-        new = []
         for path in paths:
             known = path.with_name("slurm")  # holds the id of its task
             self._ids[path] = known.read_text() if known.exists() else ""
-            if self._ids[path] not in self._known:
-                new.append(path)
+        new = [path for path in paths if self._ids[path] not in self._known]
         if not new:
             return
-        folder = new[0].absolute().parents[1] / "slurm"
-        executor = _executor(folder, self._options)
-        task = _Task(int(self._options["cpus_per_task"]))
-        try:
-            submitted = executor.map_array(task, [str(path.absolute()) for path in new])
-        except Exception as error:  # of several kinds, with what sbatch said
-            said = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-            raise RunError(f"slurm: no job could be submitted ({said[0]})") from None
-        for path, job in zip(new, submitted, strict=True):
-            self._ids[path] = job.job_id
-            path.with_name("slurm").write_text(job.job_id)
-        self._known |= {job.job_id for job in submitted}
+        logs, each = new[0].absolute().parents[1] / "slurm", map(str, map(Path.absolute, new))
+        logs.mkdir(exist_ok=True)
+        script = _SCRIPT.format(shlex.join(each), shlex.quote(sys.executable), self._devices)
+        array = f"--array=0-{len(new) - 1}%{self.workers}", f"--output={logs}/%A_%a.log"
+        number = _run([*self.words, *array], script).strip().partition(";")[0]
+        for k, path in enumerate(new):
+            self._ids[path] = f"{number}_{k}"
+            files.write_text(path.with_name("slurm"), self._ids[path])
+        self._known |= {self._ids[path] for path in new}
 
     def running(self) -> Collection[Path]:
         """Returns the jobs whose tasks are in the queue."""
@@ -83,39 +71,36 @@ class Slurm:
     def _ask(self) -> None:
         """Asks squeue; if it does not answer, what was known stays."""
         words = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            asked = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
-            self._known = {*asked.stdout.split()}
+        with contextlib.suppress(RunError):
+            self._known = {*_run(words).split()}
         self._asked = time.monotonic()
 
     def close(self) -> None:
         """Cancels all tasks, which then stop after their epochs if Slurm gives them the time."""
-        gone = [task for path, task in self._ids.items() if task in self._known and path.exists()]
+        with contextlib.suppress(RunError):
+            _run(["scancel", *self._known.intersection(self._ids.values())])
         self._ids.clear()
-        if gone:
-            subprocess.run(["scancel", *gone], capture_output=True, check=False)
 
 
-def _executor(folder: Path, options: Mapping[str, Any]) -> Any:
+def _run(words: Sequence[str], script: str = "") -> str:
+    """Returns what a program prints; raises RunError with what it says of an error."""
     try:
-        import submitit
-    except ModuleNotFoundError:
-        raise RunError("slurm: install jaxeval[slurm]") from None
-    try:
-        executor = submitit.SlurmExecutor(folder, max_num_timeout=_REQUEUES)
-    except RuntimeError:
-        raise RunError("slurm: no srun here; expected a machine of a Slurm cluster") from None
-    executor.update_parameters(**options)
-    return executor
+        return subprocess.run(
+            words, input=script, capture_output=True, text=True, check=True
+        ).stdout
+    except FileNotFoundError:
+        raise RunError(f"slurm: no {words[0]} here; expected a machine of a cluster") from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.strip().partition("\n")[0]
+        raise RunError(f"slurm: {said}") from None
 
 
 def make(options: str) -> Slurm:
     """Returns the launcher of a file of options, or of the defaults."""
-    table = reading.read_toml(options, "Slurm options") if options else {}
-    launcher = Slurm(table)
     try:
-        _executor(Path("slurm"), launcher._options)
-    except (ValueError, TypeError, AttributeError) as error:
-        said = str(error).partition("\n")[0]
-        raise ConfigError(f"{argument('launch', f'slurm:{options}')}: {said}") from None
+        launcher = Slurm(reading.read_toml(options, "Slurm options") if options else {})
+        _run([*launcher.words, "--test-only"], "#!/bin/sh\n")
+    except RunError as error:
+        if "allocation failure" not in str(error):  # else the cluster may have the nodes later
+            raise ConfigError(f"{argument('launch', f'slurm:{options}')}: {error}") from None
     return launcher

@@ -1,4 +1,7 @@
-"""A process that trains jobs: `python -m jaxeval.launchers.worker DEVICES` reads their paths."""
+"""A process that trains jobs.
+
+`python -m jaxeval.launchers.worker DEVICES [JOB]` trains one, or those whose paths it reads.
+"""
 
 import contextlib
 import functools
@@ -81,4 +84,7 @@ def _main(devices: int) -> None:
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]))
+    if sys.argv[2:]:
+        work(sys.argv[2], int(sys.argv[1]))
+    else:
+        _main(int(sys.argv[1]))

@@ -119,7 +119,7 @@ class Population:
 
     def snapshot(self) -> Snapshot:
         """Copies the population between two epochs."""
-        return Snapshot(self.epochs, jax.device_get(self.state), list(self.slots))
+        return Snapshot(self.epochs, lanes.fetch(self.state), list(self.slots))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Loads those members of a snapshot that are still waiting, each with its state."""
@@ -190,7 +190,7 @@ class Population:
         active = [slot.active for slot in self.slots]
         state, losses = self.engine.epoch(shared, self.state, self.lanes, self.flags(active))
         dev = self._score("dev", state.params, [slots.due(slot, training) for slot in self.slots])
-        losses = [float(loss) for loss in jax.device_get(losses)]
+        losses = [float(loss) for loss in lanes.fetch(losses)]
         self.epochs += 1
         seconds = (time.perf_counter() - begin) / max(sum(active), 1)
         events = self._advance(losses, dev, seconds)
@@ -273,7 +273,7 @@ class Population:
     ) -> Mapping[str, np.ndarray]:
         """Runs a program that counts, in the chosen lanes."""
         arguments = params, self.lanes.inputs, getattr(self.lanes, part), self.flags(chosen)
-        counts: Mapping[str, np.ndarray] = jax.device_get(program(self.engine.shared, *arguments))
+        counts: Mapping[str, np.ndarray] = lanes.fetch(program(self.engine.shared, *arguments))
         return counts
 
     def _row_counts(self, chosen: Mapping[int, Member]) -> dict[Member, dict[str, _RowCounts]]:

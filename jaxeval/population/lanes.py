@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import multihost_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from jaxeval.contracts import Array, Tree
@@ -64,6 +65,20 @@ def replicate(tree: Tree, mesh: Mesh) -> Tree:
 def shard(tree: Tree, mesh: Mesh) -> Tree:
     """Places leaves [S, ...] so that each device holds its lanes."""
     return jax.device_put(tree, NamedSharding(mesh, PartitionSpec(_AXIS)))
+
+
+def fetch(tree: Tree) -> Tree:
+    """Copies leaves [S, ...] to the host, with lanes of other processes."""
+    if jax.process_count() == 1:
+        return jax.device_get(tree)
+    return multihost_utils.process_allgather(tree, tiled=True)
+
+
+def of_first(flags: Sequence[bool]) -> list[bool]:
+    """Returns the flags of the first process in all of them."""
+    if jax.process_count() == 1:
+        return [*flags]
+    return [*map(bool, multihost_utils.broadcast_one_to_all(np.array(flags)))]
 
 
 def spread(

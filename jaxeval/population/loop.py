@@ -113,7 +113,10 @@ class _Checkpoints:
         self.folder = folder.absolute()
         with contextlib.ExitStack() as closing:
             closing.enter_context(_quiet())
-            options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            options = ocp.CheckpointManagerOptions(
+                max_to_keep=_SNAPSHOTS, create=False, multiprocessing_options=_alone()
+            )
             self._manager = ocp.CheckpointManager(self.folder, options=options)
             closing.callback(self._manager.close)
             closing.callback(self._manager.wait_until_finished)
@@ -121,6 +124,8 @@ class _Checkpoints:
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts writing a snapshot. Raises RunError if the previous one could not be written."""
+        if jax.process_index():
+            return
         leaves = [np.array(leaf) for leaf in jax.tree.leaves(snapshot.state)]
         each = [dataclasses.asdict(slot) for slot in snapshot.slots]
         args = {"state": ocp.args.StandardSave(leaves), "slots": ocp.args.JsonSave(each)}
@@ -168,7 +173,8 @@ class _Checkpoints:
     def remove(self) -> None:
         """Closes and deletes the folder."""
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not jax.process_index():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -179,6 +185,13 @@ class _Checkpoints:
                 f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
                 "recorded is kept: make room and run the same command again"
             ) from error
+
+
+def _alone() -> ocp.options.MultiprocessingOptions:
+    """Each process of a population reads for itself; only the first one writes."""
+    own = jax.process_index()
+    active = {own} if jax.process_count() > 1 else None
+    return ocp.options.MultiprocessingOptions(primary_host=own, active_processes=active)
 
 
 @contextlib.contextmanager

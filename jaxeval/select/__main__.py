@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, launchers, parameters, parsers
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Missing
@@ -35,19 +35,21 @@ def select(
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
     seconds: Positive | None = None,
+    launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Selection":
     """Finds the best of several models with few evaluations.
 
     A bandit decides which model is evaluated next (another split, another seed), and stops when
     one is the best with probability 1 - delta (posterior, of normal scores), or when the budget is
-    spent. Models are configs, trained in this process; or those of a command, or recorded scores:
+    spent. Models are configs; or those of a command, or recorded scores:
 
     Args:
       configs: two or more of them, with key=value changes of all.
       changes: key -> value, of all configs.
       out: runs folder; the same command goes on where it ended.
-      batch: evaluations between decisions of top-two and batch (one a device).
+      batch: evaluations between decisions of top-two and batch (one a device; of a launcher: under
+        way at once, one a worker).
       own_splits: evaluation k has the data's own split, not random split k; and seed k.
       part: whose score counts (test on random splits, dev on the data's own).
       seconds: of training, summed over all evaluations; then the leader is named.
@@ -59,14 +61,18 @@ def select(
     from jaxeval import backend, bandits
 
     backend.prepare()
+    launcher = launchers.parse(launch)
     import jax
 
     from jaxeval.select import training
 
     arms = training.arms(configs, [*changes], data, own_splits, part)
-    higher, size = arms.record.higher_is_better, batch or len(jax.devices())
+    size = len(jax.devices()) if launcher is None else launcher.workers
+    higher = arms.record.higher_is_better
     chosen = bandits.rule(rule, higher, delta, budget, batch, seed, size)
-    return training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+    return training.select(
+        chosen, arms, Path(out), store, seconds=seconds, launcher=launcher, quiet=quiet
+    )
 
 
 @parameters.verb

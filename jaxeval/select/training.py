@@ -1,5 +1,6 @@
-"""Models that are configs, trained in this process: a batch of the rule is one population."""
+"""Models that are configs: a batch of the rule is one population, or jobs of a launcher."""
 
+import contextlib
 import functools
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -17,7 +18,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes
 from jaxeval.report import selection
-from jaxeval.studies import cohorts, prepared, running
+from jaxeval.studies import cohorts, launching, prepared, running
 from jaxeval.tasks import registry
 
 Part = Literal["dev", "test"]
@@ -116,6 +117,7 @@ def select(
     store_url: str | None = None,
     *,
     seconds: float | None = None,
+    launcher: launching.Launcher | None = None,
     quiet: bool = False,
 ) -> selection.Selection:
     """Trains models until the rule has its answer or its time is spent.
@@ -124,12 +126,14 @@ def select(
     stopped begins anew, and goes on where it was.
 
     Args:
-      seconds: as of `steps`.
+      seconds, launcher: as of `steps`.
       quiet: as of `observe.watch`.
     """
     unit = models.record.unit
     show = functools.partial(selection.progress, rule, unit=unit)
-    state = train(rule, models, folder, store_url, show, seconds=seconds, quiet=quiet)
+    state = train(
+        rule, models, folder, store_url, show, seconds=seconds, launcher=launcher, quiet=quiet
+    )
     answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
     more = {"part": models.part, "metric": models.record.metric, "unit": unit}
     return selection.result(rule, state, answer, more=more)
@@ -143,12 +147,14 @@ def train(
     show: Callable[[Evaluated], str],
     *,
     seconds: float | None = None,
+    launcher: launching.Launcher | None = None,
     quiet: bool = False,
 ) -> State:
     """Trains what the rule asks for, with progress; returns the last state.
 
     Args:
       show: is called with every evaluation that ends; returns a line about it.
+      seconds, launcher: as of `steps`.
     """
     state = rule.begin([*models.configs])
     with runs.open_store(store_url or folder) as store:
@@ -161,37 +167,54 @@ def train(
             elif isinstance(event, Counter):
                 say("next: " + ", ".join(f"{model} {count}" for model, count in event.items()))
 
-        events = steps(rule, models, store, folder, seconds=seconds)
+        events = steps(rule, models, store, folder, seconds=seconds, launcher=launcher)
         observe.watch(events, other=follow, quiet=quiet)
     return state
 
 
 def steps(
-    rule: Rule, models: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
+    rule: Rule,
+    models: Arms,
+    store: runs.Store,
+    folder: Path,
+    *,
+    seconds: float | None = None,
+    launcher: launching.Launcher | None = None,
 ) -> Generator[Counter[str] | running.Event | Evaluated, None, None]:
     """Trains one batch after the other, all with as many lanes: later ones find the programs.
+
+    With a launcher the rule is asked again whenever a job has ended, and knows of those that run.
 
     Args:
       seconds: of training, summed over all evaluations, after which nothing more is asked for.
 
     Yields:
-      The evaluations of each model in the next batch, the events of `studies.run`, and an
+      The evaluations of each model that the rule asks for, the events of `studies.run`, and an
       Evaluated after every score.
 
     Raises:
       RunError: every model was dropped.
     """
-    state, spent = rule.begin([*models.configs]), 0.0
-    while rule.answer(state) is None and (seconds is None or spent < seconds):
-        asked = rule.ask(state)
-        yield Counter(asked)
-        trials = {}
+    state, spent, session = rule.begin([*models.configs]), 0.0, models.session
+    trials: dict[studies.Trial, tuple[str, int]] = {}
+    asked: tuple[str, ...] = ()
+
+    def more() -> list[cohorts.Cohort]:
+        nonlocal state, asked
+        ended = rule.answer(state) is not None or (seconds is not None and spent >= seconds)
+        asked, new = () if ended else rule.ask(state), list[studies.Trial]()
         for model in asked:
             state, number = state.start(model)
-            trials[models.trial(model, number)] = model, number
-        width, session = _lanes(rule, models), models.session
-        planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-        for event in studies.run(planned, store, folder, session=session, lanes=width):
+            new.append(models.trial(model, number))
+            trials[new[-1]] = model, number
+        return cohorts.by_program(cohorts.entries(new, session.loader))
+
+    how: Any = {"lanes": _lanes(rule, models, launcher), "launcher": launcher, "more": more}
+    with contextlib.closing(studies.run(more(), store, folder, session=session, **how)) as events:
+        for event in events:
+            if asked:
+                yield Counter(asked)
+                asked = ()
             yield event
             if isinstance(event, running.Ended):
                 spent += event.result.wall_seconds
@@ -199,19 +222,23 @@ def steps(
                 if scored is not None:
                     state = scored.state
                     yield scored
+                    if launcher is not None and rule.answer(state) is not None:
+                        return  # what still runs is not needed
 
 
-def _lanes(rule: Rule, models: Arms) -> int:
+def _lanes(rule: Rule, models: Arms, launcher: launching.Launcher | None) -> int:
     """The lanes of every model's populations, the same in all batches, to share programs.
 
-    Under `map`, where no score depends on it and a device's lanes run one after the other, it is
-    one a device: selections by other rules, batches and budgets find the programs too. Under
-    `vmap` an idle lane costs as much as a busy one: evaluations beyond the lanes wait for one.
+    With a launcher a job has a worker's share of a batch. Else under `map`, where no score depends
+    on it and a device's lanes run one after the other, it is one a device: selections by other
+    rules, batches and budgets find the programs too. Under `vmap` an idle lane costs as much as a
+    busy one: evaluations beyond the lanes wait for one.
     """
+    most = rule.at_once(len(models.configs))
+    if launcher is not None:
+        return -(-most // launcher.workers)
     modes = {prepared.at(config, "training.lane_mode") for config in models.configs.values()}
-    if {*map(lanes.resolve, modes)} == {"map"}:
-        return len(jax.devices())
-    return rule.at_once(len(models.configs))
+    return len(jax.devices()) if {*map(lanes.resolve, modes)} == {"map"} else most
 
 
 def _evaluated(

@@ -42,6 +42,7 @@ class Cohort(NamedTuple):
     name: str  # of its checkpoints and its lock
     estimate: costs.Estimate | None = None
     steps: int = 0  # least number of steps of an epoch that the program has room for
+    filled: bool = False  # members have neutral values of a `padding.OpenProgram`
 
     @property
     def records(self) -> tuple[runs.Experiment, ...]:

@@ -24,7 +24,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import engine, host, slots
 from jaxeval.runs import store as stores
-from jaxeval.studies import cohorts, costs, padding, recording, running
+from jaxeval.studies import cohorts, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Study, Trial
 
@@ -44,12 +44,11 @@ class End(NamedTuple):
     error: str | None
 
 
-def cut(planned: Sequence[Cohort], workers: int) -> list[Job]:
-    """Cuts cohorts into jobs, none of which has more than a worker's share of all members.
+def cut(planned: Sequence[Cohort], most: int) -> list[Job]:
+    """Cuts cohorts into jobs, none of which has more than so many members.
 
-    The same cohorts and workers give the same jobs, of which those that were stopped go on.
+    The same cohorts and number give the same jobs, of which those that were stopped go on.
     """
-    most = -(-sum(len(cohort.members) for cohort in planned) // workers)
     jobs = []
     for cohort in planned:
         size, count = len(cohort.members), -(-len(cohort.members) // max(most, 1))
@@ -72,9 +71,10 @@ def write(
     path = storage.folder / "jobs" / job.part.name / "job.json"
     tree = {
         "program": reading.digest(job.whole.program),
-        "micro_batch": job.whole.estimate and job.whole.estimate.micro_batch,
+        "config": reading.to_dict(job.whole.config) if job.whole.filled else None,
         "trials": [dataclasses.asdict(entry.trial) for entry in job.whole.entries],
         "members": [k for k, entry in enumerate(job.whole.entries) if entry in waiting],
+        "hparams": [who.hparams for who in job.whole.members],
         "steps": job.whole.steps,
         "lanes": lanes or len(job.part.members),
         "keys": [entry.key for entry in job.part.entries],
@@ -105,15 +105,9 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
 
 
 def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
-    trials = [_trial(trial) for trial in tree["trials"]]
-    each = cohorts.entries(trials, session.loader)
-    if tree["micro_batch"] is None:
-        planned = cohorts.by_program(each)
-    else:
-        sizes, machine = padding.bucket_sizes(each[0].prepared), costs.Machine(1, 1.0, 0.0)
-        groups, rows = [range(len(each))], [tree["micro_batch"]]
-        estimates = costs.as_grouped(padding.jobs(each), sizes, machine, groups, rows)
-        planned = padding.by_estimates(each, estimates, session.loader)
+    each = cohorts.entries(map(_trial, tree["trials"]), session.loader)
+    filled = tree["config"] is not None
+    planned = [_filled(tree, each, session)] if filled else cohorts.by_program(each)
     whole = planned[0]
     if len(planned) > 1 or reading.digest(whole.program) != tree["program"]:
         raise RunError(
@@ -122,6 +116,17 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
         )
     entries, members = (tuple(of[k] for k in tree["members"]) for of in (each, whole.members))
     return whole._replace(entries=entries, members=members, name=tree["name"], steps=tree["steps"])
+
+
+def _filled(tree: Mapping[str, Any], each: Sequence[Entry], session: running.Session) -> Cohort:
+    config = reading.from_dict(type(each[0].prepared.config), tree["config"])
+    own, name = session.loader.prepare(config), tree["name"]
+    members = [
+        dataclasses.replace(cohorts.member(entry), hparams=tuple(map(tuple, values)))
+        for entry, values in zip(each, tree["hparams"], strict=True)
+    ]
+    text = cohorts.program(own, filled=True)
+    return Cohort(tuple(each), tuple(members), own.config, own.problem, text, name, filled=True)
 
 
 def _trial(tree: Mapping[str, Any]) -> Trial:

@@ -6,7 +6,7 @@ The engine places, starts and restarts jobs; what a job has done is read from th
 import contextlib
 import dataclasses
 import time
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -22,9 +22,15 @@ _TRIES = 5  # of a job whose process ends before its first epoch
 
 def describe(planned: Sequence[Cohort], launcher: "Launcher") -> str:
     """Returns the jobs that cohorts would be cut into, for people."""
-    sizes = [len(job.part.members) for job in jobs.cut(planned, launcher.workers)]
+    cut = jobs.cut(planned, _share(planned, launcher))
+    sizes = [len(job.part.members) for job in cut]
     ends = "-".join(map(str, sorted({min(sizes), max(sizes)})))
     return f"{len(sizes)} of {ends} members, {launcher.workers} at once"
+
+
+def _share(planned: Sequence[Cohort], launcher: "Launcher") -> int:
+    """The members of a job if each worker gets as many."""
+    return -(-sum(len(cohort.members) for cohort in planned) // launcher.workers)
 
 
 class Launcher(Protocol):
@@ -39,7 +45,7 @@ class Launcher(Protocol):
         """Returns the jobs that run or wait; others have ended, or never will."""
 
     def close(self) -> None:
-        """Stops all jobs, if it can after their epochs."""
+        """Stops all jobs, if it can after their epochs; others may be submitted then."""
 
 
 def run(
@@ -48,6 +54,7 @@ def run(
     folder: Path,
     *,
     launcher: Launcher | None = None,
+    more: Callable[[], Sequence[Cohort]] = lambda: (),
     session: running.Session | None = None,
     again: bool = False,
     outputs: bool = False,
@@ -60,50 +67,26 @@ def run(
     The same call merges what jobs have left, and submits the rest. On accelerators another number
     of workers may change last bits, as another number of lanes does.
 
+    Args:
+      more: returns what to train next, if there is something: it is called when all cohorts have
+        ended; with a launcher whenever a job has.
+      lanes: as of `running.run`; with a launcher those of a job, which has no more members.
+
     Raises:
       RunError: as `running.run`; or jobs have failed, after all others have ended.
     """
     if launcher is None:
-        more = {"session": session, "again": again, "outputs": outputs, "lanes": lanes}
-        return running.run(planned, store, folder, **more)  # type: ignore[arg-type]
-    running.refuse_impossible(planned, again, outputs, lanes)
-    storage = recording.Storage(store, folder, again, outputs)
-    return _launched(planned, storage, launcher, lanes)
-
-
-def _launched(
-    planned: Sequence[Cohort],
-    storage: recording.Storage,
-    launcher: Launcher,
-    lanes: int | None,
-) -> Generator[running.Event, None, None]:
-    folder, store = storage.folder, storage.store
-    yield running.check(planned, storage)
+        kept = {"session": session, "again": again, "outputs": outputs, "lanes": lanes}
+        while planned:
+            yield from running.run(planned, store, folder, **kept)  # type: ignore[arg-type]
+            planned = more()
+        return
     with contextlib.ExitStack() as held:
-        for name in sorted({cohort.name for cohort in planned}):
-            held.enter_context(running.locked(folder, name))
         jobs.merge_all(folder, store)
         held.callback(jobs.merge_all, folder, store)
         held.enter_context(contextlib.closing(launcher))
-        ended: dict[Entry, runs.MemberResult] = {}
-        for number, cohort in enumerate(planned):
-            for record in cohort.records:
-                store.register(record)
-            before = storage.ended(cohort)
-            yield running.Started(number, cohort, [*before.values()])
-            for entry, result in before.items():
-                yield running.Ended(entry.trial, result)
-            ended |= before
-        submitted = {}
-        for job in jobs.cut(planned, launcher.workers):
-            waiting = [entry for entry in job.part.entries if entry not in ended]
-            if waiting:
-                path = jobs.write(job, waiting, storage, lanes)
-                submitted[path] = _Submitted(job, waiting, jobs.Log(path))
-        for cohort in planned:
-            if ended.keys() >= {*cohort.entries}:
-                yield running.Finished(cohort)
-        yield from _Watch(submitted, storage, launcher).events()
+        storage = recording.Storage(store, folder, again, outputs)
+        yield from _Watch(storage, launcher, lanes, held).events(planned, more)
 
 
 @dataclasses.dataclass
@@ -122,22 +105,64 @@ class _Watch:
     """Jobs that have been submitted, by their files; those that die are submitted again."""
 
     def __init__(
-        self, submitted: dict[Path, _Submitted], storage: recording.Storage, launcher: Launcher
+        self,
+        storage: recording.Storage,
+        launcher: Launcher,
+        lanes: int | None,
+        held: contextlib.ExitStack,
     ):
-        self._submitted, self._storage, self._launcher = submitted, storage, launcher
+        self._storage, self._launcher, self._lanes, self._held = storage, launcher, lanes, held
+        self._submitted: dict[Path, _Submitted] = {}
+        self._locked: set[str] = set()  # names of cohorts
+        self._compiling: dict[str, Path] = {}  # the job of each program that says so
         self._failures: list[str] = []
 
-    def events(self) -> Iterator[running.Event]:
+    def events(
+        self, planned: Sequence[Cohort], more: Callable[[], Sequence[Cohort]]
+    ) -> Iterator[running.Event]:
         """Yields the events of all jobs until they have ended; raises RunError if some failed."""
-        self._launcher.submit([*self._submitted])
-        while self._submitted:
+        while planned or self._submitted:
+            if planned:
+                yield from self._add(planned)
+            before = len(self._submitted)
             alive = {*self._launcher.running()}
             for path in [*self._submitted]:
                 yield from self._news(path, path in alive)
-            time.sleep(_SECONDS)
+            asking = not self._failures and (not before or len(self._submitted) < before)
+            planned = more() if asking else ()
+            if self._submitted and not planned:
+                time.sleep(_SECONDS)
         if self._failures:
             count = f"{len(self._failures)} jobs failed; " if self._failures[1:] else ""
             raise RunError(f"{count}{self._failures[0]}")
+
+    def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
+        """Starts cohorts, and submits the jobs of all trials that have not ended."""
+        storage, ended = self._storage, dict[Entry, runs.MemberResult]()
+        running.refuse_impossible(planned, storage.again, storage.outputs, self._lanes)
+        yield running.check(planned, storage)
+        for name in sorted({cohort.name for cohort in planned} - self._locked):
+            self._held.enter_context(running.locked(storage.folder, name))
+            self._locked.add(name)
+        for number, cohort in enumerate(planned):
+            for record in cohort.records:
+                storage.store.register(record)
+            before = storage.ended(cohort)
+            yield running.Started(number, cohort, [*before.values()])
+            for entry, result in before.items():
+                yield running.Ended(entry.trial, result)
+            ended |= before
+        new = []
+        for job in jobs.cut(planned, self._lanes or _share(planned, self._launcher)):
+            waiting = [entry for entry in job.part.entries if entry not in ended]
+            if waiting:
+                new.append(jobs.write(job, waiting, storage, self._lanes))
+                self._submitted[new[-1]] = _Submitted(job, waiting, jobs.Log(new[-1]))
+        for cohort in planned:
+            if ended.keys() >= {*cohort.entries}:
+                yield running.Finished(cohort)
+        if new:
+            self._launcher.submit(new)
 
     def _news(self, path: Path, alive: bool) -> Iterator[running.Event]:
         """Yields what a job's log has; `alive` was asked before."""
@@ -148,7 +173,7 @@ class _Watch:
             elif isinstance(event, running.Epoch):
                 of.report, of.tries = event.report, 0
                 yield running.Epoch(self._of_all(event.report))
-            else:
+            elif self._compiling.setdefault(of.job.whole.program, path) == path:
                 yield event
         if of.end is None and alive:
             return

@@ -82,7 +82,7 @@ def exhausted(error: Exception) -> bool:
 
 def _bytes() -> float:
     """Memory of a device; on a CPU all that the process may have."""
-    device = jax.devices()[0]
+    device = jax.local_devices()[0]
     if device.platform == "cpu":
         return backend.memory()
     return float((device.memory_stats() or {}).get("bytes_limit", float("inf")))

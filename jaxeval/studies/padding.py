@@ -92,7 +92,7 @@ class OpenProgram:
             smallest = self.member(in_batches(entries[0], self.rows))
             steps = engine.most_steps([smallest], self.problem.split(0))
         known = self.config, self.problem, self.text
-        return Cohort(tuple(entries), members, *known, name, steps=steps)
+        return Cohort(tuple(entries), members, *known, name, steps=steps, filled=True)
 
 
 def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:

@@ -88,7 +88,8 @@ class Recorder:
     def record(self, report: host.Report) -> None:
         """Saves models that are to be saved, then records a report in one transaction."""
         dev = {end.member: end.dev for end in report.ended}
-        for member, params in report.best.items():
+        best = {} if jax.process_index() else report.best  # one process writes for all
+        for member, params in best.items():
             save(self._folder, self.entries[member], self._config, member, params, dev[member])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"

@@ -5,14 +5,18 @@ Observers (terminal, bandit, tuner) read the events.
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import jax
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
+from jaxeval.population import lanes as spreading
 from jaxeval.runs import records
 from jaxeval.studies import memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
@@ -132,8 +136,8 @@ def run(
             yield Started(number, cohort, [*ended.values()])
             for entry, result in ended.items() if feed is None else ():
                 yield Ended(entry.trial, result)
-            pairs = zip(cohort.entries, cohort.members, strict=True)
-            waiting = [member for entry, member in pairs if entry not in ended]
+            left = spreading.of_first([entry not in ended for entry in cohort.entries])
+            waiting = [*itertools.compress(cohort.members, left)]
             yield from _train(cohort, waiting, storage, session, lanes, feed)
         yield Finished(cohort)
 
@@ -232,6 +236,8 @@ def _refuse_lost_epochs(
     store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
     """Raises RunError if the database lacks epochs of a checkpoint: it is another database."""
+    if jax.process_index():  # the first process has the database
+        return
     recorded = {record.id: store.epochs(record.id) for record in cohort.records}
     entries = dict(zip(cohort.members, cohort.entries, strict=True))
     for slot in restored:
@@ -245,7 +251,9 @@ def _refuse_lost_epochs(
 
 
 def locked(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
-    """Locks a cohort for this process."""
+    """Locks a cohort for this process; the first one of several holds it for all."""
+    if jax.process_index():
+        return contextlib.nullcontext()
     return files.locked(
         folder / "checkpoints" / f"{name}.lock",
         f"another process is training this experiment into {folder}; wait for it, or give this "

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, launchers, parameters, parsers
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Quiet
@@ -41,6 +41,7 @@ def tune(
     retrain: Natural = _RETRAINED,
     margin: NonNegative | None = None,
     store: str | None = None,
+    launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Tuned | str":
@@ -71,17 +72,22 @@ def tune(
     known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
+    launcher = launchers.parse(launch)
+    if launcher is not None and halving is not None:
+        said = argument("launch", launch)
+        raise ConfigError(f"{said}: {argument('halving')} stops trainings of this process only")
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
 
     target = targets.target(config, [*changes], data, search, where)
     metrics.refuse_points("margin", margin or 0.0, target.record.unit)
-    at_once = training.at_once(parallel)
+    at_once = training.at_once(parallel, launcher)
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
     limits, folder = (trials, seconds), Path(out)
-    return training.tune(target, search, limits, folder, store, at_once, retrain, least, quiet)
+    how = (at_once, retrain, least, launcher, quiet)
+    return training.tune(target, search, limits, folder, store, *how)
 
 
 @parameters.verb

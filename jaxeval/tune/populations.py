@@ -9,6 +9,7 @@ from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
+from jaxeval.studies.prepared import Trial
 from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
 from jaxeval.tuning import Search
@@ -35,6 +36,7 @@ class Populations:
     state: State
     store: runs.Store
     parallel: int  # settings at once
+    asynchronous: bool = False  # a new setting is proposed for each that has ended
     number: int = 0  # of the population that is trained
     program: OpenProgram | None = None  # its program; None: it has not begun
     _scores: dict[int, dict[int, float | str]] = dataclasses.field(default_factory=dict)
@@ -73,6 +75,25 @@ class Populations:
             return None
         padded = f"-{reading.digest(self.program.text)}" if self.program.shape is not None else ""
         return self.program.cohort(entries, f"{self.name}{padded}")
+
+    def waiting(self) -> list[Cohort]:
+        """Returns populations of all settings that wait, after proposals for those that ended."""
+        each = []
+        while entries := self._next():
+            assert self.program is not None
+            each.append(self.program.cohort(entries, self.name))
+        return each
+
+    def again(self) -> None:
+        """Lets settings wait that an earlier process has begun."""
+        self._leave([evaluation.number for evaluation in self._history.pending])
+
+    def ended(self, trial: Trial, result: runs.MemberResult) -> None:
+        """Tells of a trial's end."""
+        number = next(e.number for e in self._history.evaluations if trial.seed in e.seeds)
+        score = result.status if result.dev is None else result.dev
+        self._score(number, trial.seed, score)
+        self.state.save(self._history)
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -145,7 +166,8 @@ class Populations:
     def _free(self) -> int:
         """The number of settings that can be proposed now."""
         running = len(self._history.pending)
-        lanes = self.parallel - running if self.search.halving or not running else 0
+        joins = self.search.halving or self.asynchronous
+        lanes = self.parallel - running if joins or not running else 0
         return min(lanes, self.state.left)
 
     def _begun(self, evaluation: Evaluation) -> list[Entry]:

@@ -5,16 +5,17 @@ import dataclasses
 import shutil
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 
-from jaxeval import cli, files, observe, runs
+from jaxeval import cli, files, observe, runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.report.plans import SweepPlan
-from jaxeval.studies import memory, prepared, running
+from jaxeval.studies import launching, memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
@@ -26,9 +27,11 @@ from jaxeval.tuning.running import State
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
 
-def at_once(parallel: int | None) -> int:
-    """Returns the number of settings of a batch; None: 8, or as many as there are devices."""
-    return parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
+def at_once(parallel: int | None, launcher: launching.Launcher | None) -> int:
+    """Returns the settings at once; None: 8, or as many as there are devices or workers."""
+    return parallel or max(
+        _LEAST_AT_ONCE, len(jax.devices()) if launcher is None else launcher.workers
+    )
 
 
 def tune(
@@ -40,6 +43,7 @@ def tune(
     parallel: int,
     retrain: int,
     margin: float,
+    launcher: launching.Launcher | None,
     quiet: bool,
 ) -> reports.Tuned:
     """Goes on with a search, and trains the best setting with fresh seeds.
@@ -50,6 +54,7 @@ def tune(
       parallel: settings at once.
       retrain: fresh seeds.
       margin: a difference that does not matter, in the metric's unit.
+      launcher: as of `studies.run`.
     """
     record, source = target.record, {"experiment": target.record.id}
     path = folder / "tunings" / f"{record.id}.json"
@@ -64,14 +69,14 @@ def tune(
         if state.known:
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
         with runs.open_store(store_url or folder) as store:
-            steps = _trained(target, search, state, store, folder, parallel)
+            steps = _trained(target, search, state, store, folder, parallel, launcher)
             observe.watch(steps, other=show, quiet=quiet)
         scale = record.metric, record.unit, margin
         best = search.best(state.history)
         if best is None:
             return reports.result(search, state, *scale, None, [], config=None)
         config = path.with_name(f"{path.stem}_best.toml")
-        rows = _retrain(target, best, retrain, config, folder, store_url, quiet)
+        rows = _retrain(target, best, retrain, config, folder, store_url, launcher, quiet)
         fresh, failures = reports.fresh_scores(rows)
         again = fresh if retrain else None
         return reports.result(search, state, *scale, again, failures, config=str(config))
@@ -84,6 +89,7 @@ def _trained(
     store: runs.Store,
     folder: Path,
     parallel: int,
+    launcher: launching.Launcher | None = None,
 ) -> Generator[running.Event | Scored, None, None]:
     """Goes on with a search, with so many settings at once.
 
@@ -99,7 +105,10 @@ def _trained(
     Raises:
       RunError: as `studies.run`.
     """
-    populations = Populations(target, search, state, store, parallel)
+    populations = Populations(target, search, state, store, parallel, launcher is not None)
+    if launcher is not None:
+        yield from _launched(populations, folder, launcher)
+        return
     narrow = ""  # name of a population that does not fit into memory in all its lanes
     while (cohort := populations.begin()) is not None:
         lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
@@ -134,6 +143,24 @@ def _train(
     return True
 
 
+def _launched(
+    populations: Populations, folder: Path, launcher: launching.Launcher
+) -> Generator[running.Event | Scored, None, None]:
+    """Goes on with a search by jobs: settings are proposed whenever one has ended."""
+    populations.again()
+    lanes = -(-populations.parallel * populations.search.seeds // launcher.workers)
+    how: Any = {"session": populations.target.session, "lanes": lanes, "launcher": launcher}
+    more = populations.waiting
+    events = studies.run(more(), populations.store, folder, more=more, **how)
+    with contextlib.closing(events):
+        for event in events:
+            yield event
+            if isinstance(event, running.Ended):
+                populations.ended(event.trial, event.result)
+                yield from populations.news()
+    yield from populations.news()
+
+
 def _remove(checkpoints: Path, name: str) -> None:
     """Removes the checkpoints of a population, whose names with other shapes are longer."""
     for path in sorted(checkpoints.glob(f"{name}*")):
@@ -149,6 +176,7 @@ def _retrain(
     path: Path,
     folder: Path,
     store_url: str | None,
+    launcher: launching.Launcher | None,
     quiet: bool,
 ) -> Sequence[runs.MemberRow]:
     """Writes the config of the best setting, and trains it with fresh seeds as `train` would."""
@@ -159,7 +187,7 @@ def _retrain(
         return []
     cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", quiet)
     trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
-    return observe.train(trials, folder, store_url, quiet=quiet)
+    return observe.train(trials, folder, store_url, launcher=launcher, quiet=quiet)
 
 
 def plan(target: Target, search: Search, trials: int, parallel: int, retrain: int) -> str:

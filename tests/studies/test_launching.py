@@ -1,8 +1,6 @@
 """Studies that are cut into jobs: deaths of jobs and of the study's own process change nothing."""
 
-import contextlib
 import dataclasses
-import itertools
 import json
 import math
 from collections.abc import Generator, Iterator, Sequence
@@ -13,70 +11,23 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.errors import RunError
-from jaxeval.launchers import worker
 from jaxeval.population import engine, host, slots
 from jaxeval.runs import store as stores
-from jaxeval.studies import cohorts, costs, jobs, launching, padding, prepared, running
+from jaxeval.studies import cohorts, costs, jobs, padding, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tasks import registry
 from tests.population import toy
-from tests.studies import toy_kind, toy_sizes
+from tests.studies import here, toy_kind, toy_sizes
 
 SEEDS = (1, 2, 3, 4, 5)
 TRIALS = toy_kind.trials(SEEDS)
 
 
-class _Death(BaseException):
-    """Of a job's process."""
-
-
-class Here:
-    """An engine that runs one job after another in this process.
-
-    Args:
-      deaths: for each start of a job, after how many epochs it dies; afterwards none does.
-    """
-
-    def __init__(self, workers: int, deaths: Sequence[int] = ()):
-        self.workers, self._deaths = workers, iter(deaths)
-        self._waiting: list[Path] = []
-        self.started: list[Path] = []
-
-    def submit(self, paths: Sequence[Path]) -> None:
-        """They wait for `running`."""
-        self._waiting += paths
-
-    def running(self) -> list[Path]:
-        """Runs the first one."""
-        if self._waiting:
-            self.started.append(self._waiting.pop(0))
-            with pytest.MonkeyPatch.context() as patch, contextlib.suppress(_Death):
-                patch.setattr(jobs, "note", self._noted(next(self._deaths, math.inf)))
-                patch.setenv("JAX_NUM_CPU_DEVICES", "4")
-                worker.work(str(self.started[-1]), 4)
-        return self._waiting
-
-    def close(self) -> None:
-        """Nothing runs between two calls."""
-        self._waiting.clear()
-
-    def _noted(self, left: float) -> Any:
-        note, calls = jobs.note, itertools.count(1)
-
-        def deadly(path: Path, event: Any) -> None:
-            if isinstance(event, running.Epoch | jobs.End) and next(calls) > left:
-                raise _Death
-            note(path, event)
-
-        return deadly
-
-
 @pytest.fixture(autouse=True)
 def _prompt(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(launching, "_SECONDS", 0.0)
     monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
-    yield
-    worker._session.cache_clear()
+    with here.prompt():
+        yield
 
 
 def _run(
@@ -130,7 +81,7 @@ def test_jobs_give_what_one_process_gives(name: str, tmp_path: Path) -> None:
     study leaves something behind."""
     planned = STUDIES[name]()
     _run(tmp_path / "one", planned)
-    launcher = Here(2)
+    launcher = here.Here(2)
     happened = _run(tmp_path / "jobs", planned, launcher)
     assert _rows(tmp_path / "jobs") == _rows(tmp_path / "one")
     assert len(set(launcher.started)) == len(launcher.started) > 1
@@ -146,21 +97,21 @@ def test_jobs_give_what_one_process_gives(name: str, tmp_path: Path) -> None:
     assert len(launcher.started) == len(set(launcher.started))  # none for what has ended
 
 
-def test_cutting_gives_each_worker_its_share() -> None:
-    """Dies if a job is larger than a worker's share, a member is lost, or the program of a part
+def test_cutting() -> None:
+    """Dies if a job is larger than asked for, a member is lost, or the program of a part
     has room for fewer steps than the whole's."""
     planned = [*toy_kind.planned(TRIALS), *_sizes()]
     members = [entry.key for cohort in planned for entry in cohort.entries]
-    for workers in (1, 2, 3, 7, 100):
-        cut = jobs.cut(planned, workers)
+    for most in (1, 2, 3, 7, 100):
+        cut = jobs.cut(planned, most)
         assert [entry.key for job in cut for entry in job.part.entries] == members
         sizes = [len(job.part.members) for job in cut]
-        assert max(sizes) <= math.ceil(len(members) / workers) and min(sizes) >= 1
+        assert max(sizes) <= most and min(sizes) >= 1
         assert len({job.part.name for job in cut}) == len(cut)
-    for job in jobs.cut(_sizes(), 5):
+    for job in jobs.cut(_sizes(), 1):
         split = job.whole.problem.split(0)
         assert job.part.steps >= engine.most_steps(job.whole.members, split)
-    assert [len(job.part.members) for job in jobs.cut(planned[:1], 1)] == [5]
+    assert [len(job.part.members) for job in jobs.cut(planned[:1], 5)] == [5]
 
 
 @pytest.mark.parametrize("deaths", [[1, 2, 1], [0, 1, 1, 0]])
@@ -168,7 +119,7 @@ def test_jobs_die_anywhere(deaths: list[int], tmp_path: Path) -> None:
     """Dies if a job that died is not run again, or another score comes out."""
     planned = toy_kind.planned(TRIALS)
     _run(tmp_path / "one", planned, outputs=True)
-    launcher = Here(2, deaths)
+    launcher = here.Here(2, deaths)
     happened = _run(tmp_path / "jobs", planned, launcher, outputs=True)
     assert _rows(tmp_path / "jobs") == _rows(tmp_path / "one")
     assert len(launcher.started) > len(deaths)
@@ -181,7 +132,7 @@ def test_the_driver_ends_anywhere(epochs: int, tmp_path: Path) -> None:
     database when that process is closed, or is trained again."""
     planned = toy_kind.planned(TRIALS)
     _run(tmp_path / "one", planned)
-    folder, launcher = tmp_path / "jobs", Here(2, [2])
+    folder, launcher = tmp_path / "jobs", here.Here(2, [2])
     with runs.open_store(folder) as store:
         happening = studies.run(planned, store, folder, launcher=launcher)
         for event in happening:
@@ -189,9 +140,9 @@ def test_the_driver_ends_anywhere(epochs: int, tmp_path: Path) -> None:
             if not epochs:
                 happening.close()
     assert {row.epoch for row in runs.load_curves(folder)} >= {1, 2}
-    _run(folder, planned, Here(2))
+    _run(folder, planned, here.Here(2))
     assert _rows(folder) == _rows(tmp_path / "one")
-    _run(folder, toy_kind.planned(toy_kind.trials((1, 2, 6))), Here(3))  # other jobs
+    _run(folder, toy_kind.planned(toy_kind.trials((1, 2, 6))), here.Here(3))  # other jobs
     assert [row.seed for row in runs.load(folder)] == [*SEEDS, 6]
 
 
@@ -208,14 +159,14 @@ def test_other_jobs_end_before_an_error_is_raised(
         path.write_text(json.dumps({**tree, "program": next(digests, tree["program"])}))
         return train(path, session)
 
-    launcher = Here(2)
+    launcher = here.Here(2)
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "train", elsewhere)
         with pytest.raises(RunError, match="expected the same data, memory and version"):
             _run(tmp_path, planned, launcher)
     assert len(launcher.started) == 2
     assert [row.seed for row in runs.load(tmp_path)] == [3, 4, 5]
-    _run(tmp_path, planned, Here(2))
+    _run(tmp_path, planned, here.Here(2))
     assert len(runs.load(tmp_path)) == 5
 
 
@@ -223,11 +174,11 @@ def test_a_job_that_always_dies_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if a job that reaches no epoch is tried for ever, or ends the others."""
-    train, launcher = jobs.train, Here(2)
+    train, launcher = jobs.train, here.Here(2)
 
     def deadly(path: Path, session: Any) -> Generator[running.Event, None, None]:
         if path == launcher.started[0]:
-            raise _Death
+            raise here.Death
         return train(path, session)
 
     with monkeypatch.context() as patch:
@@ -240,11 +191,11 @@ def test_a_job_that_always_dies_is_given_up(
 
 def test_models_and_outcomes_of_jobs(tmp_path: Path) -> None:
     """Dies if jobs save no models, keep no outcomes, or are not trained again for them."""
-    _run(tmp_path, toy_kind.planned(TRIALS), Here(2))
+    _run(tmp_path, toy_kind.planned(TRIALS), here.Here(2))
     planned = toy_kind.planned(toy_kind.trials(SEEDS, save_models=True))
     with pytest.raises(RunError, match=r"5 members .+ without a saved model"):
-        _run(tmp_path, planned, Here(2))
-    _run(tmp_path, planned, Here(2), again=True, outputs=True)
+        _run(tmp_path, planned, here.Here(2))
+    _run(tmp_path, planned, here.Here(2), again=True, outputs=True)
     assert len([*tmp_path.glob("models/*/seed*.npz")]) == 5
     assert len(_rows(tmp_path)[2]) == 5
 
@@ -256,7 +207,7 @@ def test_two_drivers_do_not_share_a_study(tmp_path: Path) -> None:
         running.locked(tmp_path, planned[0].name),
         pytest.raises(RunError, match="another process is training"),
     ):
-        _run(tmp_path, planned, Here(2))
+        _run(tmp_path, planned, here.Here(2))
     assert runs.load(tmp_path) == []
 
 
@@ -264,7 +215,7 @@ def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     """Dies if a job that another process trains is merged, or fails, meanwhile."""
     planned = toy_kind.planned(TRIALS)
     with runs.open_store(tmp_path) as store:
-        happening = studies.run(planned, store, tmp_path, launcher=Here(1, [2]))
+        happening = studies.run(planned, store, tmp_path, launcher=here.Here(1, [2]))
         next(event for event in happening if isinstance(event, running.Epoch))
         (path,) = tmp_path.glob("jobs/*/job.json")
         with jobs.lock(path, 0.0):
@@ -299,7 +250,7 @@ def test_all_cohorts_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFix
     """Dies if a terminal shows the first of several cohorts only, or prints jobs' own progress."""
     trials = [*TRIALS, *toy_kind.trials(SEEDS, epochs=3)]
     trials[5:] = [dataclasses.replace(t, config={**t.config, "name": "short"}) for t in trials[5:]]
-    rows = observe.train(trials, tmp_path, launcher=Here(3))
+    rows = observe.train(trials, tmp_path, launcher=here.Here(3))
     assert len(rows) == 10
     said = capsys.readouterr().err
     assert "toy (" in said and "short (" in said

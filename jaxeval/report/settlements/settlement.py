@@ -187,9 +187,10 @@ def settlement(
     known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
     lost = _lost(state.models, seen)
     low, high = sorted(sign * end for end in found.interval)
-    notes = [*found.warnings * (verdict != "constant"), *more.get("notes", ())]
-    if verdict == "undecided" and seeds_shared and len(seen[1]) and np.array_equal(*seen):
-        notes.append("both sides have the same score at every seed: the change has no effect")
+    none = verdict == "undecided" and seeds_shared and np.array_equal(*seen)
+    effect = ["both sides have the same score at every seed: the change has no effect"]
+    warnings = effect if none and len(seen[1]) else [] if verdict == "constant" else found.warnings
+    notes = [*warnings, *more.get("notes", ())]
     notes += [f"{side}: {why}" for side, why in lost.items()]
     return Settlement(
         verdict=verdict,
@@ -247,7 +248,7 @@ def interval_of(
 ) -> Interval:
     """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
     if math.isinf(low) and math.isinf(high):
-        return Interval.none(confidence, "there are too few scores")
+        return Interval.none(confidence, "nothing bounds it yet")
     return Interval(low, high, confidence, METHODS[statistic])
 
 
