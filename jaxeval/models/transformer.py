@@ -109,8 +109,7 @@ class Transformer(Module):
         """The decoder's layers, whose cross-attention projects the queries alone."""
         layers: Weights = self.decoder["layers"]
         cross = layers["cross_attention"]
-        inputs = cross["in_projection"]
-        queries = {name: leaf[..., : self.shape.embedding] for name, leaf in inputs.items()}
+        queries = {n: w[..., : self.shape.embedding] for n, w in cross["in_projection"].items()}
         return {**layers, "cross_attention": {**cross, "in_projection": queries}}
 
     def stepwise(self, memory: _Encoded, width: int, steps: int) -> seq2seq.Decoder:
