@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval import runs
+from jaxeval import launchers, runs
 from jaxeval.errors import ConfigError
 from jaxeval.tasks import registry
-from tests.studies import toy_kind
+from tests.studies import here, toy_kind
 from tests.verbs import settle
 
 
@@ -40,6 +40,17 @@ def test_sides_share_splits_and_seeds() -> None:
     assert more.looks >= found.looks and len(runs.load("runs")) <= 12
     own = _settle("a.toml", "b.toml", seeds=3, own_splits=True)
     assert not own.paired
+
+
+def test_jobs_settle_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if jobs give another score or claim than this process."""
+    one = _settle("a.toml", "b.toml", seeds=4)
+    engine = here.Here(2)
+    monkeypatch.setattr(launchers, "parse", lambda text: engine)
+    with here.prompt():
+        many = _settle("a.toml", "b.toml", seeds=4, out="jobs", launch="local:2")
+    assert engine.started
+    assert (many.verdict, many.looks, many.scores) == (one.verdict, one.looks, one.scores)
 
 
 def test_changes_make_the_candidate(capsys: pytest.CaptureFixture[str]) -> None:
