@@ -42,17 +42,6 @@ def test_sides_share_splits_and_seeds() -> None:
     assert not own.paired
 
 
-def test_jobs_settle_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if jobs give another score or claim than this process."""
-    one = _settle("a.toml", "b.toml", seeds=4)
-    engine = here.Here(2)
-    monkeypatch.setattr(launchers, "parse", lambda text: engine)
-    with here.prompt():
-        many = _settle("a.toml", "b.toml", seeds=4, out="jobs", launch="local:2")
-    assert engine.started
-    assert (many.verdict, many.looks, many.scores) == (one.verdict, one.looks, one.scores)
-
-
 def test_changes_make_the_candidate(capsys: pytest.CaptureFixture[str]) -> None:
     """Dies if a change is of both sides, or a shell cannot give it."""
     status = settle(["a.toml", "training.epochs=1", "--seeds", "3"])
@@ -70,3 +59,14 @@ def test_a_ledger_of_configs() -> None:
     first = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")
     again = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")
     assert first.comparison == again.comparison == 1 and again.scores == first.scores
+
+
+def test_jobs_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if sides that a launcher trains have other seeds, splits or scores."""
+    alone = _settle("a.toml", "b.toml", seeds=4)
+    engine = here.Here(2)
+    monkeypatch.setattr(launchers, "parse", lambda text: engine)
+    with here.prompt():
+        found = _settle("a.toml", "b.toml", seeds=4, launch="local:2", out="launched")
+    assert engine.started and found.scores == alone.scores
+    assert (found.verdict, found.interval) == (alone.verdict, alone.interval)

@@ -21,7 +21,7 @@ _PARTS = ("train", "dev", "test")
 _MOST_NAMES = 8  # in a message
 _GZIP = b"\x1f\x8b"
 _POINTER = b"version https://git-lfs.github.com/spec/"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _MOST_BYTES = 16 << 30  # of a decompressed file
 _MOST_TIMES = 200  # the compressed size; vectors and corpora shrink to a fifth at best
 _SMALL = 1 << 26  # bytes to which any file may unpack
@@ -72,7 +72,7 @@ def blocks(path: str | Path) -> Iterator[list[bytes]]:
     Raises DataError: no such file, damaged or too large, a line that does not end.
     """
     left, number = b"", 1
-    for piece in _pieces(path):
+    for piece in pieces(path):
         lines = (left + piece).split(b"\n")
         left = lines.pop()
         if len(left) > _LONGEST_LINE:
@@ -86,13 +86,14 @@ def blocks(path: str | Path) -> Iterator[list[bytes]]:
 
 def read_bytes(path: str | Path) -> bytes:
     """Returns all bytes of a file, decompressed; raises DataError as `blocks`, or if empty."""
-    raw = b"".join(_pieces(path))
+    raw = b"".join(pieces(path))
     if not raw:
         raise DataError("the file is empty; expected text", path)
     return raw
 
 
-def _pieces(path: str | Path) -> Iterator[bytes]:
+def pieces(path: str | Path) -> Iterator[bytes]:
+    """Yields the bytes of a file, decompressed; raises DataError as `blocks`."""
     total = 0
     with opened(path) as stream:
         most = _most_bytes(path)
@@ -117,7 +118,7 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
     A line, which has a number, loses its end and a byte order mark.
     """
     if number == 1:
-        raw = raw.removeprefix(_BOM)
+        raw = raw.removeprefix(BOM)
     if b"\x00" in raw:
         raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
     try:

@@ -172,7 +172,11 @@ class Transformer(Module):
 
     def _by_head(self, weights: Weights, x: Array, parts: int) -> list[Array]:
         """Projections [B, A, T, D] of x [B, T, E]."""
-        each = jnp.split(ragged.affine(weights, x), parts, axis=-1)
+        product = ragged.affine(weights, x)
+        if jax.default_backend() != "cpu":
+            # on GPUs XLA joins the parts' gradients inside of a product, which has no tiles then
+            product = lax.optimization_barrier(product)
+        each = jnp.split(product, parts, axis=-1)
         shape = (*x.shape[:2], self.shape.heads, -1)
         return [part.reshape(shape).transpose(0, 2, 1, 3) for part in each]
 

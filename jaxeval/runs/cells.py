@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import metrics
+from jaxeval.runs import metrics, texts
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
@@ -37,19 +37,26 @@ def fill(
       warnings: receives a sentence on items that are left out.
     """
     name, metric = key
-    codes = (rows.metric.names.index(metric), -1)  # failed answers belong to all metrics
-    where = np.concatenate([w[np.isin(rows.metric.codes[w], codes)] for w in by_model.values()])
+    code, codes = rows.metric.names.index(metric), rows.metric.codes
+    each = [w[(codes[w] == code) | (codes[w] < 0)] for w in by_model.values()]  # -1: of all
+    where, bounds = np.concatenate(each), np.cumsum([0, *map(len, each)])
+    del each
     keys, wrong = item_keys(rows, layout, name, where, warnings)
-    where, keys = where[~wrong], keys[~wrong]
-    _, first, item = np.unique(keys, return_index=True, return_inverse=True)
+    if wrong.any():
+        bounds = np.append(0, np.cumsum(~wrong))[bounds]
+        where, keys = where[~wrong], keys[~wrong]
+    item = texts.dense(keys)
+    first = texts.first_of(item)
     values, status = _values(rows, layout, name, where, direction[0])
     kinds, counts = rows.count(where) if rows.count else ((), None)
     here = [model for model, places in by_model.items() if len(places)]
     models = {}
-    for model in here:
-        mine = np.flatnonzero(rows.model.codes[where] == rows.model.names.index(model))
-        if not len(mine):
+    for model, begin, end in zip(by_model, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        if model not in here:
+            continue
+        if begin == end:
             raise rows.error(name, f"no item that {listed(here)} all have a score of")
+        mine = slice(begin, end)
         own = where[mine], item[mine], values[mine], status[mine]
         of_items = None if counts is None else counts[mine]
         models[model] = _model(rows, name, len(first), own, of_items)
@@ -67,11 +74,9 @@ def item_keys(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns [n] keys of items, and [n] whether a row is left out since logs disagree on it."""
-    ids, unknown = rows.item.codes[where], np.full(len(where), -1)
-    content, prompt = (
-        unknown if hashes is None else hashes.codes[where]
-        for hashes in (rows.content, rows.prompt)
-    )
+    ids, unknown = rows.item.codes[where], np.full(len(where), -1, np.int32)
+    hashes = [rows.content, rows.prompt]
+    content, prompt = (unknown if codes is None else codes.codes[where] for codes in hashes)
     if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
         return ids, np.zeros(len(where), bool)
     model, run = rows.model.codes[where], rows.run[where]
@@ -107,7 +112,8 @@ def _values(
         raise rows.error(name, f"{found} {place}; {advice}")
     status[bad] = Status.UNSCORED
     lost = status != Status.SCORED
-    known, size = score[~lost], np.where(lost, 0.0, np.abs(score))
+    size = np.abs(score)
+    size[lost] = 0.0
     least = 1 / LARGEST if rows.whole else 0.0
     for k in where[(size > LARGEST) | ((size > 0) & (size < least))][:1].tolist():
         place = f"model {rows.model.name(k)}, item {rows.item.name(k):.60}"
@@ -115,12 +121,14 @@ def _values(
         bound = f"from {least:g} to {LARGEST:g}" if rows.whole else f"up to {LARGEST:g}"
         expected = f"expected {smallest}an absolute value {bound}"
         raise rows.error(name, f"{place}: {rows.score[k]:g}; {expected}")
-    best = not higher or (known.size and known.min() < 0 and known.max() <= 0)
-    if layout.missing == "zero" and lost.any() and best:
-        found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
-        asked, drop = (argument("missing", how) for how in ("zero", "drop"))
-        raise rows.error(name, f"{asked}: {found}; expected {drop}")
-    return np.where(lost, 0.0 if layout.missing == "zero" else np.nan, score), status
+    if layout.missing == "zero" and lost.any():
+        known = score[~lost]
+        if not higher or (known.size and known.min() < 0 and known.max() <= 0):
+            found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
+            asked, drop = (argument("missing", how) for how in ("zero", "drop"))
+            raise rows.error(name, f"{asked}: {found}; expected {drop}")
+    score[lost] = 0.0 if layout.missing == "zero" else np.nan
+    return score, status
 
 
 def _model(
@@ -138,19 +146,19 @@ def _model(
     """
     where, item, values, answered = cells
     first, run, labels = _runs(rows, where)
-    sample = np.zeros(len(where), int) if rows.sample is None else rows.sample[where]
-    order = np.lexsort((sample, item, run))
-    cell = (run * items + item)[order]
-    twice = np.flatnonzero((np.diff(cell) == 0) & (np.diff(sample[order]) == 0))
+    sample = np.zeros(len(where), np.int8) if rows.sample is None else rows.sample[where]
+    cell = normal.pair_codes(run, item)
+    order = np.lexsort((sample, cell))
+    new = np.diff(cell[order], prepend=-1) > 0
+    twice = np.flatnonzero(~new[1:] & (np.diff(sample[order]) == 0))
     if len(twice):
         raise _twice(rows, *sorted(where[order[[twice[0], twice[0] + 1]]].tolist()))
-    starts = np.flatnonzero(np.diff(cell, prepend=-1))
-    sizes = np.diff(np.append(starts, len(cell)))
-    shape = items, len(first), int(sizes.max())
+    answer = np.arange(len(order)) - np.flatnonzero(new)[np.cumsum(new) - 1]  # of its cell
+    shape = items, len(first), int(answer.max()) + 1
     if np.prod(shape, dtype=float) > _MOST_CELLS:
         found = f"{' x '.join(map(str, shape))} (items, runs, answers) are too many"
         raise rows.error(name, found)
-    place = item[order], run[order], np.arange(len(cell)) - np.repeat(starts, sizes)
+    place = item[order], run[order], answer
     scores, status = np.full(shape, np.nan), np.full(shape, Status.ABSENT, np.uint8)
     scores[place], status[place] = values[order], answered[order]
     if not rows.whole and _is_disjoint(~np.isnan(scores).all(2)):
@@ -170,8 +178,8 @@ def _runs(rows: Rows, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[s
 
     Named runs are sorted by name, and so have one order on all data sets.
     """
-    _, first, run = np.unique(rows.run[where], return_index=True, return_inverse=True)
-    labels = {}
+    run = texts.dense(rows.run[where])
+    first, labels = texts.first_of(run), {}
     for name, coded in rows.labels.items():
         codes = coded.codes[where[first]]
         if name != "name" or (codes.min() >= 0 and len({*codes.tolist()}) == len(codes)):

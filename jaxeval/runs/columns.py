@@ -13,11 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
+from jaxeval.runs import delimited, texts
 
 _MOST_ROWS = 10_000_000
+_LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it
 _EXPECTED_JSON = (
     'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
 )
@@ -27,12 +31,13 @@ _EXPECTED_JSON = (
 class Columns:
     """A table: column name -> values, all of one length.
 
-    Control characters in the names are escaped. Values of text files are str; "" is missing.
+    Control characters in the names are escaped. Values of text files are str (`texts.Texts` of a
+    large one); "" is missing.
     """
 
     source: str
     values: Mapping[str, Sequence[object]]
-    rows: Sequence[int]  # row numbers as an editor counts them; the header is row 1
+    rows: Sequence[int] | np.ndarray  # row numbers as an editor counts them; the header is row 1
 
     def __post_init__(self) -> None:
         if any(printable(name) != name for name in (self.source, *self.values)):
@@ -53,14 +58,14 @@ class Columns:
 
     def texts(self, name: str) -> list[str]:
         """Returns the values of a column as text."""
-        return [str(value) for value in self[name]]
+        return [*map(str, self[name])]
 
-    def select(self, places: Sequence[int]) -> "Columns":
+    def select(self, places: np.ndarray) -> "Columns":
         """Returns some rows of the table; the table itself for all of its rows."""
         if len(places) == len(self):
             return self
-        values = {name: [column[k] for k in places] for name, column in self.values.items()}
-        return dataclasses.replace(self, values=values, rows=[self.rows[k] for k in places])
+        values = {name: texts.take(column, places) for name, column in self.values.items()}
+        return dataclasses.replace(self, values=values, rows=np.asarray(self.rows)[places])
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
@@ -105,7 +110,7 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
         elif suffix == ".json":
             table = _read_json("\n".join([first, second or "", *lines]), path)
         else:
-            table = _read_delimited(text.iterate_lines(path), path)
+            table = _read_delimited(path, first)
     if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
     return table
@@ -113,8 +118,7 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
 
 def read_header(path: str | Path) -> list[str]:
     """Returns the column names of delimited text."""
-    line = next(text.iterate_lines(path), "")
-    return [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), ())]
+    return _split(next(text.iterate_lines(path), ""))
 
 
 def from_python(table: Any) -> Columns:
@@ -169,12 +173,19 @@ def _from_records(
     return Columns(str(path), values, rows)
 
 
-def _read_delimited(lines: Iterator[str], path: str | Path) -> Columns:
-    first = next(lines)
-    whole = (line + "\n" for line in itertools.chain([first], lines))
+def _read_delimited(path: str | Path, header: str) -> Columns:
+    delimiter = _delimiter(header)
+    if Path(path).stat().st_size > _LARGE:
+        names = _split(header)
+        if found := delimited.read(path, names, delimiter):
+            size = len(found[0])
+            _refuse_many(size, path)
+            numbers = np.arange(2, size + 2, dtype=np.int32)
+            return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
+    lines = (line + "\n" for line in text.iterate_lines(path))
     # strict: an open quote would swallow the rest
-    reader = csv.reader(whole, delimiter=_delimiter(first), strict=True)
-    numbers: list[int] = []
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    ends: list[int] = []
     body: list[list[str]] = []
     try:
         names = [name.strip() for name in next(reader)]
@@ -185,14 +196,18 @@ def _read_delimited(lines: Iterator[str], path: str | Path) -> Columns:
                 message = f"expected {width} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num)
             body.append(row)
-            numbers.append(reader.line_num)
+            ends.append(reader.line_num)
             if len(body) > _MOST_ROWS:
                 _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None
     columns = zip(*body, strict=True) if body else ([] for _ in names)
-    return Columns(str(path), dict(zip(names, columns, strict=True)), numbers)
+    return Columns(str(path), dict(zip(names, columns, strict=True)), ends)
+
+
+def _split(header: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([header], delimiter=_delimiter(header)), ())]
 
 
 def _delimiter(header: str) -> str:
@@ -225,16 +240,14 @@ def _read_json(whole: str, path: str | Path) -> Columns:
 
 
 def _read_parquet(path: str | Path) -> Columns:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
+    from pyarrow import parquet
+
     if not Path(path).exists():
         raise text.no_file(path)
     with parsing("not a Parquet file", path, passing=(JaxevalError, MemoryError)):
         _refuse_many(parquet.read_metadata(path).num_rows, path)
         table = parquet.read_table(path)
-        values = {name: table.column(name).to_pylist() for name in table.column_names}
+        values = {name: texts.of_arrow(table.column(name)) for name in table.column_names}
     return Columns(str(path), values, range(1, table.num_rows + 1))
 
 

@@ -29,12 +29,12 @@ def build(rows: Rows, layout: Layout) -> Scores:
     """
     warnings = [*rows.warnings]
     models = _select_models(rows, layout, warnings)
-    absent: dict[str, tuple[str, ...]] = dict.fromkeys(models, ())
+    absent: dict[str, list[str]] = {model: [] for model in models}
     found, without_metric = dict[Key, _ByModel](), list[str]()
     for name, by_model in _data_sets(rows, models):
         for model, where in by_model.items():
             if not np.any(rows.status[where] == Status.SCORED):
-                absent[model] += (name,)
+                absent[model].append(name)
         metric, lacks_metric = _common_metric(rows, layout, name, by_model, warnings)
         without_metric += [name] if lacks_metric else []
         if metric is not None:
@@ -50,7 +50,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
     scores = Scores(
         *(rows.source, tuple(models), data_sets, layout.missing),
         warnings=tuple(warnings),
-        absent=absent,
+        absent={model: tuple(names) for model, names in absent.items()},
         without_metric=tuple(without_metric),
     )
     if rows.whole and scores.higher_is_better:
@@ -120,8 +120,10 @@ def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[st
     keys = normal.pair_codes(rows.dataset.codes, rows.model.codes)
     order = np.argsort(keys, kind="stable")
     width = int(rows.model.codes.max(initial=0)) + 1
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    keys, starts = keys[order[starts]], np.append(starts, len(order))
     for code, name in enumerate(rows.dataset.names):
-        begin, end = (np.searchsorted(keys[order], code * width + codes + k) for k in (0, 1))
+        begin, end = (starts[np.searchsorted(keys, code * width + codes + k)] for k in (0, 1))
         if np.any(end > begin):
             spans = zip(models, begin.tolist(), end.tolist(), strict=True)
             yield name, {model: order[first:last] for model, first, last in spans}

@@ -18,15 +18,16 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import columns as files
-from jaxeval.runs import counts, cube
+from jaxeval.runs import counts, cube, texts
 from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import records
 from jaxeval.runs.logs.records import Notes, Source
-from jaxeval.runs.rows import Coded, Rows, constant, encode
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import DataSetScores, Scores, Status
+from jaxeval.runs.texts import Coded, constant, encode
 
 _METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
@@ -68,8 +69,8 @@ def read(
     table = _by_role(files.read(path), columns or {}, _PREDICTED)
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    rows, ended = _rows(table, metric), table.values.get("status", [""] * len(table))
-    failed = np.isin(rows.run, rows.run[[*map(normal.is_failed, ended)]])
+    rows, ended = _rows(table, metric), table.values.get("status", constant("", len(table)))
+    failed = np.isin(rows.run, rows.run[normal.are_failed(ended)])
     lacking = np.flatnonzero(np.isnan(rows.score) & ~failed)
     if len(lacking):
         message = "an answer is empty; expected a word of its own for none, which counts as wrong"
@@ -124,7 +125,6 @@ def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
     columns = {_KEYS.get(role, role): name for role, name in layout.columns.items()}
     if layout.cluster:
         columns["cluster"] = layout.cluster
-
     wanted = {*_ROLES, *_KEYS, *_ANSWERS, "gold", *columns.values()}
     lines, label = source.path.suffix not in TABLES, "name"
     table = files.read(source.path, wanted.__contains__)
@@ -253,7 +253,7 @@ def _prompts(table: Columns, gold: Coded | None) -> Coded | None:
 
 def _parse_samples(table: Columns) -> np.ndarray:
     cells = [1 if cell in (None, "") else cell for cell in table["sample"]]
-    sample = normal.to_floats(cells)
+    sample = texts.to_floats(cells)
     whole = (sample >= 0) & (sample < 1 << 31) & (np.floor(sample) == sample)
     for k in np.flatnonzero(~whole).tolist():
         found = f"row {table.rows[k]}, column sample: expected a whole number of an answer"
@@ -264,7 +264,7 @@ def _parse_samples(table: Columns) -> np.ndarray:
 def _parse_answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None, Coded | None]:
     """Returns [N] scores (NaN for none), [N] whether the answer is empty, golds, predictions."""
     if "gold" in table.values:
-        both = encode([*table["gold"], *table["predicted"]])
+        both = encode(texts.join([table["gold"], table["predicted"]]))
         gold, predicted = (Coded(both.names, codes) for codes in np.split(both.codes, 2))
         none = [code for code, name in enumerate(both.names) if name in ("", "None")]
         lost = np.isin(gold.codes, none) | np.isin(predicted.codes, none)
@@ -272,9 +272,10 @@ def _parse_answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None
     role = "correct" if "correct" in table.values else "score"
     cells = table[role]
     if role == "correct":
-        score = np.array([_TRUTH.get(normal.word(cell), np.nan) for cell in cells])
+        known = encode(cells)
+        score = np.array([_TRUTH.get(normal.word(n), np.nan) for n in known.names])[known.codes]
     else:
-        score = normal.to_floats(cells)
+        score = texts.to_floats(cells)
     empty = np.isnan(score)
     for k in np.flatnonzero(empty).tolist():
         if normal.word(cells[k]) not in normal.MISSING:
@@ -291,9 +292,8 @@ def _count(
     """Returns names and counts [n, names] of some rows: of all, and of each class that is gold."""
     columns = {"right": score[where] == 1, "items": np.ones(len(where))}
     if gold is not None and predicted is not None:
-        present = [gold.names[code] for code in np.unique(gold.codes[where]).tolist()]
-        for k, label in enumerate(sorted(present)):
-            code = gold.names.index(label)
+        present = np.unique(gold.codes[where]).tolist()
+        for k, code in enumerate(sorted(present, key=gold.names.__getitem__)):
             is_gold, is_predicted = gold.codes[where] == code, predicted.codes[where] == code
             columns |= {f"right_{k}": is_gold & is_predicted, f"predicted_{k}": is_predicted}
             columns[f"gold_{k}"] = is_gold

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.runs import texts
 from jaxeval.runs.columns import listed
 
 Key = tuple[str, str]  # data set and metric
@@ -200,13 +201,13 @@ def column_direction(
     """
     recorded = None
     if "higher_is_better" in columns:
-        words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
+        words = {str(value).lower() for value in texts.distinct(columns["higher_is_better"])}
         if words not in ({"true"}, {"false"}):
             expected = "expected true or false, the same in all rows"
             raise DataError(f"higher_is_better: {expected}, found {listed(sorted(words))}", source)
         recorded = words == {"true"}
     unit = next((str(unit) for unit in columns.get("unit", ())), None)
-    metrics = [str(metric) for metric in dict.fromkeys(columns.get("metric", ()))]
+    metrics = [str(metric) for metric in dict.fromkeys(texts.distinct(columns.get("metric", ())))]
     known = {higher_is_better(metric, unit) for metric in metrics}
     if len(known) > 1:
         known = {asked if higher is None else higher for higher in known}

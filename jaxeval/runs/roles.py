@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import rows
+from jaxeval.runs import rows, texts
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import (
     AXES,
@@ -63,6 +63,8 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
         named = argument("column", {"dataset": rest[0]})
         doubt = f"where one holds data sets or settings, {named} (or split, seed) parts the scores"
         notes.append(f"not read: {listed(rest)}; {doubt}")
+        used = {name: of for name, of in table.values.items() if name not in rest}
+        table = dataclasses.replace(table, values=used)
     return table, layout, notes
 
 
@@ -87,10 +89,10 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
         if meant in taken or name in (*taken.values(), *layout.models):
             continue
         if meant == "status":
-            words = {rows.word(value) for value in values} - {""}
+            words = {rows.word(value) for value in texts.distinct(values)} - {""}
             fits = bool(words) and words <= rows.ENDED
         else:  # fractions are no seeds, and numbers no models
-            numbers = _numbers(values)
+            numbers = texts.known_numbers(values)
             fits = (meant in AXES and _are_whole(numbers)) or (
                 meant == "model" and not len(numbers)
             )
@@ -108,7 +110,7 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns of numbers that may be scores."""
     taken = {*present(table, layout).values(), *layout.columns.values(), ""}
     free = [name for name in table.values if not (name in taken or is_training(name))]
-    numbers = {name: _numbers(table.values[name]) for name in free}
+    numbers = {name: texts.known_numbers(table.values[name]) for name in free}
     return sort_scores(n for n, x in numbers.items() if len(x) and not _is_other(n, x))
 
 
@@ -123,18 +125,20 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     if len(metrics) > 1:
         why = f"{listed(metrics, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": sort_scores(metrics)[0], "model": "NAME"})
-    numbers = {name: _numbers(table.values[name]) for name in columns}
+    numbers = {name: texts.known_numbers(table.values[name]) for name in columns}
     if not any(map(len, numbers.values())):
         for name in columns:
             rows.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
-    if "" in table.values and not len(_numbers(table.values[""])):
+    if "" in table.values and not len(texts.known_numbers(table.values[""])):
         numbers[""] = np.zeros(0)
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
         what = ""
-        texts = [cell for cell in table.values[name] if rows.word(cell) not in rows.MISSING]
-        if not len(values) and texts and len(table) > 1:  # one bad score has its own error
-            what = f"text ({listed(dict.fromkeys(texts), 2)})"
+        cells = [] if len(values) else texts.distinct(table.values[name])
+        if words := [cell for cell in cells if rows.word(cell) not in rows.MISSING]:
+            what = (
+                f"text ({listed(dict.fromkeys(words), 2)})" if len(table) > 1 else ""
+            )  # else: a bad score
         elif len(values) and _is_other(name, values):
             what = "a time, a step, an index or a setting"
         elif len(values) and fractions and _are_whole(values):
@@ -150,11 +154,6 @@ def _is_other(name: str, numbers: np.ndarray) -> bool:
     """True for a role, step, time or setting; of whole numbers the last word decides."""
     last = "".join(words_of(name)[-1:])
     return bool(role(name) or (_are_whole(numbers) and role(last)))
-
-
-def _numbers(values: Sequence[object]) -> np.ndarray:
-    numbers = rows.to_floats(values)
-    return numbers[np.isfinite(numbers)]
 
 
 def _are_whole(numbers: np.ndarray) -> bool:
@@ -188,26 +187,31 @@ def _one_row_a_run(
     steps = [name for name in free if role(name) == "step"]
     if not (steps or answered or "item" in answers):
         return table, layout, []
-    several = [run for run in _runs(table, there, layout.models) if len(run) > 1]
-    item = table.values[answers["item"]] if "item" in answers else []
-    if item and any(len({item[k] for k in run}) > 1 for run in several):
+    run = _runs(table, there, layout.models)
+    if "item" in answers and _are_items(run, table.values[answers["item"]]):
         raise DataError(f"column {answers['item']}: {_ITEMS}", table.source)
-    if answered and several:
+    if answered and run.max() < len(run) - 1:
         raise DataError(f"column {answers['gold']}: {_ITEMS}", table.source)
     known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
     for name in steps:
-        if _is_history(table, name, several, named="model" in there and bool(known)):
+        if _is_history(table, name, run, named="model" in there and bool(known)):
             why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
     return table, layout, []
 
 
+def _are_items(run: np.ndarray, values: Sequence[object]) -> bool:
+    """True if a run has several values."""
+    pairs = texts.dense(rows.pair_codes(run, texts.encode(values).codes))
+    return bool(pairs.max() > run.max())
+
+
 def refuse_history(table: Columns) -> None:
     """Raises DataError if rows are steps of runs, where each row has to be a run of its own."""
     there = {role: role for role in ("model", *AXES, "metric") if role in table.values}
-    several = [run for run in _runs(table, there, ()) if len(run) > 1]
+    run = _runs(table, there, ())
     for name in table.values:
-        if role(name) == "step" and _is_history(table, name, several, named=False):
+        if role(name) == "step" and _is_history(table, name, run, named=False):
             expected = "expected one row of each run, such as its last"
             raise DataError(f"column {name}: {_ONE_RUN}; {expected}", table.source)
 
@@ -223,37 +227,44 @@ def _remedy(table: Columns, step: str, score: str) -> str:
     return f"{choices}; {runs} tells several runs apart"
 
 
-def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> list[list[int]]:
-    """Returns the rows of each run, as far as columns tell them apart."""
+def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np.ndarray:
+    """Returns [N] the number of each row's run, as far as columns tell runs apart."""
     columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
     taken = {*there.values(), *models}
     columns += [name for name in table.values if is_run(name) and name not in taken]
-    runs: dict[tuple[str, ...], list[int]] = {}
-    keys = zip(*map(table.texts, columns), strict=True) if columns else [()] * len(table)
-    for k, key in enumerate(keys):
-        runs.setdefault(key, []).append(k)
-    return [*runs.values()]
+    run = np.zeros(len(table), np.int64)
+    for name in columns:
+        run = texts.dense(rows.pair_codes(run, texts.encode(table[name]).codes))
+    return run
 
 
-def _is_history(table: Columns, name: str, runs: Sequence[Sequence[int]], named: bool) -> bool:
+def _is_history(table: Columns, name: str, run: np.ndarray, named: bool) -> bool:
     """True if a column counts within runs; False if it is how long each run took.
 
     Args:
+      run: [N] number of each row's run.
       named: columns name each run, so that several rows of one are steps.
     """
-    steps = rows.to_floats(table[name])
-    each = [steps[run] for run in runs]
-    each = [x for x in each if np.isfinite(x).all() and np.ptp(x) > 0]
-    gaps = np.concatenate([np.zeros(0), *map(np.diff, each)])
-    return bool(each) and (named or (len(gaps) > 1 and bool(np.mean(gaps > 0) >= _MOST_RISING)))
+    order = np.argsort(run, kind="stable")
+    steps, run = texts.to_floats(table[name])[order], run[order]
+    starts = np.flatnonzero(np.diff(run, prepend=-1))
+    low, high = (f.reduceat(steps, starts) for f in (np.minimum, np.maximum))  # NaN stays
+    counts = np.isfinite(low) & np.isfinite(high) & (low < high)
+    gaps = np.diff(steps)[(np.diff(run) == 0) & counts[run[1:]]]
+    rising = len(gaps) > 1 and np.mean(gaps > 0) >= _MOST_RISING
+    return bool(counts.any() and (named or rising))
 
 
 def _pick(
-    table: Columns, layout: Layout, picks: Mapping[str, str], score: str, runs: list[list[int]]
-) -> tuple[list[int], str]:
-    """Returns the place of a row of each run, and a note."""
+    table: Columns, layout: Layout, picks: Mapping[str, str], score: str, run: np.ndarray
+) -> tuple[np.ndarray, str]:
+    """Returns the place of a row of each run, and a note.
+
+    Args:
+      run: [N] number of each row's run.
+    """
     (pick, name), *others = picks.items()
-    by = rows.to_floats(table[name])
+    by = texts.to_floats(table[name])
     wrong = "expected one of them" if others else ""
     if pick == "best" and (name == score or "test" in words_of(name)):
         wrong = "chosen by what is compared, the best is too good; expected a column of dev scores"
@@ -263,21 +274,27 @@ def _pick(
         raise DataError(f"{argument('column', picks)}: {wrong}", table.source)
     known = (higher_is_better(name), layout.higher_is_better, higher_is_better(score))
     lowest = pick == "best" and next((d for d in known if d is not None), True) is False
-    scores = table.values.get(score, [1.0] * len(table))
-    scored = np.array([value not in (None, "") for value in scores])  # NaN: the run diverged
-    places = []
-    for run in map(np.array, runs):
-        both = run[scored[run] & np.isfinite(by[run])]
-        worth = -by[both] if lowest else by[both]
-        best = both[worth == worth.max(initial=-np.inf)].tolist()
-        if not scored[run].any():
-            best = [int(run[-1])]  # it failed
-        elif not best or (pick == "last" and len(best) > 1):
-            at = " and ".join(str(table.rows[k]) for k in (best or run)[:2])
-            what = "expected numbers that differ" if best else f"no row has {name} and a score"
-            why = f"rows {at} are of one run: {what}; "
-            why += f"{argument('column', {'seed': 'NAME'})} tells runs apart"
-            raise DataError(f"{argument('column', picks)}: {why}", table.source)
-        places.append(best[0])
+    scored = np.ones(len(table), bool)
+    raw = table.values.get(score, ())
+    for k in np.flatnonzero(np.isnan(texts.to_floats(raw))).tolist():
+        scored[k] = raw[k] not in (None, "")  # NaN: the run diverged
+    both = scored & np.isfinite(by)
+    worth = np.where(both, -by if lowest else by, -np.inf)
+    # the last of each run counts: of equal ones the first, of a run without a score its last row
+    place = np.arange(len(table))
+    order = np.lexsort((np.where(both, -place, place), worth, both, scored, run))
+    last = np.flatnonzero(np.diff(run[order], append=-1))
+    best, second = order[last], order[last - 1]
+    tied = (run[second] == run[best]) & (second != best) & (worth[second] == worth[best])
+    lost = scored[best] & (~both[best] | (tied & (pick == "last")))
+    for first in np.flatnonzero(np.isin(run, run[best[lost]]))[:1]:
+        mine = np.flatnonzero(run == run[first])
+        known = mine[both[mine]]
+        among = known[worth[known] == worth[known].max()] if len(known) else mine
+        at = " and ".join(str(table.rows[k]) for k in among[:2].tolist())
+        what = "expected numbers that differ" if len(known) else f"no row has {name} and a score"
+        why = f"rows {at} are of one run: {what}; "
+        why += f"{argument('column', {'seed': 'NAME'})} tells runs apart"
+        raise DataError(f"{argument('column', picks)}: {why}", table.source)
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
-    return sorted(places), f"of each run the row with the {which} {name}: {len(places)} rows"
+    return np.sort(best), f"of each run the row with the {which} {name}: {len(best)} rows"

@@ -7,14 +7,16 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument, printable
+from jaxeval.errors import DataError, argument
+from jaxeval.runs import texts
 from jaxeval.runs.columns import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction, Key
+from jaxeval.runs.texts import Coded, constant, encode, to_floats
 
 LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
@@ -27,32 +29,6 @@ ENDED = {
 }
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
-
-
-class Coded(NamedTuple):
-    """N names as codes."""
-
-    names: tuple[str, ...]
-    codes: np.ndarray
-
-    def name(self, k: int) -> str:
-        """Returns the name of row k; "" if it is unknown."""
-        code = int(self.codes[k])
-        return self.names[code] if code >= 0 else ""
-
-
-def encode(values: Sequence[object]) -> Coded:
-    """Codes values as text, in order of appearance; control characters are escaped."""
-    texts = [*map(str, values)]
-    places = {name: k for k, name in enumerate(dict.fromkeys(texts))}
-    codes = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
-    whole = "".join(places)
-    return Coded(tuple(places if printable(whole) == whole else map(printable, places)), codes)
-
-
-def constant(name: str, size: int) -> Coded:
-    """Codes one name for all rows."""
-    return Coded((name,), np.zeros(size, np.int64))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,8 +107,7 @@ def match_items(
 
 def _count_distinct(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Returns [N] how many known values each row's key has."""
-    _, keys = np.unique(keys, return_inverse=True)
-    known = values >= 0
+    keys, known = texts.dense(keys), values >= 0
     first = np.unique(pair_codes(keys[known], values[known]), return_index=True)[1]
     return np.bincount(keys[known][first], minlength=len(keys))[keys]
 
@@ -144,8 +119,8 @@ def pair_codes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def first_place(keys: np.ndarray) -> np.ndarray:
     """Returns [N] the first place of each row's key."""
-    _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return np.asarray(places[inverse])
+    ranks = texts.dense(keys)
+    return texts.first_of(ranks)[ranks]
 
 
 class Unusable(NamedTuple):
@@ -166,33 +141,14 @@ def is_failed(status: object) -> bool:
     return word(status) in FAILED
 
 
-def to_floats(values: Sequence[object]) -> np.ndarray:
-    """Converts values to float64; NaN for anything that is no number (a bool, the text 1_0)."""
-    try:
-        array = np.array(values, np.float64)
-        kinds = {*map(type, values)}
-        plain = array.ndim == 1 and not kinds & {bool, np.bool_}
-        texts = values if kinds == {str} else map(str, values) if str in kinds else ()
-        if plain and "_" not in "".join(map(str, texts)):
-            return array
-    except (TypeError, ValueError, OverflowError):
-        pass
-    return np.array([_to_float(value) for value in values], np.float64)
-
-
-def _to_float(value: Any) -> float:
-    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
-    except OverflowError:
-        return math.inf
+def are_failed(statuses: Sequence[object]) -> np.ndarray:
+    """Returns [N] `is_failed` of each row."""
+    coded = encode(statuses)
+    return np.array([*map(is_failed, coded.names)], bool)[coded.codes]
 
 
 def parse_scores(
-    raw: Sequence[object], columns: Sequence[object], rows: Sequence[int], source: str
+    raw: Sequence[object], columns: Coded, rows: Sequence[int] | np.ndarray, source: str
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Converts scores to float64; returns them, and place -> problem.
 
@@ -204,13 +160,13 @@ def parse_scores(
     score = to_floats(raw)
     wrong: dict[int, Unusable] = {}
     for k in np.flatnonzero(~np.isfinite(score)).tolist():
-        value, column = raw[k], str(columns[k])
+        value, column = raw[k], columns.name(k)
         if isinstance(value, Mapping | list | tuple | np.ndarray):
             found = f"row {rows[k]}, column {column}: {str(value)[:40]} is no number"
             raise DataError(f"{found}; expected a score in each record", source)
         refuse_notation(value, column, rows[k], source)
         what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"
-        wrong[k] = Unusable(rows[k], column, "missing" if word(value) in MISSING else what)
+        wrong[k] = Unusable(int(rows[k]), column, "missing" if word(value) in MISSING else what)
     return score, wrong
 
 
@@ -230,10 +186,10 @@ def usable_scores(
 
     Raises DataError: no score is usable, or one is not and `missing` is "error".
     """
-    score, wrong = parse_scores(table[name], [name] * len(table), table.rows, table.source)
+    score, wrong = parse_scores(table[name], constant(name, len(table)), table.rows, table.source)
     refuse_unusable([*wrong.values()], missing, table.source)
-    bad, read = [*wrong], np.ones(len(score), bool)
-    read[bad], score[bad] = missing == "zero", 0.0
+    read = np.isfinite(score) | (missing == "zero")
+    score = np.nan_to_num(score, nan=0.0, posinf=0.0, neginf=0.0)
     if not read.any():
         raise DataError(f"column {name}: expected at least one usable score", table.source)
     return score, np.flatnonzero(read), tuple(wrong.values())

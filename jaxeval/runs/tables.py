@@ -1,25 +1,21 @@
 """Scores in tables of any program: a row a score, a column a model, or an export of W&B."""
 
 import dataclasses
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, metrics, roles
+from jaxeval.runs import columns, cube, metrics, roles, texts, wandb
 from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
 from jaxeval.runs.metrics import Direction
-from jaxeval.runs.rows import Rows, constant, encode
+from jaxeval.runs.rows import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
-
-# columns of a table of runs of Weights & Biases, of the site and of the API
-_WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
-_SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
+from jaxeval.runs.texts import Coded, constant, encode
 
 
 @columns.paused_collector()
@@ -33,13 +29,15 @@ def from_table(table: Columns, layout: Layout) -> Scores:
 
     Raises DataError: names the column or row.
     """
-    table, exported = _from_wandb(table, layout)
+    table, exported = wandb.of_export(table, layout)
     table, layout, notes = roles.complete(table, layout)
-    found = from_columns(table, layout)
+    read = _read_rows(table, layout, "the table says")
+    del table  # its texts may take a gigabyte
+    texts.release_memory()
+    found = _build(read, layout)
     return dataclasses.replace(found, warnings=(*exported, *notes, *found.warnings))
 
 
-@columns.paused_collector()
 def from_columns(table: Columns, layout: Layout, who: str = "the table says") -> Scores:
     """Returns the scores of a tidy table (a row a score) or a wide one (a column a model).
 
@@ -48,11 +46,30 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
     Args:
       who: begins a message on the recorded direction.
     """
-    tidy = _tidy(table, layout)
-    values, size = tidy.values, len(tidy)
-    score, wrong = normal.parse_scores(values["score"], tidy["column"], tidy.rows, table.source)
-    finite, ended = np.isfinite(score), values.get("status")
-    failed = np.array([*map(normal.is_failed, ended or ())] or np.zeros(size), bool)
+    return _build(_read_rows(table, layout, who), layout)
+
+
+class _Read(NamedTuple):
+    """The rows of a table, its unusable scores, and model -> status -> how many rows have it."""
+
+    rows: Rows
+    unusable: tuple[Unusable, ...]
+    statuses: Mapping[str, Mapping[str, int]]
+
+
+def _build(read: _Read, layout: Layout) -> Scores:
+    found, split = cube.build(read.rows, layout), read.rows.labels.get("split")
+    folds = split is not None and names.are_folds(layout.columns.get("split", ""), split.names)
+    return dataclasses.replace(found, unusable=read.unusable, statuses=read.statuses, folds=folds)
+
+
+def _read_rows(table: Columns, layout: Layout, who: str) -> _Read:
+    tidy, column = _tidy(table, layout)
+    values, size, model = tidy.values, len(tidy), encode(tidy["model"])
+    columns = constant(column, size) if column else model
+    score, wrong = normal.parse_scores(values["score"], columns, tidy.rows, table.source)
+    finite, ended = np.isfinite(score), values.get("status", constant("", size))
+    failed = normal.are_failed(ended)
     unexplained = [problem for k, problem in wrong.items() if not failed[k]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
     name = layout.columns.get("score")
@@ -61,28 +78,21 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
     named: Direction = "assumed" if higher is None else "named"
     dataset = encode(values["dataset"]) if "dataset" in values else constant("", size)
     metric = encode(values["metric"]) if "metric" in values else constant(name or "", size)
+    statuses, unfinished = _count_statuses(model, ended, finite)
     rows = Rows(
-        *(table.source, encode(values["model"]), dataset, metric, constant("", size)),
-        run=np.arange(size),
-        score=np.where(finite, score, np.nan),
+        *(table.source, model, dataset, metric, constant("", size)),
+        run=np.arange(size, dtype=np.int32),
+        score=score if finite.all() else np.where(finite, score, np.nan),
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=np.asarray(tidy.rows, np.int64),
+        number=np.asarray(tidy.rows, np.int32),
         labels={axis: encode(values[axis]) for axis in ("seed", "split") if axis in values},
-        dev=normal.to_floats(values["dev"]) if "dev" in values else None,
+        dev=texts.to_floats(values["dev"]) if "dev" in values else None,
         direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
+        warnings=tuple(unfinished),
     )
     _join_runs(rows, (finite & ~failed) | (layout.missing == "zero"))
-    found = cube.build(rows, layout)
-    statuses, unfinished = _count_statuses(rows, ended, finite)
-    split = rows.labels.get("split")
-    return dataclasses.replace(
-        found,
-        unusable=tuple(wrong.values()),
-        statuses=statuses,
-        warnings=(*found.warnings, *unfinished),
-        folds=split is not None and names.are_folds(layout.columns.get("split", ""), split.names),
-    )
+    return _Read(rows, tuple(wrong.values()), statuses)
 
 
 def _join_runs(rows: Rows, counted: np.ndarray) -> None:
@@ -90,13 +100,13 @@ def _join_runs(rows: Rows, counted: np.ndarray) -> None:
     if rows.labels:
         run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
         for label in rows.labels.values():
-            run = normal.pair_codes(np.unique(run, return_inverse=True)[1], label.codes)
+            run = normal.pair_codes(texts.dense(run), label.codes)
         places = np.flatnonzero(counted)
         rows.run[places] = places[normal.first_place(run[places])]
 
 
-def _tidy(table: Columns, layout: Layout) -> Columns:
-    """Returns a table with a row a score, columns named by role, and `column` of each score."""
+def _tidy(table: Columns, layout: Layout) -> tuple[Columns, str]:
+    """Returns a tidy table with columns named by role, and its column of scores ("" if wide)."""
     there = roles.present(table, layout)
     if "number" in layout.columns.values() and not {"model", "number"} & {*there, *table.values}:
         counted = {"number": range(1, len(table) + 1), **table.values}
@@ -108,21 +118,21 @@ def _tidy(table: Columns, layout: Layout) -> Columns:
             message = f"{asked}: of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
             raise DataError(message, table.source)
     if "model" not in there:
-        return _melt(table, layout)
+        return _melt(table, layout), ""
     score = layout.columns.get("score", "score")
     table[score]
     values = {role: table.values[column] for role, column in there.items()}
-    models = dict.fromkeys(map(str, values["model"]))
+    every = encode(values["model"])
     for name in layout.models:
-        if name not in models:
-            raise DataError(f"no model {name!r}; expected one of {listed(models)}", table.source)
-    for nameless in (None, ""):
-        if nameless in values["model"]:
-            row = table.rows[values["model"].index(nameless)]
-            raise DataError(f"row {row}: the model has no name", table.source)
-    tidy = Columns(table.source, {**values, "column": [score] * len(table)}, table.rows)
-    tidy = _only(tidy, "model", layout.models)
-    return _of_metric(tidy, layout)
+        if name not in every:
+            message = f"no model {name!r}; expected one of {listed(every.names)}"
+            raise DataError(message, table.source)
+    nameless = [code for code, name in enumerate(every.names) if name in ("", "None")]
+    for k in np.flatnonzero(np.isin(every.codes, nameless)).tolist():
+        if values["model"][k] in (None, ""):
+            raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
+    tidy = _only(Columns(table.source, values, table.rows), "model", layout.models)
+    return _of_metric(tidy, layout), score
 
 
 def _of_metric(tidy: Columns, layout: Layout) -> Columns:
@@ -133,7 +143,7 @@ def _of_metric(tidy: Columns, layout: Layout) -> Columns:
         named = argument("column", {"metric": "NAME"})
         message = f"{argument('metric')}: expected a column metric, or {named}"
         raise DataError(message, tidy.source)
-    known = dict.fromkeys(tidy.texts("metric"))
+    known = encode(tidy["metric"]).names
     if layout.metric is None and len(known) > 1:
         advice = f"choose one with {argument('metric', 'NAME')}"
         raise DataError(f"several metrics ({listed(known)}); {advice}", tidy.source)
@@ -143,12 +153,13 @@ def _of_metric(tidy: Columns, layout: Layout) -> Columns:
     return _only(tidy, "metric", [layout.metric] if layout.metric else [])
 
 
-def _only(table: Columns, column: str, texts: Sequence[str]) -> Columns:
+def _only(table: Columns, column: str, names: Sequence[str]) -> Columns:
     """Returns the rows with one of these texts; all rows for none."""
-    wanted = {*texts}
-    if not wanted:
+    if not names:
         return table
-    return table.select([k for k, text in enumerate(table.texts(column)) if text in wanted])
+    coded = encode(table[column])
+    wanted = [code for code, name in enumerate(coded.names) if name in names]
+    return table.select(np.flatnonzero(np.isin(coded.codes, wanted)))
 
 
 def _melt(table: Columns, layout: Layout) -> Columns:
@@ -161,131 +172,37 @@ def _melt(table: Columns, layout: Layout) -> Columns:
     if not wide:
         message = "expected columns model and score, or a column for each model"
         raise DataError(message, table.source)
-    models = [name for name in wide for _ in range(len(table))]
     values: dict[str, Sequence[object]] = {
-        **{role: [*table.values[column]] * len(wide) for role, column in there.items()},
-        "model": models,
-        "column": models,
-        "score": [value for name in wide for value in table[name]],
+        **{role: texts.join([table[column]] * len(wide)) for role, column in there.items()},
+        "model": texts.repeat(wide, len(table)),
+        "score": texts.join([table[name] for name in wide]),
     }
-    return Columns(table.source, values, [*table.rows] * len(wide))
+    return Columns(table.source, values, np.tile(table.rows, len(wide)))
 
 
 def _count_statuses(
-    rows: Rows, ended: Sequence[object] | None, finite: np.ndarray
+    model: Coded, ended: Sequence[object], finite: np.ndarray
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
     """Returns model -> status -> count, and warnings of scores of runs that did not finish."""
     counts, warnings = dict[str, dict[str, int]](), list[str]()
-    if ended is None:
-        return counts, warnings
-    every = Counter(zip(rows.model.codes.tolist(), map(str, ended), finite.tolist(), strict=True))
-    for code, status in sorted({(code, status) for code, status, _ in every}):
-        name, scored = rows.model.names[code], every[code, status, True]
+    each = encode(ended)
+    width, pairs = len(each.names), normal.pair_codes(model.codes, each.codes)
+    every = np.bincount(pairs).tolist()
+    of_scored = np.bincount(pairs[finite], minlength=len(every)).tolist()
+    for pair in sorted(
+        np.unique(pairs).tolist(), key=lambda pair: (pair // width, each.names[pair % width])
+    ):
+        name, status, scored = (
+            model.names[pair // width],
+            each.names[pair % width],
+            of_scored[pair],
+        )
         if status not in ("", "None"):
-            counts.setdefault(name, {})[status] = scored + every[code, status, False]
+            counts.setdefault(name, {})[status] = every[pair]
+        rule = "they count, unless the table leaves them empty"
+        if normal.is_failed(status):
+            rule = "these runs failed; without the column of statuses the scores count"
         if scored and normal.word(status) in (*normal.FAILED, *normal.UNFINISHED):
-            rule = "they count, unless the table leaves them empty"
-            if normal.is_failed(status):
-                rule = "these runs failed; without the column of statuses the scores count"
-            warnings.append(
-                f"{name}: {scored} of its scores are of runs that are {status}; {rule}"
-            )
+            found = f"{name}: {scored} of its scores are of runs that are {status}"
+            warnings.append(f"{found}; {rule}")
     return counts, warnings
-
-
-def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
-    """Returns an export of W&B with columns model and seed, and notes; other tables as they are.
-
-    A chart has a column of steps and three columns a run: `RUN - metric`, `RUN - metric__MIN`,
-    `RUN - metric__MAX`. A table of runs has Name, State, Created .., then keys of the configs.
-    """
-    charts: dict[str, dict[str, str]] = {}  # metric -> run -> column
-    for column in table.values:
-        run, dash, metric = column.rpartition(" - ")
-        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
-            charts.setdefault(metric, {})[run] = column
-    if charts:
-        return _from_chart(table, charts, layout)
-    if not any(keys <= table.values.keys() for keys in _WANDB):
-        return table, []
-    return with_models(table, table.texts("Name" if "Name" in table.values else "name"), layout)
-
-
-def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
-    """Returns a table with columns model and seed by the names of its rows' runs, and notes.
-
-    A table that names its models stays as it is.
-
-    Raises DataError: the names do not tell models and seeds.
-    """
-    if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
-        return table, []
-    own = [name for name in table.values if name not in (*ROLES, "Name")]
-    parted = _models_and_seeds(runs, layout.models, table.source, own)
-    places = [k for k, run in enumerate(runs) if run in parted]
-    models, seeds = zip(*(parted[runs[k]] for k in places), strict=True)
-    values = {"model": models, "seed": seeds, **table.select(places).values}
-    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
-    if left := [run for run in runs if run not in parted]:
-        notes.append(f"not read: runs of other models ({listed(left, 4)})")
-    return Columns(table.source, values, [table.rows[k] for k in places]), notes
-
-
-def _from_chart(
-    table: Columns, charts: Mapping[str, Mapping[str, str]], layout: Layout
-) -> tuple[Columns, list[str]]:
-    """Returns the last value of each run of a chart."""
-    asked = layout.columns.get("score") or layout.metric
-    rest = [name for name in charts if names.role(name) not in ("step", "time")]
-    if asked not in charts and (asked is not None or len(rest) != 1):
-        found = names.sort_scores(rest or charts)
-        named = argument("column", {"score": found[0]})
-        why = f"a chart of {listed(found, 4)}; {named} compares by the first"
-        raise DataError(why, table.source)
-    metric = str(asked) if asked in charts else rest[0]
-    lines = charts[metric]
-    if groups := [run for run in lines if re.match("[^:]+: ", run)]:  # "key: value"
-        why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
-        raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
-    step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
-    order = np.argsort(normal.to_floats(table[step]), kind="stable").tolist()
-    last = {}
-    for run, column in lines.items():
-        known = [k for k in order if table[column][k] not in (None, "")]
-        last[run] = (known or order)[-1]
-    scores = [table[lines[run]][k] for run, k in last.items()]
-    score = metric if "score" in layout.columns else "score"
-    values: dict[str, Sequence[object]] = {"metric": [metric] * len(last), score: scores}
-    rows = [table.rows[k] for k in last.values()]
-    whole, notes = with_models(Columns(table.source, values, rows), [*lines], layout)
-    where = f"{step} {table[step][max(last.values())]} ..."
-    return whole, [f"chart of W&B: the last {metric} of each run ({where}) is read", *notes]
-
-
-def _models_and_seeds(
-    runs: Sequence[str], models: Sequence[str], source: str, columns: Sequence[str]
-) -> Mapping[str, tuple[str, str]]:
-    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
-
-    Raises DataError: they do not tell; one of the columns may.
-    """
-    begun = {
-        run: (max(mine, key=len), run)
-        for run in runs
-        if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
-    }
-    if models and {model for model, _ in begun.values()} == {*models}:
-        return begun
-    found = {run: match for run in runs if (match := _SEED.search(run))}
-    if len(found) == len({*runs}):
-        return {
-            run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
-            for run, seed in found.items()
-        }
-    named, known = argument("column", {"model": "NAME"}), listed(columns)
-    raise DataError(
-        f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
-        "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
-        source,
-    )

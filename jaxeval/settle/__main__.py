@@ -97,9 +97,9 @@ def settle(
     asked = seeds, margin, alpha, correction, statistic
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     settings = running.Settings(*asked, False, again, note, ahead)
-    path = None if ledger is None else Path(ledger)
-    where = Path(out), store, own_splits, part
-    return running.settle_configs((first, second), settings, path, *where, launcher, quiet)
+    path, configs = None if ledger is None else Path(ledger), (first, second)
+    places = Path(out), store, own_splits, part
+    return running.settle_configs(configs, settings, path, *places, launcher, quiet)
 
 
 @parameters.verb

@@ -234,6 +234,6 @@ def settle_configs(
             book.add(event)
             return settlement.progress(rule, event, after, record.unit)
 
-        where = arms._replace(after=after), folder, store_url
-        state = training.train(rule, *where, show, launcher=launcher, quiet=quiet)
+        arms = arms._replace(after=after)
+        state = training.train(rule, arms, folder, store_url, show, launcher=launcher, quiet=quiet)
         return book.result(rule, state, metric=record.metric, unit=record.unit)

@@ -22,6 +22,12 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(params=[1 << 20, 0], ids=["csv", "arrow"], autouse=True)
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads delimited text by `csv`, and by Arrow as a large file."""
+    monkeypatch.setattr(columns, "_LARGE", request.param)
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -17,8 +17,9 @@ from jaxeval.files import Json
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Key
-from jaxeval.runs.rows import Coded, Rows, constant, encode, first_place
+from jaxeval.runs.rows import Rows, first_place
 from jaxeval.runs.scores import Status
+from jaxeval.runs.texts import Coded, constant, encode
 
 Notes = Counter[str]  # note -> how often
 MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive

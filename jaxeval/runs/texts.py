@@ -1,0 +1,249 @@
+"""Columns of values: the cells of a text file as Arrow keeps them, coded names, and numbers.
+
+Ten million cells as Python strings take a gigabyte and many seconds; their distinct values do not.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import printable
+
+# numbers that Arrow and Python read as the same float64, and the beginnings of other ones
+_PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_MAYBE = r"^\s*[+-]?(\.?\d|(?i:inf|nan))|[^\x00-\x7f]"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Coded(Sequence[str]):
+    """N names as codes: places in `names`, or -1 if a name is unknown.
+
+    In a column of a table all names are known, and in order of appearance.
+    """
+
+    names: tuple[str, ...]
+    codes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, k: Any) -> Any:
+        return [*map(self.name, range(len(self))[k])] if isinstance(k, slice) else self.name(k)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.names
+
+    def name(self, k: int) -> str:
+        """Returns the name of row k; "" if it is unknown."""
+        code = int(self.codes[k])
+        return self.names[code] if code >= 0 else ""
+
+
+class Cells(Sequence[str]):
+    """The cells of a column of a text file that mostly differ: a pyarrow.ChunkedArray of str."""
+
+    def __init__(self, cells: Any):
+        self.cells = cells
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, k: Any) -> Any:
+        return Cells(self.cells[k]) if isinstance(k, slice) else self.cells[int(k)].as_py()
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in self.cells.chunks:
+            yield from chunk.to_pylist()
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.coded
+
+    @classmethod
+    def join(cls, columns: "Sequence[Any]") -> "Cells":
+        """Returns the cells of columns of `Cells` and `Coded`, one after the other."""
+        import pyarrow
+
+        chunks: list[Any] = []
+        for column in columns:
+            if isinstance(column, Cells):
+                chunks += column.cells.chunks
+            else:
+                chunks.append(pyarrow.array(column.names).take(pyarrow.array(column.codes)))
+        return cls(pyarrow.chunked_array(chunks))
+
+    @functools.cached_property
+    def coded(self) -> Coded:
+        """The cells as codes."""
+        import pyarrow
+
+        with contextlib.suppress(pyarrow.ArrowInvalid):  # a third of the time for whole numbers
+            numbers = [chunk.cast(pyarrow.int64()) for chunk in self.cells.chunks]
+            pairs = zip(numbers, self.cells.chunks, strict=True)
+            if all(of.cast(pyarrow.string()).equals(chunk) for of, chunk in pairs):
+                return _of_integers(np.concatenate(numbers))
+        whole = self.cells.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
+        release_memory()
+        return Coded(tuple(whole.dictionary.to_pylist()), whole.indices.to_numpy())
+
+    @functools.cached_property
+    def floats(self) -> np.ndarray:
+        """The cells as float64; NaN for anything that is no number."""
+        import pyarrow
+        from pyarrow import compute
+
+        try:
+            return np.asarray(self.cells.cast(pyarrow.float64()).to_numpy())
+        except pyarrow.ArrowInvalid:
+            plain = compute.match_substring_regex(self.cells, _PLAIN)
+        numbers = compute.if_else(plain, self.cells, None).cast(pyarrow.float64()).to_numpy()
+        maybe = compute.match_substring_regex(self.cells, _MAYBE).to_numpy()
+        places = np.flatnonzero(maybe & ~plain.to_numpy())
+        numbers = np.array(numbers)
+        numbers[places] = [_to_float(self[k]) for k in places.tolist()]
+        return numbers
+
+
+def release_memory() -> None:
+    """Gives the memory of texts that are gone back to the system."""
+    if pyarrow := sys.modules.get("pyarrow"):
+        pyarrow.default_memory_pool().release_unused()
+
+
+def _of_integers(values: np.ndarray) -> Coded:
+    ranks = dense(values)
+    first = first_of(ranks)
+    order = np.argsort(first)
+    code = np.argsort(order).astype(np.int32)
+    return Coded(tuple(map(str, values[first[order]].tolist())), code[ranks])
+
+
+def of_arrow(cells: Any) -> Sequence[object]:
+    """Returns the values of a pyarrow.ChunkedArray; None is missing."""
+    import pyarrow
+
+    of_text = pyarrow.types.is_string(cells.type) and not cells.null_count
+    return Cells(cells) if of_text else cells.to_pylist()
+
+
+def merge(chunks: Sequence[Any]) -> Coded:
+    """Returns the values of several pyarrow.DictionaryArray as one column."""
+    import pyarrow
+
+    names = pyarrow.concat_arrays([chunk.dictionary for chunk in chunks]).dictionary_encode()
+    places, codes, begin = names.indices.to_numpy(), [], 0
+    for chunk in chunks:
+        codes.append(places[begin + chunk.indices.to_numpy()])
+        begin += len(chunk.dictionary)
+    return Coded(tuple(names.dictionary.to_pylist()), np.concatenate(codes))
+
+
+def dense(keys: np.ndarray) -> np.ndarray:
+    """Returns [N] the rank of each row's key among the distinct ones."""
+    if len(keys) and (keys.min() < 0 or keys.max() > 4 * len(keys)):
+        return np.asarray(np.unique(keys, return_inverse=True)[1])
+    there = np.zeros(keys.max(initial=-1) + 1, np.int32)
+    there[keys] = 1
+    return (np.cumsum(there, out=there) - 1)[keys]
+
+
+def first_of(ranks: np.ndarray) -> np.ndarray:
+    """Returns the first place of each rank."""
+    places = np.zeros(ranks.max(initial=-1) + 1, np.int64)
+    places[ranks[::-1]] = np.arange(len(ranks))[::-1]  # the last one assigned stays
+    return places
+
+
+def encode(values: Sequence[object]) -> Coded:
+    """Codes values as text, in order of appearance; control characters are escaped."""
+    values = values.coded if isinstance(values, Cells) else values
+    if isinstance(values, Coded):
+        names, codes = values.names, values.codes
+    else:
+        texts = [*map(str, values)]
+        places = {name: k for k, name in enumerate(dict.fromkeys(texts))}
+        codes = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
+        names = tuple(places)
+    whole = "".join(names)
+    return Coded(names if printable(whole) == whole else tuple(map(printable, names)), codes)
+
+
+def constant(name: str, size: int) -> Coded:
+    """Codes one name for all rows."""
+    return Coded((name,), np.broadcast_to(np.int32(0), size))
+
+
+def repeat(names: Sequence[str], times: int) -> Coded:
+    """Codes each name for as many rows."""
+    return Coded(tuple(names), np.repeat(np.arange(len(names), dtype=np.int32), times))
+
+
+def distinct(values: Sequence[object]) -> Sequence[object]:
+    """Returns the values, those of text files once each, in order of appearance."""
+    values = values.coded if isinstance(values, Cells) else values
+    return values.names if isinstance(values, Coded) else values
+
+
+def take(values: Sequence[object], places: np.ndarray) -> Sequence[object]:
+    """Returns the values in some places."""
+    if isinstance(values, Cells):
+        return Cells(values.cells.take(places))
+    if not isinstance(values, Coded):
+        return [values[k] for k in places.tolist()]
+    used, first, codes = np.unique(values.codes[places], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    names = tuple(values.names[code] for code in used[order].tolist())
+    return Coded(names, np.argsort(order)[codes])
+
+
+def join(columns: Sequence[Sequence[object]]) -> Sequence[object]:
+    """Returns the values of several columns, one after the other."""
+    coded = [column for column in columns if isinstance(column, Coded)]
+    if len(coded) == len(columns):
+        names = dict.fromkeys(name for column in coded for name in column.names)
+        places = dict(zip(names, range(len(names)), strict=True))
+        codes = [np.array([places[n] for n in c.names], np.int32)[c.codes] for c in coded]
+        return Coded(tuple(names), np.concatenate(codes))
+    if all(isinstance(column, Coded | Cells) for column in columns):
+        return Cells.join(columns)
+    return [value for column in columns for value in column]
+
+
+def known_numbers(values: Sequence[object]) -> np.ndarray:
+    """Returns the finite numbers in order of appearance, each of them at least once."""
+    numbers = to_floats(values.names if isinstance(values, Coded) else values)
+    return numbers[np.isfinite(numbers)]
+
+
+def to_floats(values: Sequence[object]) -> np.ndarray:
+    """Converts values to float64; NaN for anything that is no number (a bool, the text 1_0)."""
+    if isinstance(values, Cells):
+        return values.floats
+    if isinstance(values, Coded):
+        return to_floats(values.names)[values.codes]
+    try:
+        array = np.array(values, np.float64)
+        kinds = {*map(type, values)}
+        plain = array.ndim == 1 and not kinds & {bool, np.bool_}
+        texts = values if kinds == {str} else map(str, values) if str in kinds else ()
+        if plain and "_" not in "".join(map(str, texts)):
+            return array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return np.array([_to_float(value) for value in values], np.float64)
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+    except OverflowError:
+        return math.inf
