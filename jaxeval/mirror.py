@@ -58,7 +58,8 @@ class _TensorBoard(_Target):
 
         from jaxeval.runs import trackers
 
-        folder = Path(place or "tensorboard", urllib.parse.quote(member.group, " "), member.name)
+        names = (urllib.parse.quote(name, " ") for name in (member.group, member.name))
+        folder = Path(place or "tensorboard", *names)
         known = next(iter(trackers.find(folder)[1]), trackers.Run(""))
         self.ended = "status" in known.config
         self.sent = {(metric, epoch) for metric, of in known.curves.items() for epoch in of}

@@ -1,8 +1,10 @@
 """`jaxeval mirror`: members in the trackers themselves, and read from there again."""
 
+import contextlib
 import dataclasses
 import importlib.util
 import json
+import sqlite3
 import sys
 import threading
 import time
@@ -114,6 +116,20 @@ def test_what_comes_back_is_what_was_sent(
     for model, of in scores[0].items():
         rounded = 1e-7 if to == "tensorboard" else 0  # which stores float32
         assert sorted(scores[1][model]) == pytest.approx(of, rel=0, abs=rounded)
+
+
+def test_a_database_does_not_choose_the_folder(tmp_path: Path) -> None:
+    """Dies if what a database holds in place of a seed leads out of the mirror's folder."""
+    pytest.importorskip("tensorboardX")
+    _write(tmp_path / "runs", seeds=1)
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs" / "runs.sqlite")) as database:
+        for table in ("members", "scores"):
+            database.execute(f"UPDATE {table} SET seed = '1/../../../../out'")
+        database.commit()
+    place = tmp_path / "boards"
+    assert main(["mirror", str(tmp_path / "runs"), "--to", "tensorboard", "--at", str(place)]) == 0
+    files = [*tmp_path.rglob("*.tfevents.*")]
+    assert len(files) == 2 and all(place in file.parents for file in files)
 
 
 def test_members_are_followed_until_all_have_ended(
