@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ _MOST_SHOWN = 500  # pages that are kept
 _LOOK = 1.0  # seconds between two looks at the queue
 _LATER = {"retry-after": "60"}
 _AGAIN = 60.0  # after leaderboards could not be made
+_LOCK, _SETTINGS = ".board.lock", "board.json"
 _FOLDERS = ("incoming", "shown", "leaderboards", *submissions.SUFFIXES)
 
 
@@ -46,22 +48,25 @@ class Board:
     """A folder of submissions and pages.
 
     Raises:
-      ConfigError: the folder holds a board with other settings.
+      ConfigError: the folder holds a board with other settings, or something else than a board.
       RunError: another server serves it.
     """
 
     def __init__(self, folder: Path, settings: Settings):
         self.folder, self.settings = folder, settings
+        found = {*os.listdir(folder)} if folder.is_dir() else set[str]()
+        if found - {_LOCK} and _SETTINGS not in found:  # folders are removed when a board begins
+            raise ConfigError(f"{folder}: not a board; expected a board, or a new folder")
         self._held = contextlib.ExitStack()
         busy = f"{folder}: another server serves this board"
-        self._held.enter_context(files.locked(folder / ".board.lock", busy))
+        self._held.enter_context(files.locked(folder / _LOCK, busy))
         with settings.baseline.open("rb") as content:
             self.baseline = hashlib.file_digest(content, "sha256").hexdigest()[:ID]
         self._keep_settings()
         for name in _FOLDERS:
             (folder / name).mkdir(exist_ok=True)
         for path in (folder / "incoming").iterdir():
-            shutil.rmtree(path)  # a server died while it received this one
+            shutil.rmtree(path, ignore_errors=True)  # a server died while it received this one
         self.submissions = Submissions(folder)
         if self.submissions.find("vectors", self.baseline) is None:
             name = Path(settings.baseline.name.removesuffix(".gz")).stem
@@ -80,7 +85,7 @@ class Board:
 
     def _keep_settings(self) -> None:
         """Refuses other settings than those of the folder: scores could not be compared."""
-        kept = self.folder / "board.json"
+        kept = self.folder / _SETTINGS
         mine = json.dumps({**self.settings.judge, "baseline": self.baseline}, indent=1) + "\n"
         if not kept.exists():
             files.write_text(kept, mine)
@@ -128,6 +133,9 @@ class Board:
             about = {"names": names, "baseline": names.get(self.baseline, ""), "mode": mode}
             where = {"folder": str(self.folder / "vectors"), "target": str(target)}
             await self.ask("show", {**about, **where, **page})
+            if not all(self.submissions.find("vectors", each) for each in names):
+                self._forget_pages()  # a submission was deleted meanwhile
+                raise HTTPException(404, "no such submission; it may have been deleted")
         return target
 
     async def judge_all(self) -> None:

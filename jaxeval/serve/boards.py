@@ -124,7 +124,7 @@ class _Pages:
             title="Upload word vectors",
             signature=self._signature,
         )
-        links = {of.name: of.id for of in every}
+        links = {of.name: of.id for of in reversed(every)}  # the last one of a name
         return _page(document, path="/queue", forms=["vectors"], links=links)
 
     def _told(self, of: Submission) -> dict[str, Json]:

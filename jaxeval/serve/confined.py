@@ -59,7 +59,9 @@ async def call(work: str, limits: Limits, arguments: Mapping[str, object]) -> An
         async with asyncio.timeout(limits.seconds):
             out, err = await process.communicate(json.dumps(asked).encode())
     except TimeoutError:
-        raise RunError(f"it took more than {limits.seconds / 3600:.3g} hours") from None
+        from jaxeval.report import text
+
+        raise RunError(f"it took more than {text.duration(limits.seconds)}") from None
     finally:
         if process.returncode is None:
             process.kill()

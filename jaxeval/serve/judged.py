@@ -56,11 +56,16 @@ def judge(file: str, settings: Mapping[str, Any]) -> None:
 
 
 def table(file: str, path: str, options: Mapping[str, Any]) -> None:
-    """Compares the models in a table of scores, as `compare` does; writes page and JSON."""
+    """Compares the models in a table of scores, as `compare` does; writes page and JSON.
+
+    It is read as text alone: no runs of a tracker, and no database.
+    """
+    from jaxeval import sources
     from jaxeval.compare import compare
+    from jaxeval.runs.tables import read
 
     os.chdir(Path(file).parent)
-    found = compare(Path(file).name, **options)
+    found = compare(read(Path(file).name, sources.layout(**options)))
     _write(Path("page"), found.document(), found, path=path, forms=["delete"])
 
 
@@ -93,6 +98,8 @@ def leaderboards(folder: str, names: Mapping[str, str], baseline: str, target: s
     kept = {name: of for name, of in results.items() if _is_whole(of)}
     left_out = [name for name in results if name not in kept]
     if not kept:
+        for path in Path(target).iterdir():  # of files that were deleted
+            path.unlink()
         return
     found = _judged(kept, baseline if baseline in kept else "")
     notes = [f"{name} is left out: most of its trainings failed" for name in left_out]

@@ -66,7 +66,7 @@ class Submissions:
             if (path / _ABOUT).exists():
                 found.append(Submission(**json.loads((path / _ABOUT).read_text("utf-8"))))
             else:
-                shutil.rmtree(path)  # a server died while it removed this one
+                shutil.rmtree(path, ignore_errors=True)  # a server died while it removed this one
         found.sort(key=lambda of: of.uploaded)
         self._known = {(of.kind, of.id): of for of in found}
         for of in self.every("vectors", "judging"):

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import render
 from jaxeval.report.vectors import JudgedVectors
+from jaxeval.serve import confined, judged
 from jaxeval.serve.board import Board
 from jaxeval.stats import judgement
 from tests.serve import drawn_board
@@ -175,3 +176,54 @@ def test_who_has_the_key_deletes(opened: Board) -> None:
         assert "failed: no vector" in site.get(bad["page"]).text
         assert drawn_board.upload(site, "alike", "bad").status_code == 201  # once more
         drawn_board.wait(site, {"base", "poor"})
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_a_folder_that_is_no_board_is_left_alone(tmp_path: Path) -> None:
+    """Dies if a board removes what others keep in its folder."""
+    mine = tmp_path / "project" / "vectors" / "glove" / "glove.txt"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    with pytest.raises(ConfigError, match="not a board"):
+        drawn_board.opened(tmp_path / "project")
+    assert [*(tmp_path / "project").rglob("*")] == [mine.parent.parent, mine.parent, mine]
+
+
+def test_what_is_deleted_leaves_no_page(
+    opened: Board, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Dies if a page that is made while its submission is deleted is shown or kept, or if the
+    leaderboard stays when none is left on it."""
+
+    async def deleted_meanwhile(work: str, *given: Any) -> Any:
+        answer = await drawn_board.call(work, *given)
+        if work == "show":
+            (of,) = (of for of in opened.submissions.every("vectors") if of.name == "good")
+            opened.remove(of)
+        return answer
+
+    monkeypatch.setattr(confined, "call", deleted_meanwhile)
+    with drawn_board.client(opened) as site:
+        page = drawn_board.upload(site, "good").json()["page"]
+        drawn_board.wait(site, {"base", "good"})
+        assert site.get(page).status_code == 404
+        assert [*(opened.folder / "shown").iterdir()] == []
+    left, kept = tmp_path / "left", tmp_path / "of" / "id"
+    left.mkdir()
+    (left / "fixed.html").touch()
+    kept.mkdir(parents=True)
+    (kept / "result.json").write_text(json.dumps(drawn_board.result("broken").to_dict()))
+    judged.leaderboards(str(kept.parent), {"id": "broken"}, "", str(left))
+    assert [*left.iterdir()] == []
+
+
+def test_a_name_leads_to_the_file_that_has_it(opened: Board) -> None:
+    """Dies if the queue links a file to the page of a failed one that had its name."""
+    site = drawn_board.client(opened)
+    old = drawn_board.upload(site, "good", "bad").json()["id"]
+    failed = opened.submissions.find("vectors", old)
+    assert failed
+    opened.submissions.change(failed._replace(state="failed"))
+    new = drawn_board.upload(site, "good").json()["page"]
+    links = re.findall('href="(.*?)">good<', site.get("/queue").text)
+    assert {*links} == {new}

@@ -98,7 +98,7 @@ def test_files_are_checked(content: bytes, said: str, tmp_path: Path) -> None:
 
 def test_limits_and_failures_are_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     """Dies if a process outlives its time, or its traceback reaches who uploaded."""
-    with pytest.raises(RunError, match=r"it took more than 2\.78e-07 hours"):
+    with pytest.raises(RunError, match="it took more than 0 s"):
         asyncio.run(confined.call("check", Limits(0.001, 1 << 30), {"file": "x"}))
     with pytest.raises(RunError, match="it could not be done; the server's owner"):
         asyncio.run(confined.call("check", LIMITS, {"nothing": ""}))
