@@ -150,6 +150,7 @@ def _listen(part: "Part", host: str, port: int) -> None:
     settings = uvicorn.Config(
         app.make([part], token), host, port, log_level="error", server_header=False
     )
+    settings.http = "h11"  # httptools, if it is there, reads a header without end
     settings.timeout_graceful_shutdown = 1  # streams of events never end
     settings.limit_concurrency = _MOST_CONNECTIONS
     try:

@@ -63,6 +63,8 @@ def _asked(site: Site, kind: str, names: Sequence[str]) -> Asked:
         raise HTTPException(400, f"tick 2 to {_MOST_COMPARED} experiments; found {len(found)}")
     if kind not in KINDS or (kind != "compare" and len(found) != (kind != "index")):
         raise HTTPException(404, "no such page")
+    if len(metrics := {site.followed.experiments[key].metric for key in found}) > 1:
+        raise HTTPException(400, f"expected one metric, found {', '.join(sorted(metrics))}")
     return Asked(kind, tuple(found))
 
 

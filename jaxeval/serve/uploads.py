@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from jaxeval.errors import printable
+from jaxeval.errors import ConfigError, printable
 from jaxeval.files import Json
 from jaxeval.serve import submissions
 from jaxeval.serve.board import ID, Board
@@ -55,8 +55,10 @@ class Uploads:
             name = submissions.checked_name(query.get("name", ""))
             about = printable(query.get("about", "").strip())[:_LONGEST]
             options: dict[str, Json] = {o: query[o] for o in ("score", "metric") if query.get(o)}
-            if query.get("lower_is_better"):
-                options["lower_is_better"] = query["lower_is_better"] == "true"
+            if lower := query.get("lower_is_better"):
+                if lower not in ("true", "false"):
+                    raise ConfigError("lower_is_better: expected true or false")
+                options["lower_is_better"] = lower == "true"
             file = folder / f"{name}{SUFFIXES[kind]}"
             of = Submission(await self._receive(request, file, options), kind, name, about)
             self._refuse_known(of)
@@ -82,7 +84,7 @@ class Uploads:
         return Response(status_code=204)
 
     def _count(self, request: Request, kind: str) -> None:
-        """Refuses more than so many uploads from an address, in the queue, or on the disk."""
+        """Refuses more than so many uploads from an address, or in the queue."""
         address, hour = request.client.host if request.client else "", int(time.time() // 3600)
         if hour != self._hour:
             self._hour, self._counts = hour, collections.Counter()
@@ -91,6 +93,8 @@ class Uploads:
             raise HTTPException(429, "too many uploads within an hour", {"retry-after": "600"})
         if len(self._board.submissions.every(kind, "queued")) >= _MOST_QUEUED:
             raise HTTPException(503, "the queue is full; try again later")
+
+    def _refuse_full(self) -> None:
         free = shutil.disk_usage(self._board.folder).free
         if free < _KEPT_FREE * self._board.settings.most_bytes:
             raise HTTPException(507, "the server's disk is full")
@@ -104,6 +108,7 @@ class Uploads:
         try:
             async with asyncio.timeout(_WHOLE), await anyio.open_file(file, "wb") as stream:
                 while True:
+                    self._refuse_full()  # again: others are received meanwhile
                     async with asyncio.timeout(_PATIENCE):
                         chunk = await anext(chunks, None)
                     if chunk is None:

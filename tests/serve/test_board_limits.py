@@ -1,6 +1,8 @@
 """What a board refuses: names, sizes, numbers, other sites."""
 
 import asyncio
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from jaxeval.serve import app, boards, uploads
 from jaxeval.serve.board import Board
 from tests.serve import drawn_board
 from tests.serve.test_serve import HOSTILE, LOCAL
+
+TABLE = b"model,score\na,1\na,2\nb,3\nb,5\n"
 
 
 @pytest.mark.parametrize(
@@ -124,12 +128,40 @@ def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatc
         asyncio.run(of._receive(request(*[part] * 100), file, {}))
 
 
+def test_a_disk_that_fills_meanwhile(opened: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the disk's room is looked at only before the uploads that fill it come."""
+    left = [10**9, 10**9, 0]
+
+    def usage(_: Path) -> Any:
+        return shutil._ntuple_diskusage(0, 0, left.pop(0))  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(uploads.shutil, "disk_usage", usage)
+    assert drawn_board.upload(drawn_board.client(opened), "x").status_code == 507
+
+
+@pytest.mark.parametrize(
+    ("sent", "content", "status"),
+    [
+        ({"name": "t", "lower_is_better": "1"}, TABLE, 400),
+        ({"name": "t", "lower_is_better": "true"}, TABLE, 201),
+        ({"name": "run.tfevents.1"}, TABLE, 201),
+    ],
+)
+def test_a_table_is_a_text(
+    opened: Board, sent: dict[str, str], content: bytes, status: int
+) -> None:
+    """Dies if a direction is guessed, or the name says how a file is read."""
+    answer = drawn_board.client(opened).post("/tables", params=sent, content=content)
+    assert answer.status_code == status and answer.text.count("\n") == (status != 201)
+
+
 def test_other_sites_change_nothing(opened: Board) -> None:
     """Dies if a page of another site can upload or delete; if a program with the token cannot."""
     site = drawn_board.client(opened)
     for headers in (
         {"origin": "http://evil.org"},
         {"origin": "null"},
+        {"origin": "http://["},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
         {"host": "evil.org"},

@@ -248,3 +248,13 @@ def test_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
         serve.serve(tmp_path)
     with pytest.raises(ConfigError, match="port"):
         serve.serve(tmp_path, port=0)
+
+
+def test_metrics_are_not_mixed(tmp_path: Path) -> None:
+    """Dies if curves of different metrics share an axis, which names one of them."""
+    write(tmp_path, "a", 0)
+    with runs.open_store(tmp_path) as store:
+        about = {"id": f"{1:016x}", "name": "b", "metric": "accuracy"}
+        store.register(dataclasses.replace(test_store.EXPERIMENT, **about))
+    answer = client(tmp_path).get("/compare?e=a&e=b")
+    assert (answer.status_code, answer.text) == (400, "expected one metric, found accuracy, f1\n")
