@@ -164,7 +164,8 @@ def _state(
         places = order or {label: k for k, label in enumerate(sorted([*known, *failed]), 1)}
         numbered = {places[label]: x for label, x in known.items() if label in places}
         state = dataclasses.replace(state, scores={**state.scores, model: numbered})
-        for label in (label for label in failed if label in places):
+        ordered = sorted((label for label in failed if label in places), key=places.__getitem__)
+        for label in reversed(ordered):  # the first one is named
             state = rule.failed(state, model, places[label], f"{by_unit.noun} {label} failed")
     return state
 
