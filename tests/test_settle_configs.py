@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval import runs
+from jaxeval import launchers, runs
 from jaxeval.errors import ConfigError
 from jaxeval.tasks import registry
-from tests.studies import toy_kind
+from tests.studies import here, toy_kind
 from tests.verbs import settle
 
 
@@ -59,3 +59,14 @@ def test_a_ledger_of_configs() -> None:
     first = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")
     again = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")
     assert first.comparison == again.comparison == 1 and again.scores == first.scores
+
+
+def test_jobs_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if sides that a launcher trains have other seeds, splits or scores."""
+    alone = _settle("a.toml", "b.toml", seeds=4)
+    engine = here.Here(2)
+    monkeypatch.setattr(launchers, "parse", lambda text: engine)
+    with here.prompt():
+        found = _settle("a.toml", "b.toml", seeds=4, launch="local:2", out="launched")
+    assert engine.started and found.scores == alone.scores
+    assert (found.verdict, found.interval) == (alone.verdict, alone.interval)

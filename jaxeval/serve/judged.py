@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval import files
+from jaxeval import errors, files
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.report.comparison import tables
@@ -31,7 +31,8 @@ def plan(baseline: str, settings: Mapping[str, Any]) -> None:
     """Reads all corpora and the baseline, and trains nothing."""
     from jaxeval.judge import vectors_judge
 
-    vectors_judge(baseline, **settings, dry_run=True, quiet=True)
+    with errors.called_from_shell():  # by `serve board`, which has the same flags
+        vectors_judge(baseline, **settings, dry_run=True, quiet=True)
 
 
 def check(file: str) -> dict[str, int]:

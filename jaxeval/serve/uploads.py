@@ -25,7 +25,7 @@ from jaxeval.serve.submissions import SUFFIXES, Submission
 _MOST_QUEUED = 100
 _MOST_AN_HOUR = 100  # uploads from an address
 _LONGEST = 300  # letters of a description
-_PATIENCE = 30.0  # seconds without a byte
+_PATIENCE, _WHOLE = 30.0, 3600.0  # seconds without a byte, and of an upload
 _MOST_OF_A_TABLE = 5 << 20  # bytes
 _KEPT_FREE = 4  # times the largest upload, on the disk
 
@@ -102,7 +102,7 @@ class Uploads:
         digest, size = hashlib.sha256(json.dumps(options).encode() if options else b""), 0
         chunks = request.stream()
         try:
-            async with await anyio.open_file(file, "wb") as stream:
+            async with asyncio.timeout(_WHOLE), await anyio.open_file(file, "wb") as stream:
                 while True:
                     async with asyncio.timeout(_PATIENCE):
                         chunk = await anext(chunks, None)
@@ -114,7 +114,8 @@ class Uploads:
                     digest.update(chunk)
                     await stream.write(chunk)
         except TimeoutError:
-            raise HTTPException(408, f"nothing came for {_PATIENCE:.0f} s") from None
+            expected = f"a byte every {_PATIENCE:.0f} s, and all within an hour"
+            raise HTTPException(408, f"too slow: expected {expected}") from None
         except ClientDisconnect:
             raise HTTPException(400, "the upload was broken off") from None
 

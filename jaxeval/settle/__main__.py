@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, launchers, parameters, parsers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import (
     Changes,
@@ -50,6 +50,7 @@ def settle(
     correction: Correction = "none",
     note: str = "",
     again: bool = False,
+    launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Settlement":
     """Decides whether a candidate is better than a base, with as few seeds as possible.
@@ -79,6 +80,7 @@ def settle(
     from jaxeval import backend, studies
 
     backend.prepare()
+    launcher = launchers.parse(launch)
     import jax
 
     from jaxeval.settle import running
@@ -93,12 +95,11 @@ def settle(
     else:
         second = studies.read(candidate, common, data)
     asked = seeds, margin, alpha, correction, statistic
-    settings = running.Settings(*asked, False, again, note, len(jax.devices()))
-    path = None if ledger is None else Path(ledger)
-    configs = first, second
-    return running.settle_configs(
-        configs, settings, path, Path(out), store, own_splits, part, quiet
-    )
+    ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
+    settings = running.Settings(*asked, False, again, note, ahead)
+    path, configs = None if ledger is None else Path(ledger), (first, second)
+    places = Path(out), store, own_splits, part
+    return running.settle_configs(configs, settings, path, *places, launcher, quiet)
 
 
 @parameters.verb

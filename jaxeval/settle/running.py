@@ -5,7 +5,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli
 from jaxeval.bandits import evaluate
@@ -21,6 +21,9 @@ from jaxeval.settle import ledger, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Side
 from jaxeval.stats.claims import Statistic
+
+if TYPE_CHECKING:
+    from jaxeval.studies.launching import Launcher
 
 BASE, CANDIDATE = "base", "candidate"
 _PLACES = ("seed", "split")
@@ -210,6 +213,7 @@ def settle_configs(
     store_url: str | None,
     own_splits: bool,
     part: Literal["dev", "test"] | None,
+    launcher: "Launcher | None",
     quiet: bool,
 ) -> Settlement:
     """Trains a base and a candidate until the comparison is settled.
@@ -230,7 +234,6 @@ def settle_configs(
             book.add(event)
             return settlement.progress(rule, event, after, record.unit)
 
-        state = training.train(
-            rule, arms._replace(after=after), folder, store_url, show, quiet=quiet
-        )
+        arms = arms._replace(after=after)
+        state = training.train(rule, arms, folder, store_url, show, launcher=launcher, quiet=quiet)
         return book.result(rule, state, metric=record.metric, unit=record.unit)

@@ -98,7 +98,7 @@ def test_fifty_at_once(opened: Board) -> None:
 
 
 def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a client that stalls, or breaks off, keeps a file or a place."""
+    """Dies if a client that stalls, trickles or breaks off is waited for."""
     monkeypatch.setattr(uploads, "_PATIENCE", 0.05)
     of, file = uploads.Uploads(opened), opened.folder / "f.txt"
 
@@ -108,6 +108,7 @@ def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatc
         async def receive() -> Any:
             if not left:
                 await asyncio.sleep(9)
+            await asyncio.sleep(0.01)
             return left.pop(0)
 
         scope = {"type": "http", "method": "POST", "headers": [], "query_string": b"", "path": "/"}
@@ -118,6 +119,9 @@ def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatc
         with pytest.raises(HTTPException) as refused:
             asyncio.run(of._receive(request(*messages), file, {}))
         assert refused.value.status_code == status
+    monkeypatch.setattr(uploads, "_WHOLE", 0.1)
+    with pytest.raises(HTTPException, match="too slow"):  # a byte now and then
+        asyncio.run(of._receive(request(*[part] * 100), file, {}))
 
 
 def test_other_sites_change_nothing(opened: Board) -> None:
