@@ -1,8 +1,9 @@
 """What handing jobs over costs, and how much faster two processes train many small cohorts.
 
 Hand-over: jobs that are nothing to train, from `submit` until the launcher says that they have
-ended, beside the wall time of training. Speed-up: cohorts of one member and a shape of their own,
-so that each is compiled, by one process and by `local:2`, in turn, without a compilation cache.
+ended, beside tasks of the engine that do nothing. Speed-up: cohorts of one member and a shape of
+their own, so that each is compiled, by one process and by `local:2`, in turn, without a
+compilation cache.
 
     uv run python benchmarks/launchers.py --cohorts 8 --epochs 40 --tries 2
     uv run python benchmarks/launchers.py --launch slurm --jobs 8 --tries 0
@@ -20,6 +21,7 @@ from pathlib import Path
 import common
 
 from jaxeval import launchers, observe, studies
+from jaxeval.launchers import slurm
 from jaxeval.studies import prepared
 
 _SMALL = [
@@ -66,8 +68,27 @@ def hand_over(launch: str, count: int) -> list[float]:
     return found
 
 
+def no_op(launch: str, count: int) -> float | None:
+    """Seconds a task that does nothing, by the engine's own means; None for local processes."""
+    begin = time.perf_counter()
+    if launch.startswith("slurm"):
+        words = ["--parsable", f"--array=0-{count - 1}", "--output=/dev/null", "--wrap=true"]
+        done = subprocess.run(["sbatch", *words], capture_output=True, text=True, check=True)
+        asking = ["squeue", "--noheader", f"--job={done.stdout.strip()}"]
+        while subprocess.run(asking, capture_output=True, text=True).stdout:
+            time.sleep(0.2)
+    elif launch.startswith("ray"):
+        import ray
+
+        ray.get([ray.remote(lambda: None).remote() for _ in range(count)])
+    else:
+        return None
+    return (time.perf_counter() - begin) / count
+
+
 def main() -> None:
     """Prints a line for each measurement."""
+    slurm._SECONDS = 0.2
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--launch", default="local:2")
     parser.add_argument("--jobs", type=int, default=20)
@@ -81,7 +102,8 @@ def main() -> None:
         train(folder, launch, int(cohorts), int(epochs))
         return
     first, second = hand_over(args.launch, args.jobs)
-    common.report(what="hand-over", launch=args.launch, jobs=args.jobs, first=first, warm=second)
+    more = {"first": first, "warm": second, "no_op": no_op(args.launch, args.jobs)}
+    common.report(what="hand-over", launch=args.launch, jobs=args.jobs, **more)
     pairs = [
         [seconds(of, args.cohorts, args.epochs) for of in (launchers.HERE, args.launch)]
         for _ in range(args.tries)

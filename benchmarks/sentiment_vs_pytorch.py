@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", choices=tuple(sentiment_pytorch.MODELS), default="atae")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--members", type=int, default=8)
-    parser.add_argument("--rows", type=int, default=512, help="of a timed turn")
+    parser.add_argument("--rows", type=int, default=2048, help="of a timed turn")
     parser.add_argument("--pairs", type=int, default=5, help="rounds")
     return parser
 

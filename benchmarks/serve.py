@@ -8,6 +8,7 @@ which rows are written every second, and each fetches the page after every event
 """
 
 import argparse
+import concurrent.futures
 import gzip
 import json
 import subprocess
@@ -68,10 +69,12 @@ def ask(path: str) -> tuple[float, float, bytes]:
     return early, time.perf_counter() - begun, whole
 
 
-def pages(paths: dict[str, str], label: str) -> None:
-    """Reports the time and weight of pages."""
+def pages(paths: dict[str, str], label: str, pid: int) -> None:
+    """Reports the time and weight of pages, and the memory after each."""
     for name, path in paths.items():
+        busy = spent(pid)
         early, cold, _ = ask(path)
+        busy = spent(pid) - busy
         firsts, totals, texts = zip(*(ask(path) for _ in range(5)), strict=True)
         common.report(
             page=label + name,
@@ -79,7 +82,9 @@ def pages(paths: dict[str, str], label: str) -> None:
             first_byte_ms=round(1000 * sorted(firsts)[2], 1),
             cold_first_byte_ms=round(1000 * early),
             cold_ms=round(1000 * cold),
+            cold_cpu_ms=round(1000 * busy),
             gzipped_kb=round(len(gzip.compress(texts[0], 5)) / 1000, 1),
+            server_mb=resident(pid),
         )
 
 
@@ -123,6 +128,26 @@ def follow(folder: Path, key: str, members: int, pid: int) -> None:
     common.report(latest_commit_on_the_page_s=round(float(np.nanmax(late)), 2))
 
 
+def siege(paths: list[str], pid: int) -> None:
+    """Reports the time and memory that 50 requests at once take."""
+    begun, busy = time.perf_counter(), spent(pid)
+    with concurrent.futures.ThreadPoolExecutor(50) as pool:
+        took = [total for _, total, _ in pool.map(ask, paths)]
+    common.report(
+        requests_at_once=len(paths),
+        all_s=round(time.perf_counter() - begun, 2),
+        median_s=round(sorted(took)[len(took) // 2], 2),
+        cpu_s=round(spent(pid) - busy, 2),
+        server_mb=resident(pid),
+    )
+
+
+def resident(pid: int) -> int:
+    """Returns the memory of a process in megabytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1000
+
+
 def spent(pid: int) -> float:
     """Returns the processor seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -139,6 +164,7 @@ def served(folder: Path, then: Callable[[int], None]) -> None:
             server.stderr.readline()
             ask("/static/page.css")
             common.report(start_s=round(time.perf_counter() - begun, 2))
+            time.sleep(3)  # it prepares figures meanwhile
             then(server.pid)
         finally:
             server.kill()
@@ -164,13 +190,14 @@ def main() -> None:
         paths = {"/": "/", "/e/ID": f"/e/{last}", "/compare": f"/compare?e={other}&e={last}"}
 
         def first(pid: int) -> None:
-            pages(paths, "")
+            pages(paths, "", pid)
+            siege([f"/e/{key}" for key in list(keys(args.experiments))[:50]], pid)
             follow(many, last, args.members, pid)
 
         served(many, first)
         fill(one, 1, args.most, args.epochs)
         paths = {"/": "/", "/e/ID": f"/e/{0:016x}"}
-        served(one, lambda _: pages(paths, f"{args.most} members "))
+        served(one, lambda pid: pages(paths, f"{args.most} members ", pid))
 
 
 if __name__ == "__main__":

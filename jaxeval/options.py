@@ -85,7 +85,7 @@ def _networks(
 
     table = sources.read_columns(source)
     scores, keep, unusable = rows.usable_scores(table, score, missing)
-    kept = table.select(keep.tolist()).values
+    kept = table.select(keep).values
     values = {name: [*map(str, column)] for name, column in kept.items()}
     recorded = database.is_url(source) or Path(str(source)).is_dir()
     of_others = recorded and score not in ("dev", "test")

@@ -1,7 +1,11 @@
 """Every task's programs under `vmap`, as XLA is given them for GPUs and TPUs; none is at hand."""
 
 import dataclasses
+import importlib.util
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import jax
@@ -20,6 +24,14 @@ TAGGER = [
 PAIRS = [
     *("task=seq2seq", "data.train=train", "data.dev=dev", "data.test=test"),
     *("data.max_widths=2", "model.embedding=4", "model.hidden=4", "data.target_column=2"),
+]
+TRANSFORMER = ["model.architecture=transformer", "model.heads=2"]
+OPINIONS = [
+    "task=sentiment",
+    "model.words.trained=false",
+    "data.source.sentences=600",
+    "data.dimension=4",
+    "data.max_widths=2",
 ]
 TEXT = ["task=language", "data.window=8", "data.steps_per_epoch=15", "model.hidden=4"]
 
@@ -42,7 +54,11 @@ CASES = {
     "tagging": (TAGGER, None, 1),
     "language": (TEXT, _text, 0),  # a text has one shape of row
     "seq2seq": (PAIRS, _pairs, 1),
+    "transformer": ([*PAIRS, *TRANSFORMER], _pairs, 1),
+    "sentiment": (OPINIONS, None, 1),
 }
+# a target of benchmarks/compile_for.py: the package that compiles for it
+COMPILERS = {"h100": "jax_plugins.xla_cuda12", "v5e": "libtpu", "v5e-2x2": "libtpu"}
 
 
 @pytest.mark.parametrize("task", CASES)
@@ -70,3 +86,19 @@ def test_a_step_is_of_one_bucket_and_no_lane_has_a_corpus(task: str, tmp_path: P
             for shape in shapes:
                 copied = "x".join(map(str, (S, *shape)))
                 assert not re.search(rf"tensor<{copied}x[a-z]", text), (name, copied)
+
+
+@pytest.mark.parametrize("target", COMPILERS)
+@pytest.mark.parametrize("case", [[], [*PAIRS, *TRANSFORMER]], ids=["tagging", "transformer"])
+def test_a_program_compiles_where_its_compiler_is(
+    target: str, case: list[str], tmp_path: Path
+) -> None:
+    """Dies if XLA cannot compile an epoch for a device, or if devices exchange anything in it."""
+    if importlib.util.find_spec(COMPILERS[target].partition(".")[0]) is None:
+        pytest.skip(f"no compiler for {target}")
+    changes = [*case, _pairs(tmp_path)] if case else TAGGER
+    file = Path(__file__).parents[1] / "benchmarks" / "compile_for.py"
+    command = [sys.executable, str(file), target, "default", *changes, "--lanes", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr[-2000:]
+    assert json.loads(done.stdout)["collectives"] == 0

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from jax import lax
 
 from jaxeval.contracts import Array
 
@@ -40,3 +41,30 @@ def nll(logits: Array, labels: Array, smoothing: Array | None = None) -> Array:
 def attend(scores: Array, values: Array) -> Array:
     """Mean [..., H] of values [T, ..., H], weighted by the softmax of scores [T, ...] over T."""
     return jnp.sum(jax.nn.softmax(scores, axis=0)[..., None] * values, axis=0)
+
+
+def transposed(kernel: Array) -> Array:
+    """Returns kernel.T, on a CPU copied 16 rows at a time.
+
+    XLA's copy misses the cache at every element if the columns are a power of two: 2 to 5 times
+    as slow.
+    """
+    rows, columns = kernel.shape
+    if rows % 16 or jax.default_backend() != "cpu":
+        return kernel.T
+
+    def copied(number: Array, copy: Array) -> Array:
+        block = lax.dynamic_slice(kernel, (16 * number, 0), (16, columns))
+        return lax.dynamic_update_slice(copy, block.T, (0, 16 * number))
+
+    return lax.fori_loop(0, rows // 16, copied, jnp.zeros((columns, rows), kernel.dtype))
+
+
+def times_transposed(x: Array, transposed: Array) -> Array:
+    """Computes x [B, D] @ kernel from the transposed kernel [K, D]: [B, K].
+
+    The product is made as kernel.T @ x.T, which on a CPU is up to 1.7 times as fast if rows are
+    few: Eigen packs the kernel anew for every product, and faster as the second of its factors.
+    """
+    product = lax.dot_general(transposed, x, (((1,), (1,)), ((), ())))
+    return lax.optimization_barrier(product).T  # otherwise XLA swaps the factors

@@ -11,14 +11,24 @@ Arrays inside are time-major. Dead units (`models.ragged`) stay at zero: an LSTM
 and with zero weights gives zero.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array
-from jaxeval.models import Module, Weights, attend, cells, ragged, recurrence
+from jaxeval.models import (
+    Module,
+    Weights,
+    attend,
+    cells,
+    ragged,
+    recurrence,
+    seq2seq,
+    times_transposed,
+    transposed,
+)
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.recurrence import Blocks, Tap
@@ -40,8 +50,6 @@ class _Encoded(NamedTuple):
 
 class AttentiveLstm(Module):
     """The model of this module; methods are described in `seq2seq`."""
-
-    rows_axis: ClassVar[int] = 0  # of the decoder's state
 
     shape: Seq2SeqShape
     live: Live = Live()
@@ -97,32 +105,42 @@ class AttentiveLstm(Module):
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
-        state, bias = self.initial_state(memory, len(inputs)), memory.attention_bias
-        _, hidden = recurrence.unroll(_step, kernels, weights, bias, inputs, state)
+        state, bias = self._start(inputs.shape[1]), memory.attention_bias
+        _, hidden = recurrence.unroll(_step, kernels, weights, bias, inputs, state, "context")
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
-    def initial_state(self, memory: _Encoded, steps: int) -> tuple[Array, Array]:
-        """The learned h and c [B, H]."""
+    def stepwise(self, memory: _Encoded, width: int, steps: int) -> seq2seq.Decoder:
+        """Decodes from the learned h and c, which are [H, B K] in a state; any number of steps."""
         del steps
-        shape = memory.keys.shape[1:]
-        hidden, cell = (jnp.broadcast_to(self.start[n], shape) for n in ("hidden", "memory"))
-        return hidden, cell
-
-    def step(
-        self, memory: _Encoded, state: tuple, token: Array, position: Array
-    ) -> tuple[Array, tuple[Array, Array]]:
-        """Logits [B, V] after a symbol [B], and the new state."""
-        del position
         kernels, weights = self._weights(memory)
+        copies = {name: transposed(kernel) for name, kernel in kernels.items()}
+        output = ragged.transposed(self.output)
 
         def tap(name: str, x: Array) -> list[Array]:
-            product = x @ kernels[name]
-            return jnp.split(product, product.shape[-1] // self.shape.hidden, axis=-1)
+            if name == "query":
+                return [times_transposed(x.T, copies[name])]
+            x = x.T if name == "context" else x
+            return jnp.split(copies[name] @ x, _GATES)
 
-        inputs = jnp.split(self._inputs(self.target[token][None])[0], _GATES, axis=-1)
-        state, hidden = _step(tap, weights, memory.attention_bias, state, inputs)
-        return ragged.affine(self.output, hidden), state
+        def step(state: tuple, tokens: Array, position: Array) -> tuple[Array, tuple]:
+            inputs = self._inputs(self.target[tokens.reshape(1, -1)])[0]
+            blocks = jnp.split(inputs.T, _GATES)
+            state, hidden = _step(tap, weights, memory.attention_bias, state, blocks)
+            return ragged.affine(output, hidden.T).reshape(*tokens.shape, -1), state
+
+        def reorder(state: tuple, parent: Array) -> tuple:
+            rows = (jnp.arange(len(parent))[:, None] * width + parent).reshape(-1)
+            return tuple(leaf[:, rows] for leaf in state)
+
+        start = tuple(leaf.T for leaf in self._start(memory.keys.shape[1] * width))
+        return seq2seq.Decoder(step, reorder, start)
+
+    def _start(self, rows: int) -> tuple[Array, Array]:
+        """The learned h and c [B, H]."""
+        shape = rows, self.shape.hidden
+        hidden, cell = (jnp.broadcast_to(self.start[n], shape) for n in ("hidden", "memory"))
+        return hidden, cell
 
     def _weights(self, memory: _Encoded) -> tuple[Weights, Weights]:
         """Kernels of a step, and the other values that it is differentiated by."""
@@ -138,12 +156,14 @@ class AttentiveLstm(Module):
 
 
 def _step(tap: Tap, weights: Weights, bias: Array, state: tuple, inputs: Blocks) -> Any:
-    """One step of the decoder; `bias` [Ts, B] is added to the attention's scores."""
+    """One step of the decoder of B K rows; `bias` [Ts, B] is added to the attention's scores."""
     hidden, cell = state
     (query,) = tap("query", hidden)
-    attended = jnp.tanh(weights["keys"] + query[None])
-    scores = jnp.sum(attended * weights["score"][None, None], axis=-1) + bias
-    context = attend(scores, weights["encoded"])
+    query = query.reshape(1, bias.shape[1], -1, query.shape[1])  # [1, B, K, H]
+    attended = jnp.tanh(weights["keys"][:, :, None] + query)
+    scores = jnp.sum(attended * weights["score"][None, None, None], axis=-1) + bias[..., None]
+    context = attend(scores, weights["encoded"][:, :, None])
+    context = context.reshape(-1, context.shape[-1])
     parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
     gates: Any = [sum(part) for part in parts]
     hidden, cell = cells.PLAIN.update(gates, cell, {})

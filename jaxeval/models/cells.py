@@ -251,7 +251,8 @@ class Layer(Module):
         names = [] if cell.kind == "nas" else [f"bias{level}" for level in levels]
         biases = {name: self.param(name, _biases, cell, self.width) for name in names}
         step = functools.partial(_STEPS[cell.kind], cell)
-        return recurrence.unroll(step, kernels, biases, masks, projected, state)
+        summed = "recurrent" if cell.kind == "lstm" else None
+        return recurrence.unroll(step, kernels, biases, masks, projected, state, summed)
 
 
 def _biases(key: Array, cell: Cell, width: int) -> Array:

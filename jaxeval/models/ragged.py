@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxeval.contracts import Array
-from jaxeval.models import Weights, dropout
+from jaxeval.models import Weights, dropout, times_transposed
 
 _Bound = Array | float
 
@@ -83,9 +83,19 @@ def _open_interval(bits: Array) -> Array:
 
 def affine(weights: Weights, x: Array) -> Array:
     """Computes x [..., rows] @ kernel + bias as one product over all leading axes."""
-    kernel = weights["kernel"]
-    product = x.reshape(-1, len(kernel)) @ kernel
+    flat = x.reshape(-1, x.shape[-1])
+    if "transposed" in weights:
+        product = times_transposed(flat, weights["transposed"])
+    else:
+        product = flat @ weights["kernel"]
     return (product + weights["bias"][None]).reshape(*x.shape[:-1], -1)
+
+
+def transposed(weights: Weights) -> Weights:
+    """Returns weights whose kernels, nested or stacked, are transposed: faster for few rows."""
+    if "kernel" in weights:
+        return {"transposed": weights["kernel"].mT, "bias": weights["bias"]}
+    return {n: transposed(w) if isinstance(w, dict) else w for n, w in weights.items()}
 
 
 def linear(key: Array, rows: RaggedAxis, columns: RaggedAxis) -> Weights:

@@ -151,9 +151,15 @@ def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
     return [lax.dynamic_slice(stack, (number, 0, begin), sizes)[0] for begin in starts]
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 6))
 def unroll(
-    step: _Step, kernels: dict[str, Array], weights: Tree, masks: Tree, inputs: Array, start: Tree
+    step: _Step,
+    kernels: dict[str, Array],
+    weights: Tree,
+    masks: Tree,
+    inputs: Array,
+    start: Tree,
+    summed: str | None = None,
 ) -> tuple[Tree, Array]:
     """Computes the state after the last step, and the outputs [T, B, H] of all steps.
 
@@ -168,34 +174,42 @@ def unroll(
       weights, masks: of the step; masks are the same at all steps and not differentiated.
       inputs: [T, B, G H], the inputs' part of the gates.
       start: the state before the first step.
+      summed: the kernel whose product the step adds to its inputs before all else, if any; static.
+        On accelerators `tap` returns that sum, which alone is saved; the step's inputs are zeros.
     """
-    return _unroll_forward(step, kernels, weights, masks, inputs, start)[0]
+    return _unroll_forward(step, kernels, weights, masks, inputs, start, summed)[0]
 
 
-def _unroll_forward(step, kernels, weights, masks, inputs, start):  # type: ignore[no-untyped-def]
+def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # type: ignore[no-untyped-def]
     width = min(map(len, kernels.values()))  # H
+    # memory counts on accelerators; on CPUs adding whole rows makes a step 4 to 10 % slower
+    summed = summed if jax.default_backend() != "cpu" else None
 
     def run(state: Tree, number: Array) -> tuple[Tree, tuple]:
         products: dict[str, Array] = {}
 
         def tap(name: str, x: Array) -> Blocks:
-            products[name] = x @ kernels[name]
+            product = x @ kernels[name]
+            products[name] = inputs[number] + product if name == summed else product
             return jnp.split(products[name], products[name].shape[1] // width, axis=1)
 
-        after, output = step(tap, weights, masks, state, _blocks(inputs, number, width))
+        none = [0.0] * (inputs.shape[2] // width)
+        blocks = none if summed else _blocks(inputs, number, width)
+        after, output = step(tap, weights, masks, state, blocks)
         return after, (output, state, products)
 
     final, (outputs, states, products) = lax.scan(run, start, jnp.arange(len(inputs)))
-    return (final, outputs), (kernels, weights, masks, inputs, states, products)
+    needed = None if summed else inputs
+    return (final, outputs), (kernels, weights, masks, needed, states, products)
 
 
 def _reads_as_stored(rows: int) -> bool:
     """True if gradients [rows, K] @ kernel.T [K, D] are faster from the kernel [D, K] as it is.
 
-    Measured by `benchmarks/recurrent_kernels.py`: for one row a loop is 1.15 to 1.35 times as
-    fast, for 64 and more up to 1.08 times; between them a transposed copy is faster.
+    On CPUs by `benchmarks/recurrent_kernels.py`: for one row a loop is 1.15 to 1.35 times as fast,
+    for 64 and more up to 1.08 times; between them a transposed copy is faster. Others need none.
     """
-    return rows == 1 or rows >= 64
+    return rows == 1 or rows >= 64 or jax.default_backend() != "cpu"
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -216,10 +230,14 @@ def _replayed_backward(axis: int, factor: Array, gradient: Blocks) -> tuple:
 _replayed.defvjp(lambda axis, factor, x, product, offset: (product, factor), _replayed_backward)
 
 
-def _unroll_backward(step: _Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
+def _unroll_backward(
+    step: _Step, summed: str | None, saved: tuple, gradient: tuple[Tree, Array]
+) -> tuple:
     kernels, weights, masks, inputs, states, products = saved
+    summed = summed if inputs is None else None
     width = min(map(len, kernels.values()))  # H
-    axes = {name: int(_reads_as_stored(inputs.shape[1])) for name in kernels}
+    d_final, d_outputs = gradient
+    axes = {name: int(_reads_as_stored(d_outputs.shape[1])) for name in kernels}
     back = {name: kernel if axes[name] else kernel.T for name, kernel in kernels.items()}
     zeros = {name: jnp.zeros(p.shape[1:], p.dtype) for name, p in products.items()}
 
@@ -236,16 +254,16 @@ def _unroll_backward(step: _Step, saved: tuple, gradient: tuple[Tree, Array]) ->
 
             return step(tap, weights, masks, state, blocks), factors
 
-        blocks = _blocks(inputs, number, width)
+        blocks = _blocks(inputs, number, width) if summed is None else [0.0] * len(known[summed])
         factors: dict[str, Array]
         _, pull, factors = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
         d_step, d_state, d_blocks, d_products = pull((d_state, d_output))
+        d_inputs = d_products[summed] if summed else jnp.concatenate(d_blocks, axis=1)
         d_weights = jax.tree.map(jnp.add, d_weights, d_step)
-        return (d_state, d_weights), (jnp.concatenate(d_blocks, axis=1), d_products, factors)
+        return (d_state, d_weights), (d_inputs, d_products, factors)
 
-    d_final, d_outputs = gradient
     begin = d_final, jax.tree.map(jnp.zeros_like, weights)
-    steps = jnp.arange(len(inputs)), d_outputs, states
+    steps = jnp.arange(len(d_outputs)), d_outputs, states
     (d_start, d_weights), outputs = lax.scan(run, begin, steps, reverse=True)
     d_inputs, d_products, factors = outputs
     d_kernels = {name: _product_over_rows(factors[name], d_products[name]) for name in kernels}

@@ -5,7 +5,7 @@ and targets, E embedding size, H hidden units (of a direction; of a transformer'
 layer), V target symbols, K beams. Models follow the public code of Wiemerslage et al. (2024).
 
 A model is a Flax module that encodes sources once (`encode`), and decodes with `teacher_forced`,
-or step by step with `initial_state` and `step`. Its `rows_axis` is the axis of rows in a state.
+or step by step with what `stepwise` returns. Beams of a source share what was encoded.
 """
 
 import dataclasses
@@ -23,8 +23,15 @@ from jaxeval.config.fields import about
 from jaxeval.contracts import Array, Hparams, Tree
 
 _Architecture = Literal["attentive_lstm", "transformer"]
-# (state, tokens [B], position []) -> (logits [B, V], state); leaves of a state are [.., B, ..]
-_Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
+
+
+class Decoder(NamedTuple):
+    """A model that decodes K beams of each source step by step."""
+
+    # (state, last symbols [B, K], position []) -> (logits [B, K, V], state)
+    step: Callable[[Tree, Array, Array], tuple[Array, Tree]]
+    reorder: Callable[[Tree, Array], Tree]  # (state, parents [B, K]) -> state of the parents
+    state: Tree  # before the first symbol
 
 
 class Seq2SeqShape(NamedTuple):
@@ -164,31 +171,33 @@ class Seq2SeqSizes:
         return embeddings + encoder + decoder + 4 * e + e * s.target
 
 
-def greedy(step: _Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
+def greedy(decoder: Decoder, rows: int, steps: int, begin: int, end: int) -> Array:
     """Returns the best symbol at each step: [B, T] int32, at most `steps` symbols.
 
-    `begin` precedes the first symbol; `end` is generated once and repeated to T.
+    `begin` precedes the first symbol; `end` is generated once and repeated to T. The decoder has
+    one beam.
     """
 
     def generate(running: tuple) -> tuple:
         position, last, state, sequences = running
-        logits, state = step(state, last, position)
-        token = jnp.where(last == end, end, jnp.argmax(logits, axis=-1)).astype(jnp.int32)
+        logits, state = decoder.step(state, last[:, None], position)
+        best = jnp.argmax(logits[:, 0], axis=-1)
+        token = jnp.where(last == end, end, best).astype(jnp.int32)
         sequences = lax.dynamic_update_slice(sequences, token[:, None], (0, position))
         return position + 1, token, state, sequences
 
     first = jnp.full(rows, begin, jnp.int32)
     sequences = jnp.full((rows, steps), end, jnp.int32)
-    return _until_ended(generate, (jnp.int32(0), first, state, sequences), steps, end)[-1]
+    start = (jnp.int32(0), first, decoder.state, sequences)
+    return _until_ended(generate, start, steps, end)[-1]
 
 
 def beams(
-    step: _Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
+    decoder: Decoder, rows: int, steps: int, begin: int, end: int, width: int
 ) -> tuple[Array, Array]:
     """Returns the sequences of a beam search of K = `width`, the most probable first.
 
     Sequences rank by the sum of their log probabilities; ended ones compete with the others.
-    `state` has B K rows, the beams of a row side by side; `axis` is the rows' axis in its leaves.
 
     Returns:
       [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf if there are fewer.
@@ -196,27 +205,30 @@ def beams(
 
     def generate(running: tuple) -> tuple:
         position, last, total, state, sequences = running
-        logits, state = step(state, last.reshape(-1), position)
-        log_probs = jax.nn.log_softmax(logits).reshape(rows, width, -1)
+        logits, state = decoder.step(state, last, position)
+        log_probs = jax.nn.log_softmax(logits)
         symbols = jnp.arange(log_probs.shape[-1])
         ended = jnp.where(symbols == end, 0.0, -jnp.inf)[None, None]
         log_probs = jnp.where((last == end)[..., None], ended, log_probs)
         candidates = (total[..., None] + log_probs).reshape(rows, -1)
         total, chosen = lax.top_k(candidates, width)
         parent, token = chosen // len(symbols), (chosen % len(symbols)).astype(jnp.int32)
-        sequences = jnp.take_along_axis(sequences, parent[..., None], axis=1)
+        sequences = of_parents(sequences, parent)
         sequences = lax.dynamic_update_slice(sequences, token[..., None], (0, 0, position))
-        flat = (jnp.arange(rows)[:, None] * width + parent).reshape(-1)
-        state = jax.tree.map(lambda leaf: jnp.take(leaf, flat, axis), state)
-        return position + 1, token, total, state, sequences
+        return position + 1, token, total, decoder.reorder(state, parent), sequences
 
     first = jnp.full((rows, width), begin, jnp.int32)
     first_only = jnp.where(jnp.arange(width) == 0, 0.0, -jnp.inf)  # all beams begin equal
     total = jnp.broadcast_to(first_only, (rows, width))
     sequences = jnp.full((rows, width, steps), end, jnp.int32)
-    start = (jnp.int32(0), first, total, state, sequences)
+    start = (jnp.int32(0), first, total, decoder.state, sequences)
     _, _, total, _, sequences = _until_ended(generate, start, steps, end)
     return sequences, total
+
+
+def of_parents(beams: Array, parent: Array) -> Array:
+    """Returns what belongs to the parents [B, K] int32 of beams: [B, K, N]."""
+    return jnp.take_along_axis(beams, parent[..., None], axis=1)
 
 
 def _until_ended(generate: Callable, start: tuple, steps: int, end: int) -> tuple:

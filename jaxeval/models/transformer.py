@@ -11,15 +11,16 @@ one program may use fewer layers (idle steps of the loop) and fewer heads: a hea
 of computed ones, whose scores are added up before the softmax (`models.ragged`).
 """
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import Module, Weights, ragged
+from jaxeval.models import Module, Weights, ragged, seq2seq
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
@@ -49,8 +50,6 @@ class _Axes(NamedTuple):
 
 class Transformer(Module):
     """The model of this module; methods are described in `seq2seq`."""
-
-    rows_axis: ClassVar[int] = 1  # of the cache
 
     shape: Seq2SeqShape
     live: Live = Live()
@@ -88,8 +87,8 @@ class Transformer(Module):
 
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
-        qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
-        source_part = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
+        inputs = self.decoder["layers"]["cross_attention"]["in_projection"]
+        source_part = {name: leaf[..., self.shape.embedding :] for name, leaf in inputs.items()}
         keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), source_part)
         return _Encoded(keys, values, bias)
 
@@ -102,38 +101,62 @@ class Transformer(Module):
         def layer(number: Array, inputs: tuple, x: Array) -> Array:
             return self._decoded(inputs, x, memory, causal, drop.at(DECODER, number))
 
-        stacked = (self.decoder["layers"], memory.keys, memory.values)
-        return self._logits(_through(layer, stacked, x, self.live.decoder_layers))
+        stacked = (self._layers(), memory.keys, memory.values)
+        x = _through(layer, stacked, x, self.live.decoder_layers)
+        return self._logits(x, self.output)
 
-    def initial_state(self, memory: _Encoded, steps: int) -> tuple[Array, Array]:
-        """Returns an empty cache of keys and values: [layers, B, A, steps, D] each."""
-        layers, rows, heads, _, size = memory.keys.shape
-        zeros = jnp.zeros((layers, rows, heads, steps, size))
-        return zeros, zeros
+    def _layers(self) -> Weights:
+        """The decoder's layers, whose cross-attention projects the queries alone."""
+        layers: Weights = self.decoder["layers"]
+        cross = layers["cross_attention"]
+        queries = {n: w[..., : self.shape.embedding] for n, w in cross["in_projection"].items()}
+        return {**layers, "cross_attention": {**cross, "in_projection": queries}}
 
-    def step(
-        self, memory: _Encoded, state: tuple, token: Array, position: Array
+    def stepwise(self, memory: _Encoded, width: int, steps: int) -> seq2seq.Decoder:
+        """Decodes at most `steps` symbols; a state holds keys and values of all of them.
+
+        Beam k writes those of its symbol t to place t K + k, where they stay: which of the places
+        a beam sees, [B, K, steps K], follows its parent.
+        """
+        count, rows, heads, _, size = memory.keys.shape
+        stacked = ragged.transposed(self._layers()), memory.keys, memory.values
+        # layer by layer: a loop over stacked weights would copy them at every symbol
+        layers = [jax.tree.map(lambda leaf, n=n: leaf[n], stacked) for n in range(count)]
+        output, places = ragged.transposed(self.output), jnp.arange(steps * width)
+
+        def step(state: tuple, tokens: Array, position: Array) -> tuple[Array, tuple]:
+            (caches, seen), begin, after = state, position * width, []
+            seen = seen | (places[None] == begin + jnp.arange(width)[:, None])[None]
+            bias = jnp.where(seen, 0.0, -jnp.inf)[:, None]
+            x = self._embedded(self.target, tokens, position[None], HashedDropout())
+            for number, (inputs, cache) in enumerate(zip(layers, caches, strict=True)):
+                layer = functools.partial(self._remembering, inputs, memory, bias, begin)
+                x, cache = _if_live(self.live.decoder_layers, number, layer, (x, cache))
+                after.append(cache)
+            return self._logits(x, output), (after, seen)
+
+        def reorder(state: tuple, parent: Array) -> tuple:
+            caches, seen = state
+            return caches, seq2seq.of_parents(seen, parent)
+
+        cache = jnp.zeros((rows, heads, steps * width, size))
+        seen = jnp.zeros((rows, width, steps * width), bool)
+        return seq2seq.Decoder(step, reorder, ([(cache, cache)] * count, seen))
+
+    def _remembering(
+        self, inputs: tuple, memory: _Encoded, bias: Array, begin: Array, running: tuple
     ) -> tuple[Array, tuple]:
-        """Logits [B, V] after a symbol [B] at a position [], and the new state."""
-        none = HashedDropout()
-        x = self._embedded(self.target, token[:, None], position[None], none)
-        past = jnp.where(jnp.arange(state[0].shape[3]) <= position, 0.0, -jnp.inf)
+        """`_decoded` of x and a cache [B, A, K, D], which gets new keys and values at `begin`."""
+        x, cache = running
 
-        def layer(number: Array, inputs: tuple, running: tuple) -> tuple:
-            x, cache = running
+        def remembered(new: Sequence[Array]) -> Sequence[Array]:
+            nonlocal cache
+            pairs, place = zip(cache, new, strict=True), (0, 0, begin, 0)
+            cache = tuple(lax.dynamic_update_slice(c, n, place) for c, n in pairs)
+            return cache
 
-            def remembered(new: Sequence[Array]) -> list[Array]:
-                nonlocal cache
-                pairs, place = zip(cache, new, strict=True), (number, 0, 0, position, 0)
-                cache = tuple(lax.dynamic_update_slice(c, n[None], place) for c, n in pairs)
-                return [lax.dynamic_index_in_dim(c, number, keepdims=False) for c in cache]
-
-            x = self._decoded(inputs, x, memory, past[None, None, None], none, remembered)
-            return x, cache
-
-        stacked = (self.decoder["layers"], memory.keys, memory.values)
-        x, cache = _through(layer, stacked, (x, state), self.live.decoder_layers)
-        return self._logits(x)[:, 0], cache
+        x = self._decoded(inputs, x, memory, bias, HashedDropout(), remembered)
+        return x, cache
 
     def _decoded(
         self,
@@ -166,13 +189,17 @@ class Transformer(Module):
         x = table[tokens] * jnp.sqrt(model.units) + (waves * model.live[None])[None]
         return drop.apply(x)
 
-    def _logits(self, x: Array) -> Array:
+    def _logits(self, x: Array, output: Weights) -> Array:
         normed = ragged.layer_norm(x, self.decoder["norm"], self.axes.model)
-        return ragged.affine(self.output, normed)
+        return ragged.affine(output, normed)
 
     def _by_head(self, weights: Weights, x: Array, parts: int) -> list[Array]:
         """Projections [B, A, T, D] of x [B, T, E]."""
-        each = jnp.split(ragged.affine(weights, x), parts, axis=-1)
+        product = ragged.affine(weights, x)
+        if jax.default_backend() != "cpu":
+            # on GPUs XLA joins the parts' gradients inside of a product, which has no tiles then
+            product = lax.optimization_barrier(product)
+        each = jnp.split(product, parts, axis=-1)
         shape = (*x.shape[:2], self.shape.heads, -1)
         return [part.reshape(shape).transpose(0, 2, 1, 3) for part in each]
 
@@ -192,8 +219,6 @@ class Transformer(Module):
         """
         model, inputs, heads = self.axes.model, weights["in_projection"], self.live.heads
         normed = ragged.layer_norm(x, weights["norm"], model)
-        if sites == _CROSS:
-            inputs = {name: leaf[..., : len(model)] for name, leaf in inputs.items()}
         queries, *new = self._by_head(inputs, normed, 1 if sites == _CROSS else 3)
         keys, values = remembered(new)
         scores = jnp.einsum("batd,bakd->batk", queries, keys)
@@ -225,14 +250,19 @@ def _head_of(computed: int, heads: Array) -> Array:
     return ((jnp.arange(computed) + 0.5) * heads / computed).astype(jnp.int32)
 
 
+def _if_live(
+    live: Array | None, number: Array | int, layer: Callable[[Tree], Tree], x: Tree
+) -> Tree:
+    """Sends x through a layer if it is live."""
+    return layer(x) if live is None else lax.cond(number < live, layer, lambda x: x, x)
+
+
 def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | None) -> Tree:
     """Sends x through all layers, or the live ones."""
 
     def step(x: Tree, numbered: tuple) -> tuple[Tree, None]:
         number, inputs = numbered
-        if live is None:
-            return layer(number, inputs, x), None
-        return lax.cond(number < live, lambda: layer(number, inputs, x), lambda: x), None
+        return _if_live(live, number, lambda x: layer(number, inputs, x), x), None
 
     count = len(jax.tree.leaves(stacked)[0])
     return lax.scan(step, x, (jnp.arange(count), stacked))[0]

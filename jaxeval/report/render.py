@@ -106,9 +106,10 @@ def page_top(document: Document, template: str = "page.html.jinja", **more: obje
       template: one that extends page.html.jinja.
       more: what it needs beside the document.
     """
-    sections = [*_sections([*document.blocks, *document.details])]
+    parts = {"sections": document.blocks, "details": document.details}
+    known = {name: [*_sections(blocks)] for name, blocks in parts.items()}
     found = _environment().get_template(template)
-    return printable_lines(found.render(document=document, sections=sections, **more))
+    return printable_lines(found.render(document=document, **known, **more))
 
 
 def page_figures(figures: Iterable[Figure], most_rows: int | None = None) -> str:
@@ -160,7 +161,8 @@ def _sections(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
             parts += [{"table": table} for table in group]
         else:
             parts.append({"lines": [*group]})
-    yield {"title": title, "parts": parts}
+    if title or parts:
+        yield {"title": title, "parts": parts}
 
 
 def to_notebook(document: Document) -> str:

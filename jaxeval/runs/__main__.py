@@ -76,11 +76,9 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
         csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
         files.write_out(to, stream.getvalue())
         return
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise RunError(f"{to}: Parquet needs pyarrow; pip install pyarrow") from None
+    import pyarrow
+    from pyarrow import parquet
+
     table = pyarrow.table({c: [row[i] for row in rows] for i, c in enumerate(columns)})
     with files.replacing(Path(to), "wb") as binary:
         parquet.write_table(table, binary)

@@ -215,7 +215,8 @@ class Following:
         with self._lock:
             known = self.experiments[experiment]
             if known._members is None:
-                known._members = self._store.members(experiment)
+                rows = self._store.members(experiment)  # each has its own copy of the config
+                known._members = [row._replace(config=rows[0].config) for row in rows]
             return known._members
 
     def scores(self, experiment: str, key: _Key, after: int) -> dict[int, dict[str, float]]:

@@ -52,7 +52,7 @@ _UNBOUNDED = re.compile(
     r"rewards?|returns?|throughput|speed|speedup|seconds|time|psnr|snr|elbo|likelihoods?"
     r"|log_?probs?|informations?|gains?|ratio"
 )
-UNITS = tuple(_KNOWN)
+_UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
 _DIRECTIONS = {
@@ -74,7 +74,7 @@ def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> 
       largest: the largest absolute score.
       unit: the unit that the source records.
     """
-    named = unit if unit in UNITS else unit_of(metric)
+    named = unit if unit in _UNIT_NAMES else unit_of(metric)
     return "number" if largest > 1 and named in PERCENT else named
 
 
@@ -82,7 +82,7 @@ def bounds(
     metric: str | None, scores: np.ndarray, unit: str | None = None
 ) -> tuple[float, float] | None:
     """Returns the range of a metric, (0, 1) or (0, 100) for fractions; None if unknown."""
-    named = unit if unit in UNITS else unit_of(metric)
+    named = unit if unit in _UNIT_NAMES else unit_of(metric)
     if named != "fraction" or not len(scores) or scores.min() < 0:
         return None
     return next(((0.0, top) for top in (1.0, 100.0) if scores.max() <= top), None)

@@ -21,7 +21,7 @@ from jaxeval.report import selection
 from jaxeval.studies import cohorts, launching, prepared, running
 from jaxeval.tasks import registry
 
-Part = Literal["dev", "test"]
+_Part = Literal["dev", "test"]
 
 
 class Arms(NamedTuple):
@@ -38,7 +38,7 @@ class Arms(NamedTuple):
 
     configs: Mapping[str, Mapping[str, Json]]
     random_splits: bool
-    part: Part
+    part: _Part
     records: Mapping[str, runs.Experiment]
     session: studies.Session
     after: int = 0
@@ -59,7 +59,7 @@ def arms(
     changes: Sequence[str] = (),
     data: str | Path | None = None,
     own_splits: bool = False,
-    part: Part | None = None,
+    part: _Part | None = None,
 ) -> Arms:
     """Reads configs and their data; nothing is trained.
 
@@ -242,7 +242,7 @@ def _lanes(rule: Rule, models: Arms, launcher: launching.Launcher | None) -> int
 
 
 def _evaluated(
-    rule: Rule, state: State, part: Part, model: str, number: int, result: runs.MemberResult
+    rule: Rule, state: State, part: _Part, model: str, number: int, result: runs.MemberResult
 ) -> Evaluated | None:
     """A result with the state it leads to; None if its model has been dropped.
 

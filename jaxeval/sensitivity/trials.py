@@ -105,7 +105,7 @@ def _read_table(location: str, request: Request) -> Sweep:
     for k in keep.tolist():
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)
-    cut, notes = table.select(keep.tolist()), []
+    cut, notes = table.select(keep), []
     drawn = [of.name for of in request.space.parameters] if request.space else []
     values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
     constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}

@@ -90,7 +90,7 @@ def _handler(site: Site) -> Callable[[Request], Response]:
         if form == "csv":
             return Response(page.csv(), 200, headers, "text/csv")
 
-        def parts() -> Iterator[str]:
+        def parts() -> Iterator[bytes]:
             yield top  # at once: drawing takes its time
             yield site.figures(asked, page)
 

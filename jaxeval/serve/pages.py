@@ -28,8 +28,8 @@ KINDS = ("index", "e", "compare", "sweep", "tune")
 _BESIDE = (("sweep", "sweep", "Sensitivity"), ("tuning", "tune", "Search"))  # key of a config
 _ALPHA = 0.05
 _COLUMNS = (
-    *("experiment", "task", "state", "time left", "ended", "training", "failed", "score", "n"),
-    "median (quartiles)",
+    *("experiment", "task", "state", "score", "median (quartiles)", "n"),
+    *("ended", "training", "failed", "time left"),
 )
 
 
@@ -140,14 +140,14 @@ class Pages:
         failed = known.statuses["failed"] + known.statuses["diverged"]
         counts = known.statuses.total(), len(known.training), failed
         part, of = [*found.parts.items()][-1] if found else ("dev", None)
-        numbers = ["0", "-"]
+        numbers = ["-", "0"]
         if of is not None:
             low, middle, high = (scores.shown(v, known.unit) for v in (of.q1, of.median, of.q3))
-            numbers = [str(of.n), f"{middle} ({low} to {high})"]
+            numbers = [f"{middle} ({low} to {high})", str(of.n)]
         left = known.seconds_left() if self.state(known) == "training" else None
         label = f"{part} {scores.label(known.metric, known.unit)}"
         shown = "-" if left is None else f"about {text.duration(left)}"
-        return (known.name, known.task, shown, *map(str, counts), label, *numbers)
+        return (known.name, known.task, label, *numbers, *map(str, counts), shown)
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""

@@ -5,6 +5,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Callable
+from concurrent import futures
 from typing import Generic, NamedTuple, TypeVar
 
 from jaxeval.files import Json
@@ -14,7 +15,7 @@ from jaxeval.serve.pages import Asked, Page, Pages
 from jaxeval.serve.parts import Links
 
 MOST_ROWS = 200  # of a table on a page; the CSV has all
-_MOST_KEPT = 64  # pages
+_MOST_KEPT = 32  # pages
 _REMADE, _REDRAWN = 5, 20  # texts, figures: made again after so many times what making took
 
 _T = TypeVar("_T")
@@ -59,10 +60,10 @@ class _Kept(Generic[_T]):
 
 
 class Made(NamedTuple):
-    """A page and its HTML without the figures."""
+    """A page and its HTML without the figures, in UTF-8."""
 
     page: Page
-    top: str
+    top: bytes
 
 
 class Site:
@@ -72,7 +73,9 @@ class Site:
         self._links = [*links]
         self.followed, self._pages = followed, Pages(followed, location)
         self._texts = _Kept[Made](_REMADE, makers=8)
-        self._figures = _Kept[str](_REDRAWN, makers=1)  # matplotlib has one state for all threads
+        self._figures = _Kept[bytes](_REDRAWN, makers=8)
+        # matplotlib has one state for all threads, and each thread keeps freed memory of its own
+        self._drawing = futures.ThreadPoolExecutor(1)
         self._begun, self._marks = time.time_ns(), dict[Asked, str]()
 
     def look(self) -> None:
@@ -95,13 +98,16 @@ class Site:
             **{"most_rows": MOST_ROWS, "events": f"/events?{urllib.parse.urlencode(pairs)}"},
             **{"links": self._links, **page.context},
         )
-        return Made(page, top)
+        return Made(page, top.encode())
 
-    def figures(self, asked: Asked, page: Page) -> str:
+    def figures(self, asked: Asked, page: Page) -> bytes:
         """Returns the figures and the end of a page."""
-        mark, figures = self._mark_of_figures(asked), page.document.figures
-        draw = self._figures.get
-        return draw(asked, mark, lambda: render.page_figures(figures(), MOST_ROWS))
+
+        def draw() -> bytes:
+            return render.page_figures(page.document.figures(), MOST_ROWS).encode()
+
+        mark = self._mark_of_figures(asked)
+        return self._figures.get(asked, mark, lambda: self._drawing.submit(draw).result())
 
     def tag(self, asked: Asked) -> str:
         """Returns a text that differs if two answers for a page do."""

@@ -13,13 +13,13 @@ from jaxeval.stats.sequential import FIRST_LOOK
 _SKEWED, _SKEWED_FROM = 1.0, 20  # skewness of A - B that is warned of, from so many scores
 
 Statistic = Literal["t", "wins", "betting"]
-Verdict = Literal["better", "worse", "equal", "undecided"]
+_Verdict = Literal["better", "worse", "equal", "undecided"]
 
 
 class Settled(NamedTuple):
     """What may be said of A and B after the last look."""
 
-    verdict: Verdict
+    verdict: _Verdict
     looks: int
     decided: int | None
     """Scores of each model at the look that decided, those known before not counted."""
@@ -98,15 +98,15 @@ def _contradicting(low: float, high: float) -> Iterator[str]:
         )
 
 
-def _claim(seen: Course, margin: float) -> tuple[Verdict, int | None]:
+def _claim(seen: Course, margin: float) -> tuple[_Verdict, int | None]:
     """Returns the first claim that a look allows, and which look it is."""
-    shown: dict[Verdict, np.ndarray] = {
+    shown: dict[_Verdict, np.ndarray] = {
         "better": seen.low > margin,
         "worse": seen.high < -margin,
         "equal": (seen.low >= -margin) & (seen.high <= margin) & (margin > 0),
     }
     first = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
-    verdict: Verdict = min(first, key=lambda claim: first[claim], default="undecided")
+    verdict: _Verdict = min(first, key=lambda claim: first[claim], default="undecided")
     return verdict, first.get(verdict)
 
 

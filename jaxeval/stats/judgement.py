@@ -96,7 +96,9 @@ def _study(
             values = of[k][None, :, None], status[None, :, None]
             models[name] = ModelScores(*values, labels, rows)
         data_sets.append(DataSetScores(task, "", True, "recorded", models, unit="fraction"))
-    return study.study(Scores("trainings", tuple(arrays), tuple(data_sets)), rules, "seed")
+    found = study.study(Scores("trainings", tuple(arrays), tuple(data_sets)), rules, "seed")
+    # the mean over tasks is a study of its own
+    return dataclasses.replace(found, overall=(), overall_primary=None)
 
 
 def _reductions(

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 _MICRO_BATCHES = (16, 32, 64, 128, 256)
+_AT_ONCE = 250  # groups of which all pairs are weighed; the time grows with the square
 _FEW_ROWS = 16.0  # number of rows at which a product runs at half of the rate
 _UPDATE = 8e-10  # seconds of an optimiser per parameter: 40 bytes at 50 GB/s
 # of a training step: the forward pass is a third, outputs up to 1.5 times as long
@@ -190,7 +191,20 @@ class _Model:
 
 
 def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_Group]:
-    """Joins groups as long as a union saves time, or there are more than `most`."""
+    """Joins groups as long as a union saves time, or there are more than `most`.
+
+    Every pair is weighed after every union. Of many groups those of like size are joined first.
+    """
+    if len(groups) > _AT_ONCE:
+        ordered = sorted(groups, key=lambda group: group[1].parameters())
+        parts = [ordered[k : k + _AT_ONCE] for k in range(0, len(ordered), _AT_ONCE)]
+        found = [one for part in parts for one in _joined(part, model, None)]
+        return found if most is None or len(found) <= most else _united(found, model, most)
+    return _united(groups, model, most)
+
+
+def _united(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_Group]:
+    """Joins the pair that saves most, again and again."""
     compiling = model.machine.compile_seconds
     alive = {k: (of, compiling + model.seconds(of).min()) for k, of in enumerate(groups)}
     savings: dict[tuple[int, int], tuple[float, _Group]] = {}

@@ -89,7 +89,7 @@ class OpenProgram:
         """Returns a cohort of trials, which others can join; `name` is that of its checkpoints."""
         members, steps = tuple(map(self.member, entries)), 0
         if self.rows:
-            smallest = self.member(in_batches(entries[0], self.rows))
+            smallest = self.member(_in_batches(entries[0], self.rows))
             steps = engine.most_steps([smallest], self.problem.split(0))
         known = self.config, self.problem, self.text
         return Cohort(tuple(entries), members, *known, name, steps=steps, filled=True)
@@ -156,7 +156,7 @@ def by_estimates(
     return planned
 
 
-def in_batches(entry: Entry, rows: int) -> Entry:
+def _in_batches(entry: Entry, rows: int) -> Entry:
     """Returns a trial with another batch size."""
     config = entry.prepared.config
     training = dataclasses.replace(config.training, batch_size=rows)
@@ -228,7 +228,7 @@ def choose_buckets(
     rows = min((job.batch_size for job in each), default=1)
     chosen = []
     for e in costs.plan(each, sizes, dataclasses.replace(machine, compile_seconds=scaled)):
-        held = tuple(in_batches(entries[k], rows) for k in e.jobs)
+        held = tuple(_in_batches(entries[k], rows) for k in e.jobs)
         chosen.append(ShapeBucket(cast(ProgramShape, e.shape), e.micro_batch, held))
     return chosen
 

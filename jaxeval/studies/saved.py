@@ -28,7 +28,7 @@ from jaxeval.tasks.language_evaluation import Averaging
 _Identity = tuple[str, int, int]  # of a member: experiment, split, seed
 _Part = Literal["dev", "test"]
 Scores = list[dict[str, float]]  # of each member
-Which = Literal["best", "all", "vote"]
+_Which = Literal["best", "all", "vote"]
 # as the authors searched: from above 1 downwards
 _TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
@@ -57,7 +57,7 @@ class Choice(NamedTuple):
 
 def choose(
     folder: Path,
-    which: Which,
+    which: _Which,
     experiment: str | None = None,
     seed: int | None = None,
     members: Collection[_Identity] | None = None,

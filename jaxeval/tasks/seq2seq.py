@@ -108,18 +108,12 @@ def _logits(model: Any, batch: Batch, drop: HashedDropout) -> Array:
 def _search(model: Any, batch: Batch, width: int, steps: int, ranked: bool) -> Any:
     """Returns the best output [B, T] of a beam search or, if ranked, all as `models.beams`."""
     source, length = batch.rows["source"], batch.rows["source_length"]
-    limits = len(source), steps, data.START, data.END
-    if width > 1:
-        source, length = (jnp.repeat(part, width, axis=0) for part in (source, length))
     memory = model.encode(source, length, HashedDropout())
-
-    def step(state: Tree, token: Array, position: Array) -> Any:
-        return model.step(memory, state, token, position)
-
-    state = model.initial_state(memory, steps)
+    decoder = model.stepwise(memory, width, steps)
+    limits = len(source), steps, data.START, data.END
     if width == 1 and not ranked:
-        return models.greedy(step, state, *limits)
-    found = models.beams(step, state, *limits, width, model.rows_axis)
+        return models.greedy(decoder, *limits)
+    found = models.beams(decoder, *limits, width)
     return found if ranked else found[0][:, 0]
 
 

@@ -40,16 +40,15 @@ def teacher_forced(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
 
 def stepped(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
     """The same, symbol by symbol, with two steps to spare."""
-    memory = model.encode(batch.source, batch.length, drop)
     steps = batch.target.shape[1]
+    decoder = model.stepwise(model.encode(batch.source, batch.length, drop), 1, steps + 2)
 
     def step(state: Any, symbol: tuple) -> tuple[Any, Array]:
-        logits, state = model.step(memory, state, *symbol)
-        return state, logits
+        logits, state = decoder.step(state, *symbol)
+        return state, logits[:, 0]
 
-    state = model.initial_state(memory, steps + 2)
-    logits = lax.scan(step, state, (batch.target.T, jnp.arange(steps)))[1]
-    return logits.transpose(1, 0, 2)
+    symbols = batch.target.T[..., None], jnp.arange(steps)
+    return lax.scan(step, decoder.state, symbols)[1].transpose(1, 0, 2)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jaxeval
 from jaxeval.errors import DataError
 from jaxeval.runs import columns, cube, delimited, texts
 from jaxeval.runs.layout import Layout
@@ -39,7 +40,8 @@ def test_arrow_reads_what_csv_reads_or_nothing(tmp_path: Path) -> None:
 
 def test_texts_become_the_numbers_and_codes_that_python_gives() -> None:
     """Dies if a spelling of a number, or the order of names, depends on how cells are kept."""
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+
     spelled = [
         "",
         " 1",
@@ -80,6 +82,22 @@ def test_errors_in_large_tables_name_file_and_line(
             read(tmp_path, good + bad)
     with pytest.raises(DataError, match=r"t\.csv:2: not UTF-8"):
         read(tmp_path, b"model,score\n\xff,1\nB,2\n")
+
+
+def test_verbs_read_large_tables_as_small_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a verb cannot leave out rows of a large table, or needs its columns as lists."""
+    rows = [f"{k % 4},{rate},{(k + rate) / 50}" for k in range(40) for rate in (1, 2)]
+    path = written(tmp_path, "\n".join(["depth,rate,acc", "0,1,", *rows, ""]))
+    found = []
+    for large in (1 << 20, 0):
+        monkeypatch.setattr(columns, "_LARGE", large)
+        chosen = {"score": "acc", "missing": "drop"}
+        compared = jaxeval.compare_options(path, option="rate", **chosen)
+        swept = jaxeval.sensitivity(path, hyperparameters=["rate"], resamples=0, **chosen)
+        found.append((compared.to_dict(), swept.to_dict()))
+    assert found[0] == found[1]
 
 
 class _Counted(np.ndarray):

@@ -115,6 +115,16 @@ def test_no_more_than_asked_for_and_never_what_cannot_be() -> None:
     assert [e.jobs for e in costs.plan(mixed, [160], machine, most=1)] == [(0, 2), (1, 3)]
 
 
+def test_many_groups_are_joined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a run is lost or doubled between parts, or the number asked for is exceeded."""
+    monkeypatch.setattr(costs, "_AT_ONCE", 4)
+    runs = [costs.Job(Square(size), 16, 1) for size in range(1, 12)]
+    for most in (None, 2):
+        found = costs.plan(runs, [160], MACHINE, most=most)
+        assert sorted(job for each in found for job in each.jobs) == list(range(11))
+        assert most is None or len(found) <= most
+
+
 def test_waste_is_what_padding_costs() -> None:
     """Dies if padded rows or units are not counted: 2 x 2 of 4 x 4, 10 rows of 16."""
     runs = [costs.Job(Square(2), 10, 3), costs.Job(Square(4), 16, 3)]

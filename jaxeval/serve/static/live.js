@@ -9,13 +9,8 @@ let row = 0; // the last one that was received
 let revision = body.dataset.revision, latest = revision; // of the page; of the server
 let chart, source, fetching;
 
-function say(text) {
-  document.getElementById("connection").textContent = text;
-}
-
-function runs() {
-  return [...document.querySelectorAll(".legend li[data-id]")];
-}
+const say = (text) => document.getElementById("connection").replaceChildren(text);
+const runs = () => [...document.querySelectorAll(".legend li[data-id]")];
 
 function addPoints(received) {
   for (const [id, points] of Object.entries(received)) {
@@ -29,12 +24,9 @@ function aligned() {
   const factor = Number(document.getElementById("chart").dataset.factor);
   const known = runs().map((run) => curves.get(run.dataset.id) || new Map());
   const epochs = [...new Set(known.flatMap((points) => [...points.keys()]))].sort((a, b) => a - b);
-  const lines = known.flatMap((points) =>
-    FIVE.map((_, k) =>
-      epochs.map((epoch) => (points.has(epoch) ? factor * points.get(epoch)[k + 2] : null)),
-    ),
-  );
-  return [epochs, ...lines];
+  const at = (point, k) => (point ? factor * point[k + 2] : null);
+  const line = (points, k) => epochs.map((epoch) => at(points.get(epoch), k));
+  return [epochs, ...known.flatMap((points) => FIVE.map((_, k) => line(points, k)))];
 }
 
 function options(place) {
@@ -63,8 +55,7 @@ function options(place) {
   const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick : ""));
   return {
     width: place.clientWidth, height: 320,
-    scales: { x: { time: false } },
-    legend: { show: runs().length === 1 },
+    scales: { x: { time: false } }, legend: { show: runs().length === 1 },
     axes: [
       { ...axis, label: "epoch", values: whole },
       { ...axis, label: place.dataset.label, size: 60 },
@@ -76,10 +67,7 @@ function options(place) {
 function draw(again) {
   const place = document.getElementById("chart");
   if (!place || !curves.size) return;
-  if (chart && !again) {
-    chart.setData(aligned());
-    return;
-  }
+  if (chart && !again) return chart.setData(aligned());
   if (chart) chart.destroy();
   chart = new uPlot(options(place), aligned(), place);
 }
@@ -105,10 +93,8 @@ function replace(text) {
   revision = fresh.body.dataset.revision;
 }
 
-function key(summary) {
-  const near = summary.closest("figure");
-  return (near ? near.querySelector("h3").textContent : "") + summary.textContent;
-}
+const near = (summary) => summary.closest("figure")?.querySelector("h3").textContent ?? "";
+const key = (summary) => near(summary) + summary.textContent;
 
 async function refresh(wanted) {
   if (fetching || wanted === revision || document.hidden) return;
@@ -119,10 +105,7 @@ async function refresh(wanted) {
   } catch {
     say("no connection");
   }
-  setTimeout(() => {
-    fetching = false;
-    refresh(latest);
-  }, 1000);
+  setTimeout(() => refresh(latest, (fetching = false)), 1000);
 }
 
 function listen() {
@@ -131,8 +114,7 @@ function listen() {
   source.onerror = () => say("connection lost; trying again");
   source.onmessage = (event) => {
     const received = JSON.parse(event.data);
-    row = received.row;
-    latest = received.revision;
+    [row, latest] = [received.row, received.revision];
     addPoints(received.curves);
     draw(false);
     refresh(latest);
