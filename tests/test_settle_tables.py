@@ -163,3 +163,12 @@ def test_an_end_among_failures_is_infinite(failing: str) -> None:
     found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop", statistic="wins")
     assert found.interval is not None and "e+308" not in str(found.interval)
     assert np.inf in map(abs, found.interval[:2]) and "inf" in found.document().answer[0]
+
+
+def test_a_number_of_seeds_is_the_most_that_count() -> None:
+    """Dies if scores, or failed runs, after the last seed that was asked for count."""
+    rows = [{**row, "status": "completed"} for row in _rows({"old": [*range(1, 9)]})]
+    rows += [{**row, "status": "completed"} for row in _rows({"new": [*range(1, 8)]})]
+    rows.append({"model": "new", "seed": 8, "f1": None, "status": "failed"})
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop", seeds=4)
+    assert [*map(len, found.scores.values())] == [4, 4] and not found.failures
