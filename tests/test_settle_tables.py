@@ -1,6 +1,7 @@
 """`jaxeval settle table` with files that are being written."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,6 +95,11 @@ def test_failed_runs_of_a_table() -> None:
         else row
         for row in rows
     ]
+    turned = [row for row in rows if row["model"] == "old"]
+    turned += [{**row, "status": "failed"} for row in rows if row["model"] == "new"][3:]
+    turned += [row for row in rows if row["model"] == "new"][:3]
+    first = jaxeval.settle_table(turned, "old", "new", score="f1", missing="drop")
+    assert first.failures == {"new": "run 4 failed"}
     with pytest.raises(jaxeval.JaxevalError, match="old: run 4 failed; without a base"):
         jaxeval.settle_table(failed, score="f1", missing="drop")
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
@@ -127,3 +133,42 @@ def test_a_change_without_effect_is_said() -> None:
     draw = np.random.default_rng(1).normal(size=6)
     rows = [{"model": m, "seed": k, "f1": x} for m in ("old", "new") for k, x in enumerate(draw)]
     assert "the change has no effect" in jaxeval.settle_table(rows, score="f1").notes[0]
+
+
+@pytest.mark.parametrize("statistic", ["t", "wins"])
+@pytest.mark.parametrize("lower", [False, True])
+def test_looks_that_contradict_each_other_claim_nothing(statistic: Any, lower: bool) -> None:
+    """Dies if early scores decide against later ones, or an empty interval is shown turned."""
+    noise = np.random.default_rng(5).normal(0, 0.02, (2, 80))
+    drift = np.where(np.arange(80) < 25, 0.12, -0.3)
+    scores = {"old": 0.5 + noise[0], "new": 0.5 + noise[1] + drift}
+    found = jaxeval.settle_table(
+        {name: of[:25] for name, of in scores.items()}, statistic=statistic, lower_is_better=lower
+    )
+    assert found.verdict == ("worse" if lower else "better")
+    found = jaxeval.settle_table(scores, statistic=statistic, lower_is_better=lower)
+    assert found.verdict == "undecided" and found.needed is None and found.decided is None
+    assert found.interval is not None and "disagree" in found.interval.absent
+    assert any("early and late scores disagree" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("failing", ["new", "old"])
+def test_an_end_among_failures_is_infinite(failing: str) -> None:
+    """Dies if an end of -inf is moved to the least float, which is shown in 309 digits."""
+    rows = [
+        {**row, "status": "failed" if row["model"] == failing and n % 4 == 0 else "completed"}
+        for name in ("old", "new")
+        for n, row in enumerate(_rows({name: [*range(1, 31)]}), 1)
+    ]
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop", statistic="wins")
+    assert found.interval is not None and "e+308" not in str(found.interval)
+    assert np.inf in map(abs, found.interval[:2]) and "inf" in found.document().answer[0]
+
+
+def test_a_number_of_seeds_is_the_most_that_count() -> None:
+    """Dies if scores, or failed runs, after the last seed that was asked for count."""
+    rows = [{**row, "status": "completed"} for row in _rows({"old": [*range(1, 9)]})]
+    rows += [{**row, "status": "completed"} for row in _rows({"new": [*range(1, 8)]})]
+    rows.append({"model": "new", "seed": 8, "f1": None, "status": "failed"})
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop", seeds=4)
+    assert [*map(len, found.scores.values())] == [4, 4] and not found.failures

@@ -92,7 +92,10 @@ class ScoreFormat:
         """Formats an interval as "[low, high]"; "" without an interval, "-" without bounds."""
         if bounds is None:
             return ""
-        return "-" if bounds.absent else f"[{self(bounds.low)}, {self(bounds.high)}]"
+        if bounds.absent:
+            return "-"
+        low, high = (f"{x:g}" if math.isinf(x) else self(x) for x in bounds[:2])
+        return f"[{low}, {high}]"
 
     def ci(self, bounds: Interval) -> str:
         """Formats an interval with its level, or says why there is none."""

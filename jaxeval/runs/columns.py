@@ -69,8 +69,8 @@ class Columns:
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
-    """Returns names for a message, at most `most` of them."""
-    every = list(names)
+    """Returns names for a message, at most `most` of them; not those without letters."""
+    every = [name for name in names if str(name).strip()]
     shown = ", ".join(printable(str(name)[:60]) for name in every[:most])
     return shown + (f" and {len(every) - most} more" if len(every) > most else "")
 

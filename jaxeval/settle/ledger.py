@@ -265,7 +265,10 @@ def _prepare(sql: sqlite3.Connection, path: Path, read_only: bool) -> None:
     found = [sql.execute(f"PRAGMA {what}").fetchone()[0] for what in _MARKS]
     empty = not any(found) and not sql.execute("SELECT 1 FROM sqlite_master").fetchone()
     if found != [*_MARKS.values()] and (read_only or not empty):
-        raise ConfigError(f"{path}: not a ledger of settle; expected another {argument('ledger')}")
+        mark, version = _MARKS.values()
+        other = f"a ledger of version {found[1]}, expected {version}"
+        what = other if found[0] == mark else "not a ledger of settle"
+        raise ConfigError(f"{path}: {what}; choose another {argument('ledger')}")
     if empty:
         marks = [f"PRAGMA {what} = {value}" for what, value in _MARKS.items()]
         for statement in (*_TABLES, *marks):

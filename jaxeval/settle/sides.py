@@ -191,7 +191,8 @@ class Runner:
         begun = time.monotonic()
         score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
         if not comparable(score):
-            raise EvaluationFailed(f"the score is {score:g}; expected at most {LARGEST:g}")
+            sizes = f"expected 0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
+            raise EvaluationFailed(f"the score is {score:g}; {sizes}")
         took = self.seconds[side, number] = time.monotonic() - begun
         return self._book.add(self._ids[side], seed, score, took, self._comparison)
 

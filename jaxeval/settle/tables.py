@@ -3,12 +3,13 @@
 import dataclasses
 import itertools
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxeval import cli, parameters, sources
+from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError, argument
@@ -69,7 +70,7 @@ def settle(
 
 def _most(asked: Asked) -> int:
     if asked.seeds is None:
-        return parameters.MOST
+        return sys.maxsize
     return asked.seeds if isinstance(asked.seeds, int) else len(asked.seeds)
 
 
@@ -162,9 +163,11 @@ def _state(
         failed, of = lost.get(model, ()), cell[model]
         known = dict(zip(of.labels.tolist(), of.scores.tolist(), strict=True))
         places = order or {label: k for k, label in enumerate(sorted([*known, *failed]), 1)}
+        places = {label: place for label, place in places.items() if place <= rule.most}
         numbered = {places[label]: x for label, x in known.items() if label in places}
         state = dataclasses.replace(state, scores={**state.scores, model: numbered})
-        for label in (label for label in failed if label in places):
+        ordered = sorted((label for label in failed if label in places), key=places.__getitem__)
+        for label in reversed(ordered):  # the first one is named
             state = rule.failed(state, model, places[label], f"{by_unit.noun} {label} failed")
     return state
 

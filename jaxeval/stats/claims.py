@@ -26,7 +26,8 @@ class Settled(NamedTuple):
     difference: float
     """A - B: of the means; of wins the median within pairs. NaN if a model has no score."""
     interval: tuple[float, float]
-    """Infinite before the first look, while no score varies, and where it bounds nothing."""
+    """Infinite before the first look, while no score varies, and where it bounds nothing; the
+    lower end above the upper one where the looks `contradict` each other."""
     p_value: float
     """Anytime p-value of equal means, or of as many wins as losses: the least of all looks."""
     wins: tuple[int, int] | None
@@ -49,7 +50,7 @@ def settle(
 
     A claim is one about the confidence sequence: better is above the margin, worse below it, equal
     within. With probability 1 - alpha no wrong claim is ever made. Without a margin no two models
-    are called equal.
+    are called equal. Nothing is claimed where looks contradict each other.
 
     Args:
         a, b, known: scores as of `sequential.looks`, of which higher is better; for wins and
@@ -67,8 +68,8 @@ def settle(
         first = results.sample(a, "scores of A", 0)
         second = None if b is None else results.sample(b, "scores of B", 0)
     seen = _course(first, second, statistic, known, margin, alpha)
-    verdict, at = _claim(seen, margin)
     ends = (float(seen.low[-1]), float(seen.high[-1])) if len(seen.low) else (-np.inf, np.inf)
+    verdict, at = ("undecided", None) if contradict(*ends) else _claim(seen, margin)
     return Settled(
         verdict,
         looks=len(seen.scores),
@@ -77,8 +78,24 @@ def settle(
         interval=ends,
         p_value=float(seen.p_values.min(initial=1.0)),
         wins=(int(np.sum(first > 0)), int(np.sum(first < 0))) if statistic == "wins" else None,
-        warnings=(*_warnings(first, second),) if statistic == "t" else (),
+        warnings=(*_contradicting(*ends), *(_warnings(first, second) if statistic == "t" else ())),
     )
+
+
+def contradict(low: float, high: float) -> bool:
+    """Returns whether no difference fits all looks: scores drift, or the looks were a rare chance.
+
+    Ends of `wins` that are one score, and rejected as an end, differ by one float.
+    """
+    return low > np.nextafter(high, np.inf)
+
+
+def _contradicting(low: float, high: float) -> Iterator[str]:
+    if contradict(low, high):
+        yield (
+            "early and late scores disagree: no difference fits all looks, so nothing is claimed; "
+            "did code, data or machine change between them?"
+        )
 
 
 def _claim(seen: Course, margin: float) -> tuple[_Verdict, int | None]:

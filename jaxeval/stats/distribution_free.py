@@ -93,7 +93,7 @@ def _low_ends(d: np.ndarray, alpha: float) -> np.ndarray:
             losses = bisect.bisect_left(ordered, end)
             untied = n - (bisect.bisect_right(ordered, end) - losses)
             rejected = untied >= _fewest(losses, alpha)
-            ends[n - 1] = np.nextafter(end, np.inf) if rejected else end
+            ends[n - 1] = np.nextafter(end, np.inf) if rejected and np.isfinite(end) else end
     return ends
 
 

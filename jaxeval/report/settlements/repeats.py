@@ -108,7 +108,8 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
     return Repeats(
         command=command,
         deterministic=deterministic,
-        exchangeable=deterministic or found.verdict == "undecided",
+        exchangeable=deterministic
+        or (found.verdict == "undecided" and not claims.contradict(*found.interval)),
         difference=found.difference,
         interval=settlement.interval_of(*found.interval, 1 - _ALPHA),
         first=first,

@@ -15,7 +15,7 @@ from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import describe, sequential
+from jaxeval.stats import claims, describe, sequential
 from jaxeval.stats.claims import Settled, Statistic
 from jaxeval.stats.results import Effect, Interval
 
@@ -42,9 +42,7 @@ class Settlement(Result):
     verdict: Verdict  # of the candidate
     base: str
     candidate: str
-    difference: (
-        float | None
-    )  # candidate - base at the last look (of wins the median); None: no look
+    difference: float | None  # candidate - base at the last look (wins: median); None: no look
     interval: Interval | None  # confidence sequence of the difference
     p_value: float | None  # anytime-valid, of equal means
     decided: int | None  # scores of the candidate at the look that decided
@@ -160,8 +158,9 @@ class Settlement(Result):
         if self.difference is None or self.interval is None:
             return f"{claim}: {spent}, too few to say anything."
         shown = f"difference {scale.difference(self.difference)}"
-        if self.wins is not None:
-            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost, median {shown}"
+        if self.wins is not None:  # the median may lie among failures
+            median = f", median {shown}" * math.isfinite(self.difference)
+            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost{median}"
         interval = scale.ci(self.interval) + " at any time" * (not self.interval.absent)
         line = f"{claim}: {shown}, {interval} ({spent})."
         if self.verdict == "undecided" and self.needed:
@@ -183,10 +182,10 @@ def settlement(
       seeds_shared: scores of one number have one seed.
     """
     found, verdict, seen = rule.settled(state), rule.verdict(state), rule.seen(state)
-    (base, candidate), sign = state.models, 1 if rule.higher_is_better else -1
+    base, candidate = state.models
     known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
     lost = _lost(state.models, seen)
-    low, high = sorted(sign * end for end in found.interval)
+    sign, low, high = _signed(rule, found)
     none = verdict == "undecided" and seeds_shared and np.array_equal(*seen)
     effect = ["both sides have the same score at every seed: the change has no effect"]
     warnings = effect if none and len(seen[1]) else [] if verdict == "constant" else found.warnings
@@ -218,11 +217,17 @@ def settlement(
     )
 
 
+def _signed(rule: Settle, found: Settled) -> tuple[int, float, float]:
+    """Returns the sign of differences as stored, and the ends of candidate - base as stored."""
+    low, high = found.interval
+    return (1, low, high) if rule.higher_is_better else (-1, -high, -low)
+
+
 def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dict[str, Any]:
     """Returns the spread of each side, and what more seeds would settle."""
     varied = {side: of for side, of in known.items() if len({*of.tolist()}) > 1}
     spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
-    plans = bool(spread) and not rule.by_pairs
+    plans = bool(spread) and not rule.by_pairs and not claims.contradict(*found.interval)
     return {
         "sds": {side: describe.sd_interval(of) for side, of in varied.items()},
         "smallest": smallest(spread, rule.margin, rule.alpha) if plans else {},
@@ -247,6 +252,8 @@ def interval_of(
     low: float, high: float, confidence: float, statistic: Statistic = "t"
 ) -> Interval:
     """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
+    if claims.contradict(low, high):
+        return Interval.none(confidence, "early and late scores disagree")
     if math.isinf(low) and math.isinf(high):
         return Interval.none(confidence, "nothing bounds it yet")
     return Interval(low, high, confidence, METHODS[statistic])
@@ -286,8 +293,8 @@ def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> 
     if n < sequential.FIRST_LOOK:
         return line
     found = rule.settled(event.state)
-    sign = 1 if rule.higher_is_better else -1
-    low, high = sorted(sign * end * scores.factor(unit) for end in found.interval)
-    line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference "
-    line += f"{sign * found.difference * scores.factor(unit):+.4g}"
-    return f"{line} [{low:.4g}, {high:.4g}]" if math.isfinite(high - low) else line
+    sign, *ends = _signed(rule, found)
+    gap, low, high = (scores.factor(unit) * x for x in (sign * found.difference, *ends))
+    line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference {gap:+.4g}"
+    bounded = math.isfinite(high - low) and not claims.contradict(*found.interval)
+    return f"{line} [{low:.4g}, {high:.4g}]" if bounded else line
