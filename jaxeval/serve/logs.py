@@ -178,7 +178,7 @@ def _parse(logs: _Logs, query: Mapping[str, str]) -> _Asked:
     def choice(name: str, known: Sequence[str], default: int = 0) -> str:
         given = query.get(name) or (known[min(default, len(known) - 1)] if known else "")
         if given not in known:
-            raise HTTPException(404, f"no such {name}")
+            raise HTTPException(404, f"{name}: the logs have none of this name")
         return given
 
     a, b = choice("a", logs.models), choice("b", logs.models, 1)
