@@ -1,4 +1,4 @@
-"""`jaxeval tune` of configs: populations, kill and resume, halving, memory, sizes, the plan."""
+"""`jaxeval tune` of configs: populations, kill and resume, halving, memory, sizes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,6 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.space import space as spaces
 from jaxeval.studies import launching, running
@@ -19,7 +18,6 @@ from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History, Result
 from jaxeval.tuning.running import State
 from tests.studies import here, toy_kind, toy_sizes
-from tests.verbs import tune
 
 RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
 TOY = {
@@ -241,48 +239,6 @@ def _jobs_give(
         assert [(e.values, e.result) for e in launched.evaluations] == expected
     for name in ("jobs", "killed"):
         assert _rows(folder / name) == rows[:6] and not _left(folder / name)
-
-
-WRONG: list[tuple[dict[str, Any], list[str], str]] = [
-    ({"rate": {"key": "model.rat", "uniform": [0, 1]}}, [], r"rate: model\.rat: unknown key; did"),
-    ({"learning_rate": {"uniform": [0, 1]}}, [], "learning_rate: sets nothing; add key"),
-    ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
-    ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
-]
-
-
-@pytest.mark.parametrize(("space", "changes", "message"), WRONG)
-def test_what_no_search_can_be_over_is_refused(
-    space: dict[str, Any], changes: list[str], message: str
-) -> None:
-    """Dies if every setting is a failure, or rungs read the score of an earlier epoch."""
-    search = Search(spaces.from_dict(space), "sobol", halving=Halving(2))
-    with pytest.raises(ConfigError, match=message):
-        targets.target({"task": "toy"}, changes, None, search)
-
-
-def test_the_verb_searches_and_trains_the_best_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a dry run writes anything, the best setting is not trained with fresh seeds, or its
-    config is not that of the setting."""
-    monkeypatch.chdir(tmp_path)
-    Path("toy.toml").write_text('task = "toy"\n')
-    Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
-    words = ["toy.toml", "training.epochs=2", "--space", "space.toml", "--trials", "4"]
-    assert tune([*words, "--parallel", "2", "--dry-run"]) == 0
-    shown = capsys.readouterr().out
-    assert "4 settings of 1 hyperparameter by gp, 2 at once, 1 seed each; then the best" in shown
-    assert "the first batch: 2 runs, 1 program" in shown
-    assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
-    assert tune([*words, "--retrain", "2", "--json", "out.json"]) == 0
-    shown = capsys.readouterr()
-    assert "2 fresh seeds give dev" in shown.out and "setting 3: " in shown.err
-    (best,) = (tmp_path / "runs" / "tunings").glob("*_best.toml")
-    value = next(line for line in best.read_text().splitlines() if line.startswith("rate ="))
-    recorded = [row for row in runs.load(tmp_path / "runs") if row.name.endswith("_tuned")]
-    assert len(recorded) == 2 and f"its config: {best.relative_to(tmp_path)}" in shown.out
-    assert f'"rate": {value.split()[-1]}' in Path("out.json").read_text().replace("\n", " ")
 
 
 def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
