@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="no 
 def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a task of a lost node is not run elsewhere, or a score is another than that of one
     process."""
-    long = [*WORDS, "training.epochs=300", "training.checkpoint_every=10"]
+    long = [*WORDS, "training.epochs=1500", "training.checkpoint_every=10"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
