@@ -1,30 +1,34 @@
 """What the pages say: documents of the report, live states, and the same as plain data."""
 
-import csv
-import io
+import dataclasses
 import json
 import time
 import urllib.parse
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
 from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Figure, Result, Table, to_json
+from jaxeval.report.document import Document, Figure, Table, to_json
 from jaxeval.report.runs import figures, summary
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.report.settlements.settlement import Settlement
-from jaxeval.runs import native
+from jaxeval.runs import native, records
 from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import trials
-from jaxeval.serve import searches
+from jaxeval.sensitivity import analysis, trials
 from jaxeval.settle import tables
+from jaxeval.space import space as spaces
+
+if TYPE_CHECKING:
+    from jaxeval.report.sensitivity import Sensitivity
+    from jaxeval.report.tuning import Tuned
 
 KINDS = ("index", "e", "compare", "sweep", "tune")
+_HOME = ("/", "Experiments")
 _BESIDE = (("sweep", "sweep", "Sensitivity"), ("tuning", "tune", "Search"))  # key of a config
 _ALPHA = 0.05
 _COLUMNS = (
@@ -59,12 +63,6 @@ class Page(NamedTuple):
     data: dict[str, Json]
     rows: Sequence[Sequence[object]]  # of the CSV, its head first
 
-    def csv(self) -> str:
-        """Returns the rows as CSV."""
-        out = io.StringIO()
-        csv.writer(out).writerows(self.rows)
-        return out.getvalue()
-
 
 class Pages:
     """Makes the pages of a runs database."""
@@ -83,26 +81,21 @@ class Pages:
         if asked.kind == "e":
             return self._experiment(known)
         members = self._followed.members(known.id)
-        result: Result
-        if asked.kind == "sweep":
-            result = searches.sweep(known, members, self._location)
-        else:
-            every = map(self._followed.members, self._followed.experiments)
-            result = searches.tune(known, members, filter(None, every), self._location)
-        names, rows = _listed(members)
+        result = (self._sweep if asked.kind == "sweep" else self._search)(known, members)
         document = result.document()._replace(last=())
-        beside = [(f"/e/{known.id}", known.name)]
-        return Page(document, {"beside": beside}, result.to_dict(), [names, *rows])
+        context: dict[str, object] = {"nav": [_HOME, (f"/e/{known.id}", known.name)]}
+        return Page(document, context, result.to_dict(), _listed(members))
 
     def stamp(self, asked: Asked) -> float:
         """Returns the time of the last change of what is not in the database."""
-        if asked.kind != "tune":
-            return 0.0
-        known = self._followed.experiments[asked.experiments[0]]
-        file = searches.search_file(known, self._location)
-        return file.stat().st_mtime if file.is_file() else 0.0
+        file = self._search_file(asked.experiments[0]) if asked.kind == "tune" else None
+        return file.stat().st_mtime if file and file.is_file() else 0.0
 
-    def summary(self, experiment: str) -> ExperimentSummary | None:
+    def _search_file(self, experiment: str) -> Path:
+        """Returns where `tune` keeps the state of a search."""
+        return Path(self._location) / "tunings" / f"{experiment}.json"
+
+    def _summary(self, experiment: str) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
         version = self._followed.experiments[experiment].version
         if self._summaries.get(experiment, (-1, None))[0] != version:
@@ -115,6 +108,11 @@ class Pages:
     def state(self, known: Followed) -> str:
         """Returns "ended", "training" or "stalled"."""
         return known.state(time.time(), self._followed.begun)
+
+    def _left(self, known: Followed) -> str:
+        """Returns the time that an experiment still trains in words, or "" if unknown."""
+        left = known.seconds_left() if self.state(known) == "training" else None
+        return "" if left is None else f"about {text.duration(left)}"
 
     def _index(self) -> Page:
         """Lists all experiments."""
@@ -130,13 +128,13 @@ class Pages:
                 title="Experiments",
                 signature=f"{self._location} | {text.versions()}",
             ),
-            {"listed": Table(_COLUMNS, rows), "beside": []},  # type: ignore[arg-type]
+            {"listed": Table(_COLUMNS, rows), "nav": [_HOME]},  # type: ignore[arg-type]
             {"experiments": [dict(zip(head, of, strict=True)) for of in plain]},
             [head, *plain],
         )
 
     def _row(self, known: Followed) -> tuple[str, ...]:
-        found = self.summary(known.id)
+        found = self._summary(known.id)
         failed = known.statuses["failed"] + known.statuses["diverged"]
         counts = known.statuses.total(), len(known.training), failed
         part, of = [*found.parts.items()][-1] if found else ("dev", None)
@@ -144,14 +142,13 @@ class Pages:
         if of is not None:
             low, middle, high = (scores.shown(v, known.unit) for v in (of.q1, of.median, of.q3))
             numbers = [f"{middle} ({low} to {high})", str(of.n)]
-        left = known.seconds_left() if self.state(known) == "training" else None
         label = f"{part} {scores.label(known.metric, known.unit)}"
-        shown = "-" if left is None else f"about {text.duration(left)}"
-        return (known.name, known.task, label, *numbers, *map(str, counts), shown)
+        left = self._left(known) or "-"
+        return (known.name, known.task, label, *numbers, *map(str, counts), left)
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
-        members, found = self._followed.members(known.id), self.summary(known.id)
+        members, found = self._followed.members(known.id), self._summary(known.id)
         groups, summaries = ([members], [found]) if found else ([], [])
         document = report.experiments_document(groups, summaries, self._location)
         if found is None:
@@ -160,13 +157,12 @@ class Pages:
             document = document._replace(title=title, answer=(answer,))
         doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')} ended"
         doing += f", {len(known.training)} training"
-        left = known.seconds_left() if self.state(known) == "training" else None
-        doing += "" if left is None else f"; about {text.duration(left)} left for them"
-        document = document._replace(notes=(doing,))
-        data = {"state": self.state(known), "summary": to_json(found)}
-        page, keys = self._page(document, [known.id], data), json.loads(known.config)
-        beside = [(f"/{kind}/{known.id}", name) for key, kind, name in _BESIDE if key in keys]
-        return page._replace(context={**page.context, "beside": beside})
+        doing += f"; {left} left for them" if (left := self._left(known)) else ""
+        data: dict[str, Json] = {"state": self.state(known), "summary": to_json(found)}
+        page = self._scored(document._replace(notes=(doing,)), [known.id], data)
+        keys = json.loads(known.config)
+        nav = [(f"/{kind}/{known.id}", name) for key, kind, name in _BESIDE if key in keys]
+        return page._replace(context={**page.context, "nav": [_HOME, *nav]})
 
     def _compare(self, experiments: Sequence[str]) -> Page:
         """Compares experiments with the first: what may be said however often one looks."""
@@ -174,8 +170,12 @@ class Pages:
         answers, blocks, notes, settled = list[str](), list[Table](), list[str](), list[Json]()
         level = _ALPHA / max(1, len(known) - 1)
         for other in known[1:]:
+            members, note = self._comparable(known[0], other)
+            notes += note
             try:
-                found = self._settle(known[0], other, level, notes)
+                layout = Layout(models=[known[0].id, other.id])
+                table = native.scores(members, self._location, layout)
+                found = tables.settled(table, tables.Asked(alpha=level))
             except JaxevalError as error:
                 answers.append(f"{other.name}: not compared with {known[0].name}: {error}")
                 continue
@@ -194,28 +194,27 @@ class Pages:
             signature=f"{self._location} | the claim holds however often one looks | "
             f"{text.versions()}",
         )
-        return self._page(document, experiments, {"settled": settled})
+        return self._scored(document, experiments, {"settled": settled})
 
-    def _settle(
-        self, base: Followed, other: Followed, level: float, notes: list[str]
-    ) -> Settlement:
-        """Settles two experiments by the members before the first one that still trains.
+    def _comparable(self, base: Followed, other: Followed) -> tuple[list[MemberRow], list[str]]:
+        """Returns the members before the first one that still trains, and notes.
 
         Members that end early may differ in score from those that do not: only an order that was
-        fixed before makes the claim valid.
+        fixed before makes a claim valid.
         """
         members = [*self._followed.members(base.id), *self._followed.members(other.id)]
         axis = "split" if len({row.split for row in members}) > 1 else "seed"
         place = ("seed", "split").index(axis)
         training = [key[place] for of in (base, other) for key in of.training]
-        if training:
-            members = [row for row in members if getattr(row, axis) < min(training)]
-            notes.append(f"{axis} {min(training)} still trains: later ones do not count yet")
-        layout = Layout(models=[base.id, other.id])
-        found = native.scores(members, self._location, layout)
-        return tables.settled(found, tables.Asked(alpha=level))
+        if not training:
+            return members, []
+        note = f"{axis} {min(training)} still trains: later ones do not count yet"
+        return [row for row in members if getattr(row, axis) < min(training)], [note]
 
-    def _page(self, document: Document, experiments: Sequence[str], data: dict[str, Json]) -> Page:
+    def _scored(
+        self, document: Document, experiments: Sequence[str], data: dict[str, Json]
+    ) -> Page:
+        """Returns a page with the members, curves and figures of some experiments."""
         known = [self._followed.experiments[key] for key in experiments]
         factor, shown = scores.factor(known[0].unit), list[Table]()
         curves: dict[str, Json] = {}
@@ -224,19 +223,19 @@ class Pages:
             curves[of.id] = [point._asdict() for point in points]
             cells = [[*map(str, p[:2]), *(f"{factor * v:.3f}" for v in p[2:])] for p in points]
             shown.append(Table(Point._fields, cells, of.name))
-        names, rows = _listed([row for key in experiments for row in self._followed.members(key)])
-        listed: list[Json] = [dict(zip(names, row, strict=True)) for row in rows]
+        rows = _listed([row for key in experiments for row in self._followed.members(key)])
+        listed: list[Json] = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
         return Page(
             document._replace(figures=lambda: self._figures(experiments)),
             {
-                "beside": [],
+                "nav": [_HOME],
                 "names": [(of.id, of.name) for of in known],
                 "curves": shown,
                 "factor": factor,
                 "label": scores.label(known[0].metric, known[0].unit),
             },
             {**data, "members": listed, "curves": curves},
-            [names, *rows],
+            rows,
         )
 
     def _figures(self, experiments: Sequence[str]) -> list[Figure]:
@@ -245,8 +244,57 @@ class Pages:
         groups = [members for members in every if members]
         return figures.draw(groups, None) if groups else []
 
+    def _sweep(self, known: Followed, members: Sequence[MemberRow]) -> "Sensitivity":
+        """Returns what `jaxeval sensitivity --missing drop` says; RunError if it is no sweep."""
+        from jaxeval.report.sensitivity import Sensitivity
 
-def _listed(members: Sequence[MemberRow]) -> tuple[list[str], list[list[Any]]]:
+        if not members:
+            raise RunError(f"{known.name}: no run has ended")
+        names, asked = records.dataset_names(members), trials.Request(missing="drop")
+        (found,) = trials.read_runs(self._location, members, names, asked)
+        analysed = analysis.analyze(found.scores, found.axes, name=found.name)
+        return Sensitivity([analysed], {}, "", [], [], [found])
+
+    def _search(self, known: Followed, members: Sequence[MemberRow]) -> "Tuned":
+        """Returns what `jaxeval tune` would say of a search if it ended now.
+
+        Raises:
+          JaxevalError: there is no search, or its file cannot be read.
+        """
+        from jaxeval.report import tuning
+        from jaxeval.tuning import stored
+        from jaxeval.tuning.running import fresh_seeds
+
+        path = self._search_file(known.id)
+        if not path.is_file():
+            raise RunError(f"{known.name}: expected a search")
+        search, state = stored.read(path)
+        best, rows = search.best(state.history), list[MemberRow]()
+        if best is not None and members:
+            keys = dict(spaces.changes(search.space, best.values))
+            name = f"{json.loads(known.config)['name']}_tuned"
+            rows = self._trained_with(keys, name, members[0].data_hash, fresh_seeds(1)[0])
+        fresh, failures = tuning.fresh_scores(rows)
+        scale = known.metric, known.unit, known.margin
+        found = tuning.result(search, state, *scale, fresh if rows else None, failures)
+        running = len(state.history.pending)
+        reason = f"{text.counted(running, 'setting')} not ended" if running else state.reason
+        return dataclasses.replace(found, reason=reason)
+
+    def _trained_with(
+        self, keys: dict[str, Any], name: str, data: str, first_seed: int
+    ) -> list[MemberRow]:
+        """Returns the members of experiments with a name, data, and keys of their config."""
+        rows = list[MemberRow]()
+        for members in filter(None, map(self._followed.members, self._followed.experiments)):
+            if (members[0].name, members[0].data_hash) == (name, data):
+                config = dict(records.leaves(json.loads(members[0].config)))
+                if all(config.get(key) == value for key, value in keys.items()):
+                    rows += [row for row in members if row.seed >= first_seed]
+        return rows
+
+
+def _listed(members: Sequence[MemberRow]) -> list[list[Any]]:
     """Returns the columns of members without their config, and a row each."""
     names = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
-    return names, [[getattr(row, name) for name in names] for row in members]
+    return [names, *([getattr(row, name) for name in names] for row in members)]

@@ -89,7 +89,7 @@ def test_files_are_checked(content: bytes, said: str, tmp_path: Path) -> None:
     file.write_bytes(content)
     call = confined.call("check", LIMITS, {"file": str(file)})
     if not said:
-        assert asyncio.run(call).found == {"words": 2, "dimension": 2}
+        assert asyncio.run(call)[0] == {"words": 2, "dimension": 2}
         return
     with pytest.raises(RunError, match=said):
         asyncio.run(call)

@@ -26,7 +26,7 @@ def _write(path: Path, right: dict[str, float | None], **more: object) -> Path:
 
 
 def _site(*paths: str) -> TestClient:
-    return TestClient(app.make([logs.part(paths)], None), base_url=LOCAL, follow_redirects=False)
+    return TestClient(app.make(logs.part(paths), None), base_url=LOCAL, follow_redirects=False)
 
 
 @pytest.fixture
