@@ -4,7 +4,7 @@ import dataclasses
 import json
 import time
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,7 +69,8 @@ class Pages:
 
     def __init__(self, followed: Following, location: str):
         self._followed, self._location = followed, location
-        self._summaries: dict[str, tuple[int, ExperimentSummary | None]] = {}
+        self._signature = f"{location} | {text.versions()}"
+        self._made = dict[tuple[str, str], tuple[int, Any]]()
 
     def page(self, asked: Asked) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
@@ -80,11 +81,11 @@ class Pages:
         known = self._followed.experiments[asked.experiments[0]]
         if asked.kind == "e":
             return self._experiment(known)
-        members = self._followed.members(known.id)
-        result = (self._sweep if asked.kind == "sweep" else self._search)(known, members)
+        search, nav = asked.kind == "tune", [_HOME, (f"/e/{known.id}", known.name)]
+        result = self._search(known) if search else self._once("sweep", known, self._sweep)
         document = result.document()._replace(last=())
-        context: dict[str, object] = {"nav": [_HOME, (f"/e/{known.id}", known.name)]}
-        return Page(document, context, result.to_dict(), _listed(members))
+        rows = _listed(self._followed.members(known.id))
+        return Page(document, {"nav": nav}, result.to_dict(), rows)
 
     def stamp(self, asked: Asked) -> float:
         """Returns the time of the last change of what is not in the database."""
@@ -95,15 +96,20 @@ class Pages:
         """Returns where `tune` keeps the state of a search."""
         return Path(self._location) / "tunings" / f"{experiment}.json"
 
-    def _summary(self, experiment: str) -> ExperimentSummary | None:
+    def _once(self, kind: str, known: Followed, make: Callable[[Followed], Any]) -> Any:
+        """Returns what was made of an experiment; made again when members have ended."""
+        version, (made_of, made) = known.version, self._made.get((kind, known.id), (-1, None))
+        if made_of != version:
+            made = make(known)
+            self._made[kind, known.id] = version, made
+        return made
+
+    def _summary(self, known: Followed) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
-        version = self._followed.experiments[experiment].version
-        if self._summaries.get(experiment, (-1, None))[0] != version:
-            members = self._followed.members(experiment)
-            planned = trials.planned_runs(self._location, experiment)
-            found = summary.summarize(members, planned) if members else None
-            self._summaries[experiment] = version, found
-        return self._summaries[experiment][1]
+        if not (members := self._followed.members(known.id)):
+            return None
+        planned = trials.planned_runs(self._location, known.id)
+        return summary.summarize(members, planned)
 
     def state(self, known: Followed) -> str:
         """Returns "ended", "training" or "stalled"."""
@@ -119,22 +125,18 @@ class Pages:
         every = [*self._followed.experiments.values()]
         rows = [(of.id, self.state(of), self._row(of)) for of in reversed(every)]
         count = text.counted(len(every), "experiment")
-        live = sum(state == "training" for _, state, _ in rows)
+        live = f"{sum(state == 'training' for _, state, _ in rows)} of them training"
         head = ("id", *_COLUMNS)
         plain = [(key, *row[:2], state, *row[2:]) for key, state, row in rows]
         return Page(
-            Document(
-                (f"{count}, {live} of them training",),
-                title="Experiments",
-                signature=f"{self._location} | {text.versions()}",
-            ),
+            Document((f"{count}, {live}",), title="Experiments", signature=self._signature),
             {"listed": Table(_COLUMNS, rows), "nav": [_HOME]},  # type: ignore[arg-type]
             {"experiments": [dict(zip(head, of, strict=True)) for of in plain]},
             [head, *plain],
         )
 
     def _row(self, known: Followed) -> tuple[str, ...]:
-        found = self._summary(known.id)
+        found: ExperimentSummary | None = self._once("summary", known, self._summary)
         failed = known.statuses["failed"] + known.statuses["diverged"]
         counts = known.statuses.total(), len(known.training), failed
         part, of = [*found.parts.items()][-1] if found else ("dev", None)
@@ -148,13 +150,12 @@ class Pages:
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
-        members, found = self._followed.members(known.id), self._summary(known.id)
-        groups, summaries = ([members], [found]) if found else ([], [])
-        document = report.experiments_document(groups, summaries, self._location)
-        if found is None:
-            title = f"Score distributions: {known.name}"
-            answer = f"{known.name} ({known.id}): no member has ended"
-            document = document._replace(title=title, answer=(answer,))
+        found = self._once("summary", known, self._summary)
+        none = (f"{known.name} ({known.id}): no member has ended",)
+        document = Document(none, title=known.name, signature=self._signature)
+        if found is not None:
+            groups = [self._followed.members(known.id)]
+            document = report.experiments_document(groups, [found], self._location)
         doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')} ended"
         doing += f", {len(known.training)} training"
         doing += f"; {left} left for them" if (left := self._left(known)) else ""
@@ -191,8 +192,7 @@ class Pages:
             blocks,
             [*dict.fromkeys(notes)],
             title=f"Comparison: {', '.join(of.name for of in known)}",
-            signature=f"{self._location} | the claim holds however often one looks | "
-            f"{text.versions()}",
+            signature=f"{self._signature} | the claim holds however often one looks",
         )
         return self._scored(document, experiments, {"settled": settled})
 
@@ -244,18 +244,18 @@ class Pages:
         groups = [members for members in every if members]
         return figures.draw(groups, None) if groups else []
 
-    def _sweep(self, known: Followed, members: Sequence[MemberRow]) -> "Sensitivity":
+    def _sweep(self, known: Followed) -> "Sensitivity":
         """Returns what `jaxeval sensitivity --missing drop` says; RunError if it is no sweep."""
         from jaxeval.report.sensitivity import Sensitivity
 
-        if not members:
+        if not (members := self._followed.members(known.id)):
             raise RunError(f"{known.name}: no run has ended")
         names, asked = records.dataset_names(members), trials.Request(missing="drop")
         (found,) = trials.read_runs(self._location, members, names, asked)
         analysed = analysis.analyze(found.scores, found.axes, name=found.name)
         return Sensitivity([analysed], {}, "", [], [], [found])
 
-    def _search(self, known: Followed, members: Sequence[MemberRow]) -> "Tuned":
+    def _search(self, known: Followed) -> "Tuned":
         """Returns what `jaxeval tune` would say of a search if it ended now.
 
         Raises:
@@ -263,17 +263,15 @@ class Pages:
         """
         from jaxeval.report import tuning
         from jaxeval.tuning import stored
-        from jaxeval.tuning.running import fresh_seeds
 
-        path = self._search_file(known.id)
+        path, members = self._search_file(known.id), self._followed.members(known.id)
         if not path.is_file():
             raise RunError(f"{known.name}: expected a search")
         search, state = stored.read(path)
         best, rows = search.best(state.history), list[MemberRow]()
         if best is not None and members:
             keys = dict(spaces.changes(search.space, best.values))
-            name = f"{json.loads(known.config)['name']}_tuned"
-            rows = self._trained_with(keys, name, members[0].data_hash, fresh_seeds(1)[0])
+            rows = self._trained_again(members[0], keys)
         fresh, failures = tuning.fresh_scores(rows)
         scale = known.metric, known.unit, known.margin
         found = tuning.result(search, state, *scale, fresh if rows else None, failures)
@@ -281,16 +279,17 @@ class Pages:
         reason = f"{text.counted(running, 'setting')} not ended" if running else state.reason
         return dataclasses.replace(found, reason=reason)
 
-    def _trained_with(
-        self, keys: dict[str, Any], name: str, data: str, first_seed: int
-    ) -> list[MemberRow]:
-        """Returns the members of experiments with a name, data, and keys of their config."""
-        rows = list[MemberRow]()
+    def _trained_again(self, member: MemberRow, keys: Mapping[str, Any]) -> list[MemberRow]:
+        """Returns members with fresh seeds and the best setting of a member's search."""
+        from jaxeval.tuning.running import fresh_seeds
+
+        name, rows = f"{json.loads(member.config)['name']}_tuned", list[MemberRow]()
         for members in filter(None, map(self._followed.members, self._followed.experiments)):
-            if (members[0].name, members[0].data_hash) == (name, data):
-                config = dict(records.leaves(json.loads(members[0].config)))
-                if all(config.get(key) == value for key, value in keys.items()):
-                    rows += [row for row in members if row.seed >= first_seed]
+            first = members[0]
+            config = dict(records.leaves(json.loads(first.config))) if first.name == name else {}
+            same = all(config.get(key) == value for key, value in keys.items())
+            if config and same and first.data_hash == member.data_hash:
+                rows += [row for row in members if row.seed >= fresh_seeds(1)[0]]
         return rows
 
 

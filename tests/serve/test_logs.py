@@ -69,6 +69,18 @@ def test_hostile_texts_stay_texts(folder: Path) -> None:
     assert site.get("/logs.exe").status_code == 404
 
 
+def test_a_spreadsheet_reads_no_formula(tmp_path: Path) -> None:
+    """Dies if an item or a model of the logs is a formula in a cell, or a number is a text."""
+    items = {"=1+1": -0.5, "@sum(A1)": -2.0, "-1": -1.0}
+    for name in "ab":
+        _write(tmp_path / f"{name}.jsonl", items)
+    sources = [f"{name}={tmp_path / file}.jsonl" for name, file in (("-A1", "a"), ("b", "b"))]
+    rows = [*csv.reader(io.StringIO(_site(*sources).get("/logs.csv").text))]
+    assert rows[0] == ["item", "'-A1", "b", "choice"]
+    cells = [("'=1+1", "-0.5"), ("'@sum(A1)", "-2.0"), ("-1", "-1.0")]
+    assert [tuple(row[:2]) for row in rows[1:]] == cells
+
+
 def test_shuffled_documents_are_paired_by_content(tmp_path: Path) -> None:
     """Dies if equal numbers of other documents count as one item, or show each other's words."""
     writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]})
