@@ -29,7 +29,7 @@ from jaxeval.serve.pages import KINDS, Asked, Pages
 _SECONDS = 0.5  # between two looks at the database
 _KEEP_ALIVE = 15.0  # seconds between two comments in a stream without events
 _MOST_ROWS = 200  # of a table on a page; the CSV has all
-_MOST_KEPT = 64  # answers and figures
+_MOST_KEPT = 32  # answers and figures
 _REMADE, _REDRAWN = 5, 20  # answers, figures: made again after so many times what making took
 _FIGURES = "figures"  # beside the forms of a page
 
