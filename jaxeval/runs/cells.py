@@ -41,11 +41,11 @@ def fill(
     each = [w[(codes[w] == code) | (codes[w] < 0)] for w in by_model.values()]  # -1: of all
     where, bounds = np.concatenate(each), np.cumsum([0, *map(len, each)])
     del each
-    keys, wrong = item_keys(rows, layout, name, where, warnings)
+    wrong = disagreeing(rows, layout, name, where, warnings)
     if wrong.any():
         bounds = np.append(0, np.cumsum(~wrong))[bounds]
-        where, keys = where[~wrong], keys[~wrong]
-    item = texts.dense(keys)
+        where = where[~wrong]
+    item = texts.dense(rows.item.codes[where])
     first = texts.first_of(item)
     values, status = _values(rows, layout, name, where, direction[0])
     kinds, counts = rows.count(where) if rows.count else ((), None)
@@ -70,22 +70,25 @@ def fill(
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
 
 
-def item_keys(
+def disagreeing(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns [n] keys of items, and [n] whether a row is left out since logs disagree on it."""
-    ids, unknown = rows.item.codes[where], np.full(len(where), -1, np.int32)
-    hashes = [rows.content, rows.prompt]
-    content, prompt = (unknown if codes is None else codes.codes[where] for codes in hashes)
-    if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
-        return ids, np.zeros(len(where), bool)
-    model, run = rows.model.codes[where], rows.run[where]
-    keys, wrong = normal.match_items(ids, content, prompt, model, normal.pair_codes(run, model))
+) -> np.ndarray:
+    """Returns [n] bool: a row is left out, since logs disagree on the content of its item.
+
+    Raises DataError: they do, and the layout does not say what to do.
+    """
+    content = np.zeros(0, int) if rows.content is None else rows.content.codes[where]
+    if layout.mismatched == "pair" or content.max(initial=-1) < 0:
+        return np.zeros(len(where), bool)
+    item, known = texts.dense(rows.item.codes[where]), content >= 0
+    pairs = normal.pair_codes(item[known], content[known])
+    of_each = item[known][texts.first_of(texts.dense(pairs))]  # the item of each content
+    wrong = np.asarray(np.bincount(of_each, minlength=len(where))[item] > 1)
     if wrong.any():
         names = list(dict.fromkeys(rows.item.name(k) for k in where[wrong].tolist()))
-        count = f"{len(names)} of {len({*ids.tolist()})} items"
+        count = f"{len(names)} of {item.max() + 1} items"
         if rows.file is None:
-            found = f"{count} have several golds or prompts ({listed(names, 3)})"
+            found = f"{count} have several golds ({listed(names, 3)})"
             raise rows.error(name, f"{found}; expected one of each item")
         found = f"{count} are not the same in all logs, by their content or prompt"
         found += f" ({listed(names, 3)})"
@@ -94,7 +97,7 @@ def item_keys(
             advice = f"{drop} leaves them out, {pair} takes equal ids for equal items"
             raise rows.error(name, f"{found}; {advice}")
         warnings.append(f"{rows.head(name)}{found}; they are left out")
-    return keys, wrong
+    return wrong
 
 
 def _values(

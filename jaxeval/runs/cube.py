@@ -4,6 +4,7 @@ After a slash a metric has a filter (lm-evaluation-harness) or a key of a score 
 `exact_match` also means `exact_match/strict-match`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -27,7 +28,8 @@ def build(rows: Rows, layout: Layout) -> Scores:
 
     Raises DataError: the rows cannot be compared as requested.
     """
-    warnings = [*rows.warnings]
+    statuses, unfinished = _count_statuses(rows)
+    warnings = [*rows.warnings, *unfinished]
     models = _select_models(rows, layout, warnings)
     absent: dict[str, list[str]] = {model: [] for model in models}
     found, without_metric = dict[Key, _ByModel](), list[str]()
@@ -48,7 +50,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
         for key, by_model in found.items()
     )
     scores = Scores(
-        *(rows.source, tuple(models), data_sets, layout.missing),
+        *(rows.source, tuple(models), data_sets, layout.missing, rows.unusable, statuses),
         warnings=tuple(warnings),
         absent={model: tuple(names) for model, names in absent.items()},
         without_metric=tuple(without_metric),
@@ -57,6 +59,30 @@ def build(rows: Rows, layout: Layout) -> Scores:
         by_name = {model: scores.scores_of(model) for model in models}
         metrics.refuse_scales(by_name, scores.metric, scores.unit, rows.source)
     return scores
+
+
+def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Returns model -> status -> number of runs, and warnings of scores of unfinished runs."""
+    counts, warnings = dict[str, Counter[str]](), list[str]()
+    if rows.ended is None or {*rows.ended.names} <= {"", "None"}:
+        return counts, warnings
+    firsts = np.arange(len(rows)) if rows.whole else np.unique(normal.first_place(rows.run))
+    width = len(rows.ended.names)
+    pairs = rows.model.codes[firsts].astype(np.int64) * width + rows.ended.codes[firsts]
+    every = np.bincount(pairs).tolist()
+    of_scored = np.bincount(pairs[np.isfinite(rows.score[firsts])], minlength=len(every)).tolist()
+    known = ((k // width, rows.ended.names[k % width], k) for k, n in enumerate(every) if n)
+    for model, status, k in sorted(known):
+        name = rows.model.names[model]
+        if status not in ("", "None"):
+            counts.setdefault(name, Counter())[status] = every[k]
+        rule = "they count, unless the table leaves them empty"
+        if normal.is_failed(status):
+            rule = "these runs failed; without the column of statuses the scores count"
+        if of_scored[k] and normal.word(status) in (*normal.FAILED, *normal.UNFINISHED):
+            found = f"{name}: {of_scored[k]} of its scores are of runs that are {status}"
+            warnings.append(f"{found}; {rule}")
+    return counts, warnings
 
 
 def _common_metric(

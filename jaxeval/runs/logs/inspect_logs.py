@@ -162,8 +162,7 @@ def _read_sample(
         item=item,
         sample=1 if epoch is None else epoch,
         cluster=records.cluster_of(sample.get("metadata"), layout, source, item),
-        content=records.digest(sample.get("input")),
-        prompt=records.digest(sample.get("target")),
+        content=records.digest([sample.get("input"), sample.get("target")]),
     )
     scores = members(sample.get("scores"))
     if not scores:

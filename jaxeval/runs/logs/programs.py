@@ -21,6 +21,7 @@ from jaxeval.runs.scores import Status
 
 RESULTS = re.compile(r"results_.*\.json")
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl")
+_HASHES = ("doc_hash", "target_hash", "prompt_hash")
 _HELM = "per_instance_stats.json"
 _SETTINGS = ("model_args", "gen_kwargs")  # how a model was made, and how it answered
 # statistics of HELM that describe requests, not answers
@@ -56,11 +57,11 @@ def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Reco
     for number, sample in json_lines(path):
         item = records.label(sample.get("doc_id"), "doc_id", path, number)
         items.add(item)
+        hashes = [str(sample.get(key) or "") for key in _HASHES]
         of_item = base._replace(
             item=item,
             cluster=records.cluster_of(sample.get("doc"), layout, source, item, number),
-            content=_join_hashes(sample, "doc_hash", "target_hash"),
-            prompt=_join_hashes(sample, "prompt_hash"),
+            content="".join(hashes) if all(hashes) else "",
         )
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
@@ -88,12 +89,6 @@ def _read_metric(
     else:
         known = higher if isinstance(higher, bool) else None
         yield base._replace(metric=metric, score=score, higher_is_better=known)
-
-
-def _join_hashes(sample: Mapping[str, Json], *names: str) -> str:
-    """Returns several hashes as one; "" if one is missing."""
-    values = [str(sample.get(name) or "") for name in names]
-    return "".join(values) if all(values) else ""
 
 
 def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
@@ -179,7 +174,7 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
                 score=score,
                 status=Status.SCORED if math.isfinite(score) else Status.UNSCORED,
                 sample=times[item, metric],
-                prompt=prompts.get(item, ""),
+                content=prompts.get(item, ""),
                 cluster=records.cluster_of(data, layout, source, item, number),
             )
     if not finished:

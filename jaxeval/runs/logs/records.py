@@ -1,19 +1,21 @@
 """Scores of items as readers of logs give them, and the rows of several logs."""
 
+import dataclasses
 import fnmatch
 import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.files import Json
+from jaxeval.runs import texts
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Key
@@ -24,7 +26,7 @@ from jaxeval.runs.texts import Coded, constant, encode
 Notes = Counter[str]  # note -> how often
 MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
 _MOST = 50_000_000  # scores of all logs
-_NAMES = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
+_NAMES = ("model", "dataset", "metric", "item", "cluster", "content")
 
 
 class Source(NamedTuple):
@@ -42,8 +44,7 @@ class Record(NamedTuple):
       metric: "" for a failed answer, which belongs to all metrics.
       run: name of the run within its log.
       sample: number of the answer, if a run answers an item several times.
-      content, prompt: hashes of the item's question, and of everything else that two logs must
-        agree on.
+      content: hash of what two logs must agree on: the item's question, gold and prompt.
       settings: of the model, see `settings`.
     """
 
@@ -56,7 +57,6 @@ class Record(NamedTuple):
     sample: int = 1
     cluster: str = ""
     content: str = ""
-    prompt: str = ""
     status: Status = Status.SCORED
     higher_is_better: bool | None = None
     settings: str | None = None
@@ -75,7 +75,7 @@ class Collector:
         self._directions: dict[Key, bool] = {}
         self._settings: dict[Key, dict[str, None]] = {}
         self._unplaced: dict[str, Path] = {}  # model -> file of scores without a task or run
-        self._parts: list[tuple[Source, Rows]] = []
+        self._parts: list[Rows] = []
 
     def read(self, source: Source, reader: Reader) -> None:
         """Reads a log; its notes count if a task of it is wanted."""
@@ -86,10 +86,13 @@ class Collector:
         if rows is found:
             self._refuse_unplaced(rows, source)
             self._tasks |= dict.fromkeys(rows.dataset.names)
-        self._parts.append((source, rows))
+        if source.model:
+            model = constant(printable(source.model), len(rows))
+            rows = dataclasses.replace(rows, model=model)
+        self._parts.append(rows)
         if any(map(self._is_wanted, rows.dataset.names)):
             self.notes.update(notes)
-        if sum(len(rows.score) for _, rows in self._parts) > _MOST:
+        if sum(map(len, self._parts)) > _MOST:
             raise DataError(f"more than {_MOST} scores", source.path)
 
     def _is_wanted(self, task: str) -> bool:
@@ -112,11 +115,10 @@ class Collector:
                 self._settings.setdefault(key, {})[record.settings] = None
         columns = zip(*kept, strict=True) if kept else ([] for _ in Record._fields)
         values = dict(zip(Record._fields, columns, strict=True))
-        coded: dict[str, Any] = {name: encode(values[name]) for name in _NAMES}
         run = first_place(encode(values["run"]).codes)
         return Rows(
             str(source.path),
-            **coded,
+            **{name: encode(values[name]) for name in _NAMES},  # type: ignore[arg-type]
             run=run,
             score=np.array(values["score"], np.float64),
             status=np.array(values["status"], np.uint8),
@@ -138,7 +140,7 @@ class Collector:
             if not any(known == task or fnmatch.fnmatchcase(known, task) for known in self._tasks):
                 found = f"no task {task!r} in the logs; expected one of {listed(self._tasks)}"
                 raise DataError(f"{argument('task')}: {found}")
-        if not any(np.any(rows.status == Status.SCORED) for _, rows in self._parts):
+        if not any(np.any(rows.status == Status.SCORED) for rows in self._parts):
             reason = "; ".join(map(printable, self.notes)) or "no item has one"
             count = f"{len(self._parts)} log{'s' if len(self._parts) > 1 else ''}"
             raise DataError(f"no score in {count} ({reason})")
@@ -155,50 +157,43 @@ class Collector:
           name: of the logs, for messages.
         """
         self._check()
-        parts = [rows for _, rows in self._parts]
-        notes = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
+        parts = self._parts
         sizes = [len(rows) for rows in parts]
-        dataset = _join([rows.dataset for rows in parts], nameless=True)
+        dataset = texts.join_coded([rows.dataset for rows in parts])
         keep = np.array([*map(self._is_wanted, dataset.names)], bool)[dataset.codes]
 
-        def joined(columns: Sequence[Coded | None]) -> Coded:
-            each = zip(columns, sizes, strict=True)
-            whole = _join([constant("", size) if c is None else c for c, size in each])
+        def joined(find: Callable[[Rows], Coded | None]) -> Coded:
+            found = (find(rows) or constant("", len(rows)) for rows in parts)
+            whole = texts.without_nameless(texts.join_coded([*found]))
             return Coded(whole.names, whole.codes[keep])
 
-        models = [
-            constant(printable(source.model), len(rows)) if source.model else rows.model
-            for source, rows in self._parts
-        ]
-        begin = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
-        run = (begin + np.concatenate([rows.run for rows in parts]))[keep]
-        samples = [np.ones(len(r), int) if r.sample is None else r.sample for r in parts]
-        logs = tuple(str(source.path) for source, _ in self._parts)
-        own: dict[str, Any] = {k: joined([getattr(r, k) for r in parts]) for k in _NAMES[2:]}
+        def whole(find: Callable[[Rows], np.ndarray]) -> np.ndarray:
+            return np.concatenate([*map(find, parts)])[keep]
+
+        run = whole(lambda rows: rows.run) + np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)[keep]
         return Rows(
             name,
-            model=joined(models),
+            model=joined(lambda rows: rows.model),
             dataset=Coded(dataset.names, dataset.codes[keep]),
-            **own,
-            labels={"name": joined([rows.labels.get("name") for rows in parts])},
+            metric=joined(lambda rows: rows.metric),
+            item=joined(lambda rows: rows.item),
             run=run,
-            score=np.concatenate([rows.score for rows in parts])[keep],
-            status=np.concatenate([rows.status for rows in parts])[keep],
+            score=whole(lambda rows: rows.score),
+            status=whole(lambda rows: rows.status),
             number=run + 1,
-            sample=np.concatenate(samples)[keep],
+            labels={"name": joined(lambda rows: rows.labels.get("name"))},
+            sample=whole(lambda r: np.ones(len(r), int) if r.sample is None else r.sample),
+            cluster=joined(lambda rows: rows.cluster),
+            content=joined(lambda rows: rows.content),
             recorded=self._directions,
-            file=Coded(logs, np.repeat(np.arange(len(parts)), sizes)[keep]),
-            warnings=tuple(map(printable, notes)),
+            file=Coded(
+                tuple(rows.source for rows in parts), np.repeat(np.arange(len(parts)), sizes)[keep]
+            ),
+            warnings=tuple(
+                printable(f"{note} ({n} times)" if n > 1 else note)
+                for note, n in self.notes.items()
+            ),
         )
-
-
-def _join(parts: Sequence[Coded], nameless: bool = False) -> Coded:
-    """Joins codes; "" is unknown unless it may be a name."""
-    names = dict.fromkeys(name for part in parts for name in part.names if name or nameless)
-    places = {name: k for k, name in enumerate(names)}
-    own = [np.array([places.get(n, -1) for n in part.names], np.int64) for part in parts]
-    codes = [new[part.codes] for new, part in zip(own, parts, strict=True)]
-    return Coded(tuple(places), np.concatenate(codes))
 
 
 def read_json(path: Path) -> Json:
