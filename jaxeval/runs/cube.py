@@ -30,7 +30,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
     """
     statuses, unfinished = _count_statuses(rows)
     warnings = [*rows.warnings, *unfinished]
-    models = _select_models(rows, layout, warnings)
+    models = _select_models(rows, layout)
     absent: dict[str, list[str]] = {model: [] for model in models}
     found, without_metric = dict[Key, _ByModel](), list[str]()
     for name, by_model in _data_sets(rows, models):
@@ -110,33 +110,21 @@ def _common_metric(
     return None, not layout.metric or any(_requested(each, layout) for each in every)
 
 
-def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
-    """Selects the requested models, or all that have the metric; notes the ones left out."""
+def _select_models(rows: Rows, layout: Layout) -> list[str]:
+    """Returns the requested models, or all; raises DataError for an unknown model or metric."""
     models = [*dict.fromkeys(layout.models or rows.model.names)]
-    known = {*rows.model.names}
-    for name in models:
-        if name not in known:
+    for name in models if layout.models else ():
+        if name not in rows.model:
             expected = f"expected one of {listed(rows.model.names)}"
             raise rows.error("", f"no model {name!r}; {expected}")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
         raise rows.error("", f"{len(models)} models; {expected}")
-    if rows.whole or not layout.metric:
-        return models
-    chosen = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
-    there = _metrics(rows, np.flatnonzero(chosen))
-    requested = [name for name in layout.metric.split(",") if name]
-    for name in requested:
-        if not _matching(name, there):
-            message = f"no task has a metric {name!r}; expected one of {listed(there)}"
+    for name in filter(None, ("" if rows.whole else layout.metric or "").split(",")):
+        if not _matching(name, rows.metric.names):
+            message = f"no task has a metric {name!r}; expected one of {listed(rows.metric.names)}"
             raise rows.error("", f"{argument('metric')}: {message}")
-    codes = [rows.metric.names.index(m) for name in requested for m in _matching(name, there)]
-    known = {rows.model.names[k] for k in {*rows.model.codes[np.isin(rows.metric.codes, codes)]}}
-    if layout.models or len(known) < 2:
-        return models
-    lacking = [name for name in models if name not in known]
-    warnings += [f"{name} has no metric {' or '.join(requested)}; left out" for name in lacking]
-    return [name for name in models if name in known]
+    return models
 
 
 def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:

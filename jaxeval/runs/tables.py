@@ -57,6 +57,7 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
+    _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
     folds = split is not None and names.are_folds(layout.columns.get("split", ""), split.names)
     return dataclasses.replace(found, folds=folds)
@@ -75,7 +76,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
     asked = layout.higher_is_better
     higher, recorded, _ = normal.column_direction(values, name, table.source, asked, who)
     named: Direction = "assumed" if higher is None else "named"
-    rows = Rows(
+    return Rows(
         table.source,
         model=model,
         dataset=encode(values.get("dataset", constant("", size))),
@@ -92,13 +93,13 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         ended=ended,
         unusable=tuple(wrong.values()),
     )
-    _join_runs(rows, (finite & ~failed) | (layout.missing == "zero"))
-    return rows
 
 
-def _join_runs(rows: Rows, counted: np.ndarray) -> None:
+def _join_runs(rows: Rows, layout: Layout) -> None:
     """Gives rows of one label one run; a run that failed may have been tried again."""
     if rows.labels:
+        counted = np.isfinite(rows.score) & (rows.status == Status.SCORED)
+        counted |= layout.missing == "zero"
         run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
         for label in rows.labels.values():
             run = normal.pair_codes(texts.dense(run), label.codes)

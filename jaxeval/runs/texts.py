@@ -6,6 +6,7 @@ Ten million cells as Python strings take a gigabyte and many seconds; their dist
 import contextlib
 import dataclasses
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -77,7 +78,8 @@ class Cells(Sequence[str]):
             numbers = [chunk.cast(pyarrow.int64()) for chunk in self.cells.chunks]
             pairs = zip(numbers, self.cells.chunks, strict=True)
             if all(of.cast(pyarrow.string()).equals(chunk) for of, chunk in pairs):
-                return _of_integers(np.concatenate(numbers))
+                values, numbers = np.concatenate(numbers), []  # held once
+                return _of_integers(values)
         whole = self.cells.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
         release_memory()
         return Coded(tuple(whole.dictionary.to_pylist()), whole.indices.to_numpy())
@@ -111,7 +113,9 @@ def _of_integers(values: np.ndarray) -> Coded:
     first = first_of(ranks)
     order = np.argsort(first)
     code = np.argsort(order).astype(np.int32)
-    return Coded(tuple(map(str, values[first[order]].tolist())), code[ranks])
+    parts = np.array_split(values[first[order]], 64)  # all at once take more than their names
+    names = map(str, itertools.chain.from_iterable(part.tolist() for part in parts))
+    return Coded(tuple(names), code[ranks])
 
 
 def of_arrow(cells: Any) -> Sequence[Any]:
