@@ -22,7 +22,7 @@ from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs.records import Notes, Source
+from jaxeval.runs.logs.records import Log
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
@@ -111,19 +111,18 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
     return runs, dataclasses.replace(data, models=of_items, part="the table")
 
 
-def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
+def read_log(log: Log) -> Rows:
     """Reads a table or JSON lines of answers or scores of items as a log.
 
     The label "name" is what a user calls a run, "place" its place in a list.
 
     Raises DataError: names row and column, or the missing column.
     """
-    columns = {_KEYS.get(role, role): name for role, name in layout.columns.items()}
-    if layout.cluster:
-        columns["cluster"] = layout.cluster
+    columns = {_KEYS.get(role, role): name for role, name in log.layout.columns.items()}
+    columns |= {"cluster": log.layout.cluster} if log.layout.cluster else {}
     wanted = {*_ROLES, *_KEYS, *_ANSWERS, "gold", *columns.values()}
-    lines, label = source.path.suffix not in TABLES, "name"
-    table = files.read(source.path, wanted.__contains__)
+    lines, label = log.path.suffix not in TABLES, "name"
+    table = files.read(log.path, wanted.__contains__)
     if lines:
         item = columns.get("item", "item")
         cells = table.values.get(item, [None] * len(table))
