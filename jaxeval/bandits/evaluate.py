@@ -46,6 +46,7 @@ def run(
     workers: int = 1,
     retries: int = 1,
     most: int | None = None,
+    name: Callable[[int], str] = "evaluation {}".format,
 ) -> Generator[Evaluated, None, None]:
     """Evaluates models until the rule has its answer; yields every score and failure.
 
@@ -55,6 +56,7 @@ def run(
       retries: how often a failed evaluation is tried again before its model is dropped.
       most: evaluations that each model can have. If the rule asks for more, the selection ends
         after those under way, and `answer` gives the outcome.
+      name: of an evaluation by its number, for messages.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
@@ -78,7 +80,7 @@ def run(
                 elif team.try_again((model, number)):
                     score, note = None, f"{result}; tried again"
                 else:
-                    why = f"evaluation {number} failed {retries + 1} times: {result}"
+                    why = f"{name(number)} failed {retries + 1} times: {result}"
                     state, score, note = rule.failed(state, model, number, why), None, str(result)
                     if model in state.excluded:
                         team.drop(model)
