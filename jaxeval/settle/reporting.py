@@ -79,7 +79,7 @@ def _scores_of(of: Comparison) -> tuple[str, str, bool]:
 
 
 def _log_e(of: Comparison) -> float:
-    """Returns log e of "better"; -inf, which is no evidence, if a seed failed or none has ended."""
+    """Returns log e of "better"; -inf, no evidence, if a seed failed or none has ended."""
     log_e = None if of.verdict == "failed" else (of.result or {}).get("log_e")
     return -math.inf if log_e is None else float(log_e)
 
