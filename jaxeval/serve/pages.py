@@ -262,12 +262,12 @@ class Pages:
           JaxevalError: there is no search, or its file cannot be read.
         """
         from jaxeval.report import tuning
-        from jaxeval.tuning import stored
+        from jaxeval.tuning import running
 
         path, members = self._search_file(known.id), self._followed.members(known.id)
         if not path.is_file():
             raise RunError(f"{known.name}: expected a search")
-        search, state = stored.read(path)
+        search, state = running.read(path)
         best, rows = search.best(state.history), list[MemberRow]()
         if best is not None and members:
             keys = dict(spaces.changes(search.space, best.values))
@@ -275,8 +275,8 @@ class Pages:
         fresh, failures = tuning.fresh_scores(rows)
         scale = known.metric, known.unit, known.margin
         found = tuning.result(search, state, *scale, fresh if rows else None, failures)
-        running = len(state.history.pending)
-        reason = f"{text.counted(running, 'setting')} not ended" if running else state.reason
+        left = len(state.history.pending)
+        reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
         return dataclasses.replace(found, reason=reason)
 
     def _trained_again(self, member: MemberRow, keys: Mapping[str, Any]) -> list[MemberRow]:
