@@ -1,9 +1,8 @@
-"""Checks of corpora: labels that train lacks, repeated and contradictory items, Unicode forms."""
+"""Checks of corpora: labels that train lacks, repeated items."""
 
 import types
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,40 +106,3 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
             f"({times / total:.2%}): {', '.join(most)}{', ...' * (len(lacking) > _EXAMPLES)}"
         )
     return facts, lines
-
-
-def several_labels(items: Mapping[str, Iterable[tuple[Hashable, str, str]]]) -> list[str]:
-    """Returns warnings about equal items with different labels.
-
-    Args:
-      items: part -> key, text for messages and label of each item.
-    """
-    warnings = []
-    for part, own in items.items():
-        labels: dict[Hashable, dict[str, str]] = defaultdict(dict)
-        for key, text, label in own:
-            labels[key][label] = text
-        apart = [found for found in labels.values() if len(found) > 1]
-        if apart:
-            text = next(iter(apart[0].values()))[:_LONGEST]
-            example = f"{text!r} ({', '.join(sorted(apart[0]))})"
-            warnings.append(f"{part}: {len(apart)} with several labels, such as {example}")
-    return warnings
-
-
-def unicode_forms(texts: Mapping[str, Iterable[str]]) -> list[str]:
-    """Returns a warning if some texts (part -> texts) are in NFC and others in NFD."""
-    counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
-    for part, own in texts.items():
-        for text in own:
-            composed = unicodedata.is_normalized("NFC", text)
-            if composed != unicodedata.is_normalized("NFD", text):
-                counts["NFC" if composed else "NFD"][part] += 1
-    if not all(counts.values()):
-        return []
-    found = " and ".join(
-        f"{form} ({', '.join(f'{part} {n}' for part, n in own.items())})"
-        for form, own in counts.items()
-    )
-    remedy = "bring all files into one Unicode normalisation form (uconv -x any-nfc)"
-    return [f"texts are in {found}: equal letters are different symbols; {remedy}"]
