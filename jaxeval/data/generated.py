@@ -1,15 +1,8 @@
 """The embedded corpora: sentences from stochastic grammars, drawn from a seed (docs/data.md).
 
-Entities: ordinary words (mark, bill, rose ...) are also names; dev and test draw most names from
-lexicons of their own; a third of the sentences is in lower case; one name in fifty is mislabelled.
-
-Opinions: every sentence praises one target and criticises another, so that without the target no
-model can do better than naming one class; in two sentences of five a third one is neutral. Three
-in ten targets of dev and test do not occur in train, and one label in fifty is random.
-
-Pairs: opinions on a dish each. About the same dish, a hypothesis of the same polarity is entailed,
-and one of the other polarity contradicts; about another dish it is neutral. Most premises praise,
-and most are about food, so that a hypothesis alone tells something.
+Entities: ordinary words are also names. Opinions: every sentence praises one target and criticises
+another, so that without the target no model can do better than naming one class. Pairs: opinions
+on a dish each; of the same dish and polarity is entailment, of the other polarity contradiction.
 """
 
 from collections.abc import Sequence

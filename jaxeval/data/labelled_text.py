@@ -172,21 +172,20 @@ def _flat(tree: Any) -> Iterator[Mapping[str, Any]]:
     """Yields a line, or a line for each target of NewsMTSC; raises ValueError."""
     if not isinstance(tree, dict):
         raise ValueError(f"found {str(tree)[:40]}")
-    flat = all(key in tree for key in ("sentence", "from", "to", "polarity"))
-    if not flat and not all(key in tree for key in ("sentence_normalized", "targets")):
+    if {"sentence", "from", "to", "polarity"} <= {*tree}:
+        content, targets = tree["sentence"], [tree]
+    elif {"sentence_normalized", "targets"} <= {*tree}:
+        content, targets = tree["sentence_normalized"], tree["targets"] or [None]
+    else:
         yield tree
         return
-    targets = [tree] if flat else tree["targets"]
-    if not isinstance(targets, list) or not targets:
-        raise ValueError("targets: expected a list of one or more")
-    content = tree["sentence" if flat else "sentence_normalized"]
-    for target in targets:
-        try:
+    try:
+        for target in targets:
             span, label = [target["from"], target["to"]], _NEWS[target["polarity"]]
-        except (KeyError, TypeError):
-            expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
-            raise ValueError(f"targets: expected {expected}") from None
-        yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
+            yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
+    except (KeyError, TypeError, AttributeError):
+        expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
+        raise ValueError(f"targets: expected {expected}") from None
 
 
 def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:

@@ -104,7 +104,8 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     of_words = {p: [side for pair in own for side in pair[:2]] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
-    rows, widths, columns = _lay_out(pairs, forms, batch_size, settings)
+    in_words = _sides(pairs, settings.padded_to)
+    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
     for bucket, arrays in zip(rows, columns, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
     return corpora.WordCorpus(
@@ -126,18 +127,9 @@ def _cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
     return pair._replace(premise=pair.premise[:longest], hypothesis=pair.hypothesis[:longest])
 
 
-def _lay_out(
-    pairs: Sequence[LabelledPair], forms: Sequence[str], batch: int, settings: PairData
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
-    number = {form: n for n, form in enumerate(forms)}
-    numbers = {
-        side: [
-            [number[word] for word in words.pad(getattr(pair, side), settings.padded_to)]
-            for pair in pairs
-        ]
-        for side in _SIDES
-    }
-    return corpora.lay_out(numbers, batch, settings.max_widths)
+def _sides(pairs: Sequence[LabelledPair], width: int | None) -> dict[str, list[tuple[str, ...]]]:
+    """Returns the words of each premise, and of each hypothesis."""
+    return {side: [words.pad(getattr(pair, side), width) for pair in pairs] for side in _SIDES}
 
 
 _Parts = Mapping[str, Sequence[LabelledPair]]
@@ -194,8 +186,8 @@ def _deal(source: _PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[
 
 def _in_words(pair: LabelledPair, tokenised: bool, file: Path) -> LabelledPair:
     premise, hypothesis = (
-        tuple(side[start:end] for start, end in words.split(str(side), tokenised))
-        for side in pair[:2]
+        tuple(side[start:end] for start, end in words.split(side, tokenised))
+        for side in map(str, pair[:2])
     )
     if not (premise and hypothesis):
         raise DataError("expected two sentences with words in them", file, pair.line)
@@ -279,6 +271,4 @@ def encode(
     """
     tokenised = settings.source.format == "ppdb"
     cut = [_cut(_in_words(pair, tokenised, file), settings.longest) for pair in pairs]
-    forms = ["", *sorted({word for pair in cut for side in pair[:2] for word in side})]
-    numbers, _, columns = _lay_out(cut, forms, batch, settings)
-    return corpora.Encoded({"row": vocabulary.lookup(forms, settings.fold)}, numbers, columns)
+    return corpora.encode(vocabulary, _sides(cut, settings.padded_to), batch, settings)[1]

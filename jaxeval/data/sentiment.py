@@ -232,12 +232,14 @@ def _lay_out(
     shapes = corpora.choose_shapes(lengths, targets, batch_size, settings.max_widths)
     positions = corpora.assign(lengths, targets, shapes)
     form_numbers = {form: number for number, form in enumerate(forms)}
-    label_numbers = {label: number for number, label in enumerate(labels)}
+    numbered = {label: number for number, label in enumerate(labels)}  # others are unlabelled
     columns = []
     for bucket, shape in zip(positions, shapes, strict=True):
         inside = [rows[row] for row in bucket]
         numbers = [[form_numbers[word] for word in row.words] for row in inside]
-        each = [[(t.start, t.end, label_numbers[t.label]) for t in row.targets] for row in inside]
+        each = [
+            [(t.start, t.end, numbered.get(t.label, 0)) for t in row.targets] for row in inside
+        ]
         start, end, classes = ([[t[k] for t in own] for own in each] for k in range(3))
         columns.append(
             {
@@ -285,14 +287,11 @@ def encode(
     """Encodes texts for a trained classifier, in batches of `batch`; returns the rows, too.
 
     A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
-    forms [N, T], length [N], start and end [N, K], targets [N].
+    the arrays of `build`, with meaningless labels.
     """
     sentences = labelled_text.in_words({"texts": texts}, vocabulary.tokenised)["texts"]
     rows = _rows(settings, sentences)
     forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
-    labels = sorted({target.label for row in rows for target in row.targets})  # ignored
-    columns, positions, _ = _lay_out(settings, rows, forms, labels, batch)
-    for arrays in columns:
-        del arrays["labels"]
+    columns, positions, _ = _lay_out(settings, rows, forms, vocabulary.labels, batch)
     row = vocabulary.lookup(forms, settings.fold)
     return rows, corpora.Encoded({"row": row}, positions, columns)

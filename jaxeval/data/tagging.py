@@ -32,10 +32,6 @@ from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 _Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
-_UNSEEN = {  # consequence of tags that train lacks, by whether a model has rows for them
-    False: "they count as errors",
-    True: "as the files are split, no model can learn them",
-}
 _ADVICE = (
     "; a tagger reads one word a line, alone or in columns (by tabs) as in training, and a "
     "blank line after each sentence: cut running text into words first"
@@ -114,7 +110,7 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
         raise DataError(f"{message} to learn", settings.source.path or "generated corpus")
     unseen, lines = checks.unseen(tags)
     warnings = checks.repeats(items, settings.source.path, "sentences")
-    warnings += [f"tags: {line}; {_UNSEEN[settings.vocabulary == 'all']}" for line in lines]
+    warnings += [f"tags: {line}; no model can learn them from train" for line in lines]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
@@ -122,7 +118,8 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     predicted = sorted(names) if scheme == "none" else ["O", *sorted(names - {"O"})]
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    rows, widths, columns = _lay_out([s.words for s in sentences], forms, batch_size, settings)
+    in_words = {"forms": [sentence.words for sentence in sentences]}
+    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
     for bucket, width, arrays in zip(rows, widths, columns, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
@@ -186,18 +183,6 @@ def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
     return read(file, source.word_column, source.tag_column)
 
 
-def _lay_out(
-    sentences: Sequence[Sequence[str]], forms: Sequence[str], batch: int, settings: TaggingData
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
-    """Lays out forms [N, T] and length [N] of each bucket."""
-    number = {form: k for k, form in enumerate(forms)}
-    numbers = [[number[word] for word in sentence] for sentence in sentences]
-    laid_out = corpora.lay_out({"forms": numbers}, batch, settings.max_widths)
-    for arrays in laid_out[2]:
-        arrays["length"] = arrays.pop("forms_length")
-    return laid_out
-
-
 def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[Sentence]]:
     """Returns the lines of a file in a format that a tagger was trained on, and its sentences.
 
@@ -242,13 +227,8 @@ def encode(
     """
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
-    forms = ["", *sorted({word for sentence in sentences for word in sentence})]
-    rows, _, columns = _lay_out(sentences, forms, batch, settings)
+    forms, encoded = corpora.encode(vocabulary, {"forms": sentences}, batch, settings)
     characters = words.characters(forms, vocabulary.characters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
-    shared = {
-        "row": vocabulary.lookup(forms, settings.fold),
-        "characters": np.pad(characters, ((0, 0), (0, padding))),
-        **words.shapes(forms),
-    }
-    return corpora.Encoded(shared, rows, columns)
+    padded = np.pad(characters, ((0, 0), (0, padding)))
+    return encoded._replace(shared={**encoded.shared, "characters": padded, **words.shapes(forms)})

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import itertools
 import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -222,22 +223,21 @@ def find_parts(
     names = sorted(file.name for file in folder.iterdir() if file.is_file())
     patterns = {part: pattern for part in _PARTS if (pattern := getattr(settings, part))}
     fitting = {p: _fitting(names, pattern, f"{key}.{p}") for p, pattern in patterns.items()}
-    if alone and len(names) == 1 and not any(own for p, own in fitting.items() if p != "train"):
+    if alone and len(names) == 1 and not (fitting.get("dev") or fitting.get("test")):
         return {"train": folder / names[0]}
     # the path itself if a pattern is absolute
     files = {part: folder / own[0] for part, own in fitting.items() if len(own) == 1}
-    read = {name for own in fitting.values() for name in own}
-    unread = [n for n in names if n not in read and "train" in files]
+    read, suffix = {*itertools.chain(*fitting.values())}, files.get("train", folder).suffix
+    beside = [n for n in names if n not in read and "train" in files and n.endswith(suffix)]
     for part, own in fitting.items():
-        beside = [name for name in unread if name.endswith(files["train"].suffix)]
+        said = f"the {part} pattern {patterns[part]!r}"
         if len(own) > 1:
-            said = f"{len(own)} files fit the {part} pattern {patterns[part]!r}: "
-            raise DataError(f"{said}{_listed(own)}; set {key}.{part}=NAME", folder)
+            several = f"{len(own)} files fit {said}: {_listed(own)}"
+            raise DataError(f"{several}; set {key}.{part}=NAME", folder)
         if not own and (part in required or beside):
-            said = f"no file fits the {part} pattern {patterns[part]!r}; the folder holds "
             absent = "" if part in required else ", or null: there is none"
-            holds = _listed(beside or names)
-            raise DataError(f"{said}{holds}; set {key}.{part}=NAME{absent}", folder)
+            holds = f"the folder holds {_listed(beside or names)}"
+            raise DataError(f"no file fits {said}; {holds}; set {key}.{part}=NAME{absent}", folder)
     return files
 
 
