@@ -76,6 +76,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     from jaxeval.space import space as spaces
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
+    from jaxeval.tune.populations import Populations
     from jaxeval.tuning import Search
     from jaxeval.tuning.history import Halving, History
     from jaxeval.tuning.running import State
@@ -90,7 +91,8 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         changes = [f"training.epochs={args.epochs}"]
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
-            for _ in training._trained(of, search, state, store, Path(folder), args.parallel):
+            fed = Populations(of, search, state, store, args.parallel)
+            for _ in training.train(fed, training.Place(Path(folder))):
                 pass
     ended = state.history.evaluations
     return {

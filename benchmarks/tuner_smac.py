@@ -16,7 +16,7 @@ import ConfigSpace
 import smac
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.distributions import Choices, Distribution, Grid, Value
 from jaxeval.space.space import Parameter, Space
 from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Evaluation, History, identity
@@ -117,11 +117,10 @@ def _configuration_space(space: Space, seed: int) -> Any:
 
 def _hyperparameter(name: str, of: Distribution) -> Any:
     """Numbers as numbers: of a grid and of ordered choices the index."""
-    if isinstance(of, Integer):
+    if isinstance(of, Grid):
         return ConfigSpace.UniformIntegerHyperparameter(name, 0, of.count - 1)
     if not isinstance(of, Choices):
-        log = isinstance(of, LogUniform)
-        return ConfigSpace.UniformFloatHyperparameter(name, of.low, of.high, log=log)
+        return ConfigSpace.UniformFloatHyperparameter(name, of.low, of.high, log=of.log)
     if len(of.values) == 1:
         return ConfigSpace.Constant(name, 0)
     if of.ordered:
@@ -133,7 +132,7 @@ def _encoded(parameter: Parameter, values: Any) -> Any:
     of, value = parameter.distribution, values.get(parameter.name)
     if value is None:
         return None
-    if isinstance(of, Integer):
+    if isinstance(of, Grid):
         return (value - of.low) // of.step
     if isinstance(of, Choices) and (of.ordered or len(of.values) == 1):
         return of.values.index(value)
@@ -141,7 +140,7 @@ def _encoded(parameter: Parameter, values: Any) -> Any:
 
 
 def _decoded(of: Distribution, value: Any) -> Value:
-    if isinstance(of, Integer):
+    if isinstance(of, Grid):
         return of.low + of.step * int(value)
     if isinstance(of, Choices):
         if of.ordered or len(of.values) == 1:

@@ -182,7 +182,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--halving", "3"], "--halving, --steps: expected both or neither"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
-    (["--enqueue", "rat=0.01"], "--enqueue: rat: no such hyperparameter; did you mean rate"),
+    (["--enqueue", "rat=0.01"], "--enqueue: rat: no such hyperparameter; there are rate"),
     (["--enqueue", "rate"], "--enqueue: expected NAME=VALUE, got 'rate'"),
 ]
 

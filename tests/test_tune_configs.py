@@ -14,6 +14,7 @@ from jaxeval.studies import launching, running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
+from jaxeval.tune.populations import Populations
 from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History, Result
 from jaxeval.tuning.running import State
@@ -82,8 +83,9 @@ class _Search(State):
         """The last history that is saved."""
         self.crash, self.trials = crash, trials
         with runs.open_store(folder) as store:
-            how = (self.target, self.search, self, store, folder, parallel, launcher)
-            trained = training._trained(*how)
+            asks = launcher is not None
+            fed = Populations(self.target, self.search, self, store, parallel, asks)
+            trained = training.train(fed, training.Place(folder, launcher=launcher))
             self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
         return self.saved[-1]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogInteger, LogUniform
+from jaxeval.space.distributions import Choices, Distribution
 from jaxeval.space.space import Parameter, Space
 
 Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a run
@@ -30,9 +30,8 @@ def scale(distribution: Distribution | None) -> _Scale:
         return _Scale()
     if isinstance(distribution, Choices):
         return _Scale(tuple(text(value) for value in distribution.in_order))
-    log = isinstance(distribution, LogUniform | LogInteger)
-    whole = isinstance(distribution, Integer | LogInteger)
-    return _Scale(None, distribution.low, distribution.high, log, whole)
+    whole = getattr(distribution, "whole", False)
+    return _Scale(None, distribution.low, distribution.high, distribution.log, whole)
 
 
 def text(value: object) -> str:

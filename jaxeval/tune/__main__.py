@@ -85,9 +85,8 @@ def tune(
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
-    limits, folder = (trials, seconds), Path(out)
-    how = (at_once, retrain, least, launcher, quiet)
-    return training.tune(target, search, limits, folder, store, *how)
+    place = training.Place(Path(out), store, launcher, quiet)
+    return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
 
 
 @parameters.verb

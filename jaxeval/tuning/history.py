@@ -106,6 +106,11 @@ class History:
         """Evaluations with a result, which may be a failure."""
         return [e for e in self.evaluations if e.result is not None]
 
+    @property
+    def identities(self) -> set[str]:
+        """The identities of all settings."""
+        return {identity(evaluation.values) for evaluation in self.evaluations}
+
     def propose(self, values: Values, seeds: Iterable[int]) -> "History":
         """Adds an evaluation, which runs from now on."""
         new = Evaluation(len(self.evaluations), dict(values), tuple(seeds))
@@ -167,16 +172,16 @@ class History:
         try:
             text = json.dumps(tree, allow_nan=False)
             history = pydantic.TypeAdapter(History).validate_json(text, strict=True)
-            if [e.number for e in history.evaluations] != [*range(len(history.evaluations))]:
-                raise ValueError("expected evaluations 0, 1, 2 ...")
         except (TypeError, ValueError) as error:
             said = str(error)
             if isinstance(error, pydantic.ValidationError):
                 first = error.errors()[0]
                 said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise DataError(f"not the history of a tuner: {said}") from None
-        for evaluation in history.evaluations:
+        for number, evaluation in enumerate(history.evaluations):
             _refuse_lacking(evaluation)
+            if evaluation.number != number:
+                raise DataError("not the history of a tuner: expected evaluations 0, 1, 2 ...")
         return history
 
 
