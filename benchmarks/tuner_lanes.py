@@ -98,7 +98,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "settings": len(ended),
         "refilled": sum(e.joined is not None and e.joined[1] > 0 for e in ended),
-        "epochs": sum(e.result.stopped.epochs if e.result.stopped else args.epochs for e in ended),
+        "epochs": sum(e.stopped.epochs if e.stopped else args.epochs for e in ended),
         "programs": sum(map(len, of.session.programs.values())),
         "processor_seconds": round(time.process_time(), 1),
         "seconds": round(time.perf_counter() - begin, 1),

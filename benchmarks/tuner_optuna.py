@@ -106,14 +106,13 @@ def _frozen(space: Space, evaluation: Evaluation) -> "optuna.trial.FrozenTrial":
         "params": {name: _param(kinds[name], v) for name, v in evaluation.values.items()},
         "distributions": {name: _distribution(kind) for name, kind in kinds.items()},
     }
-    result = evaluation.result
-    if result is None:
+    if not evaluation.ended:
         return create_trial(state=TrialState.RUNNING, **of)
-    if not result.scores:
+    if not evaluation.scores:
         return create_trial(state=TrialState.FAIL, **of)
-    score = statistics.fmean(result.scores)
-    if result.stopped is not None:
-        steps = {result.stopped.epochs: score}
+    score = statistics.fmean(evaluation.scores)
+    if evaluation.stopped is not None:
+        steps = {evaluation.stopped.epochs: score}
         return create_trial(state=TrialState.PRUNED, intermediate_values=steps, **of)
     return create_trial(state=TrialState.COMPLETE, value=score, **of)
 

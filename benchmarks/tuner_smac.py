@@ -62,7 +62,7 @@ class _Search:
     def ask(self, history: History) -> dict[str, Value] | None:
         """A setting that the history lacks, after all results that came since the last time."""
         for number, evaluation in enumerate(history.evaluations):
-            if evaluation.result is not None and number not in self.told:
+            if evaluation.ended and number not in self.told:
                 self.told.add(number)
                 self._tell(evaluation, -1.0 if history.higher_is_better else 1.0)
         known = {identity(e.values) for e in history.evaluations}
@@ -76,7 +76,7 @@ class _Search:
         values = {p.name: _encoded(p, evaluation.values) for p in self.space.parameters}
         active = {name: value for name, value in values.items() if value is not None}
         config = ConfigSpace.Configuration(self.facade.scenario.configspace, active)
-        scores = evaluation.result.scores if evaluation.result else ()
+        scores = evaluation.scores
         if not scores and self.worst == -math.inf:
             return
         status = StatusType.SUCCESS if scores else StatusType.CRASHED

@@ -12,7 +12,7 @@ from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
 from jaxeval.tuning import Search
-from jaxeval.tuning.history import Evaluation, History, Result, Stopped
+from jaxeval.tuning.history import Evaluation, History, Stopped
 from jaxeval.tuning.running import State
 
 
@@ -85,8 +85,8 @@ class Populations:
         """Tells of trials that did not fit into memory; all others have ended."""
         left = self._unended(self.number)
         for number in left:
-            if self._history.evaluations[number].result is None:
-                self._tell(number, Result(failure="out of memory"))
+            if not self._history.evaluations[number].ended:
+                self._tell(number, "out of memory")
         self._leave(left)
 
     def restart(self) -> None:
@@ -160,8 +160,8 @@ class Populations:
     def _change(self, number: int, **new: Any) -> None:
         self.state.history = self._history.change(number, **new)
 
-    def _tell(self, number: int, result: Result) -> None:
-        self.state.history = self._history.tell(number, result)
+    def _tell(self, number: int, outcome: Sequence[float] | str) -> None:
+        self.state.history = self._history.tell(number, outcome)
 
     def _leave(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -190,7 +190,7 @@ class Populations:
         try:
             self.target.refuse_too_large(self.target.entries(evaluation)[0])
         except ConfigError as error:
-            self._tell(evaluation.number, Result(failure=str(error)))
+            self._tell(evaluation.number, str(error))
             return []
         return self._unrecorded(evaluation)  # by a search whose state was lost
 
@@ -213,15 +213,13 @@ class Populations:
         evaluation = self._history.evaluations[number]
         known = self._scores.setdefault(number, {})
         known[seed] = status if score is None else score
-        if evaluation.result is not None or len(known) < len(evaluation.seeds):
+        if evaluation.ended or len(known) < len(evaluation.seeds):
             return
         each = [known[seed] for seed in evaluation.seeds]
+        scores = [score for score in each if not isinstance(score, str)]
         lost = next((seed for seed in evaluation.seeds if isinstance(known[seed], str)), None)
-        if lost is None:
-            self._tell(number, Result(tuple(map(float, each))))
-        else:
-            which = f" (seed {lost})" if len(each) > 1 else ""
-            self._tell(number, Result(failure=f"{known[lost]}{which}"))
+        which = f" (seed {lost})" if len(each) > 1 else ""
+        self._tell(number, scores if lost is None else f"{known[lost]}{which}")
 
     def _after_epoch(
         self, epochs: int, brought: Sequence[running.Progress]
@@ -230,10 +228,10 @@ class Populations:
         before = self._history
         number_of = {seed: e.number for e in before.evaluations for seed in e.seeds}
         each = [(number_of[progress.entry.trial.seed], progress) for progress in brought]
-        alive = [(n, p) for n, p in each if before.evaluations[n].result is None]
+        alive = [(n, p) for n, p in each if not before.evaluations[n].ended]
         self._judge(alive)
         for number, progress in alive:
-            if progress.status is not None and self._history.evaluations[number].result is None:
+            if progress.status is not None and not self._history.evaluations[number].ended:
                 seed = progress.entry.trial.seed
                 self._score(number, seed, progress.best, str(progress.status))
         joining = self._propose(epochs) if self.search.halving else []

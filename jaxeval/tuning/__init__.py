@@ -1,5 +1,6 @@
 """The best setting of a search space, with few evaluations; no jax."""
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
@@ -18,9 +19,9 @@ from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
-from jaxeval.tuning.history import Evaluation, Halving, History, Result, Values, identity
+from jaxeval.tuning.history import Evaluation, Halving, History, Values, identity
 
-__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Search", "Tuner"]
+__all__ = ["Evaluation", "EvaluationFailed", "History", "Search", "Tuner"]
 Method = Literal["gp", "sobol", "random"]
 
 
@@ -145,7 +146,7 @@ class Tuner:
 
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
         """Receives the score of an evaluation, or one a seed; or why it failed, in words."""
-        self.history = self.history.tell(_whole("number", number, 0), _result(result))
+        self.history = self.history.tell(_whole("number", number, 0), _outcome(result))
 
     def best(self) -> Evaluation:
         """Returns the setting with the best posterior mean, or mean; DataError without a score."""
@@ -155,16 +156,15 @@ class Tuner:
         return best
 
 
-def _result(result: float | Sequence[float] | np.ndarray | str) -> Result:
+def _outcome(result: float | Sequence[float] | np.ndarray | str) -> tuple[float, ...] | str:
     """Reads a score, several, or the cause of a failure; a score that is not finite is one."""
     if isinstance(result, str):
-        try:
-            finite = math.isfinite(float(result))
-        except ValueError:
-            finite = False
-        if finite:
+        number = math.nan
+        with contextlib.suppress(ValueError):
+            number = float(result)
+        if math.isfinite(number):
             raise DataError(f"result: expected a score as a number, got the text {result!r}")
-        return Result(failure=result or "failed")
+        return result or "failed"
     several = isinstance(result, list | tuple) or getattr(result, "ndim", 0) == 1
     scores = [as_number(score) for score in (result if several else [result])]  # type: ignore
     numbers = tuple(score for score in scores if score is not None)
@@ -172,7 +172,7 @@ def _result(result: float | Sequence[float] | np.ndarray | str) -> Result:
         expected = "expected a score, one a seed, or why there is none"
         raise DataError(f"result: {expected}, got {result!r:.60}")
     wrong = [score for score in numbers if not math.isfinite(score)]
-    return Result(failure=f"the score is {wrong[0]}") if wrong else Result(numbers)
+    return f"the score is {wrong[0]}" if wrong else numbers
 
 
 def _whole(name: str, value: object, least: int) -> int:

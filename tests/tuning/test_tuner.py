@@ -35,9 +35,9 @@ def test_results_of_all_sorts() -> None:
     tuner.tell(3, [0.5, 0.7])
     tuner.tell(1, [0.9, math.nan])
     tuner.tell(0, "out of memory")
-    results = [evaluation.result for evaluation in tuner.history.evaluations]
-    assert results[2] is None and results[3] == tuning.Result((0.5, 0.7))
-    assert [r.failure for r in results[:2] if r] == ["out of memory", "the score is nan"]
+    ended = tuner.history.evaluations
+    assert not ended[2].ended and ended[3].scores == (0.5, 0.7)
+    assert [e.failure for e in ended[:2]] == ["out of memory", "the score is nan"]
     assert tuner.best().number == 3
     with pytest.raises(DataError, match="expected 2 scores"):
         tuner.tell(2, 0.5)
@@ -58,7 +58,7 @@ def test_numbers_that_are_none_are_refused() -> None:
     for more in ({"seed": -1}, {"seed": "1"}, {"seed": True}, {"seeds": 2.5}):
         with pytest.raises(ConfigError, match=r"seeds?: expected a whole number from"):
             tuning.Tuner(SPACE, **more)
-    assert all(evaluation.result is None for evaluation in tuner.history.evaluations)
+    assert not tuner.history.ended
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_results_that_are_neither_numbers_nor_words_are_refused(result: object) 
     tuner.ask()
     with pytest.raises(DataError, match="result: expected a score"):
         tuner.tell(0, result)  # type: ignore[arg-type]
-    assert tuner.history.evaluations[0].result is None
+    assert not tuner.history.ended
 
 
 def test_a_history_keeps_its_direction_and_space() -> None:
