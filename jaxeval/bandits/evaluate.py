@@ -36,7 +36,13 @@ class Evaluated(NamedTuple):
 
 
 def run(
-    rule: Rule, models: Sequence[str], evaluate: Evaluate, *, workers: int = 1, retries: int = 1
+    rule: Rule,
+    models: Sequence[str],
+    evaluate: Evaluate,
+    *,
+    workers: int = 1,
+    retries: int = 1,
+    name: Callable[[int], str] = "evaluation {}".format,
 ) -> Generator[Evaluated, None, None]:
     """Evaluates models until the rule has its answer; yields every score and failure.
 
@@ -44,6 +50,7 @@ def run(
       evaluate: its method `stop`, if it has one, is called at the end.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: how often a failed evaluation is tried again before its model is dropped.
+      name: of an evaluation by its number, for messages.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
@@ -73,7 +80,7 @@ def run(
             elif again:
                 note += "; tried again"
             else:
-                why = f"evaluation {number} failed {retries + 1} times: {result}"
+                why = f"{name(number)} failed {retries + 1} times: {result}"
                 state = rule.failed(state, model, number, why)
                 note += f"; {model} was dropped" if model in state.excluded else ""
             yield Evaluated(state, model, number, score, note)
