@@ -10,7 +10,7 @@ import scipy.stats
 from jaxeval.stats import multiple
 from jaxeval.stats.items import completeness, estimates, planning, study
 from jaxeval.stats.items.estimates import Estimate
-from jaxeval.stats.pairs import by_margin
+from jaxeval.stats.items.study import by_margin
 from tests.stats.cubes import studied, task
 
 DRAW = np.random.default_rng(11)
