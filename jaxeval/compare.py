@@ -194,8 +194,6 @@ def compare_logs(
     over: Literal["items", "runs", "items,runs"] | None = None,
     alpha: Probability = 0.05,
     margin: Positive | None = None,
-    resamples: Count = 9999,
-    seed: Natural = 0,
     gate: bool = False,
 ) -> Comparison:
     """Compares language models item by item, from logs of their evaluations.
@@ -223,9 +221,8 @@ def compare_logs(
     from jaxeval.stats.results import Rules
 
     factors = None if over is None else estimates.parse_over(over, ConfigError)
-    rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
     complete = gate and missing == "error"
-    rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)
+    rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
