@@ -18,7 +18,6 @@ import simulated_selections
 from scipy import special
 
 from jaxeval import bandits
-from jaxeval.bandits import evaluate
 from jaxeval.bandits.rules import CONFIDENT
 
 SPREAD = 1.0  # sd of the items' hardness, in that of an answer
@@ -73,7 +72,8 @@ def _raced(rule: bandits.Rule, tables: list[np.ndarray], args: argparse.Namespac
     index = {name: k for k, name in enumerate(names)}
 
     def evaluator(repetition: int) -> object:
-        order = evaluate.blocks(args.items, repetition, args.block)
+        order = np.random.default_rng(repetition).permutation(args.items)
+        order = order[: args.items // args.block * args.block].reshape(-1, args.block)
         scores = tables[repetition][:, order].mean(2)  # [models, blocks]
         return lambda model, number: float(scores[index[model], number - 1])
 

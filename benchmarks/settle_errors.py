@@ -17,6 +17,9 @@ Scores of ten shapes, 3 to 100 seeds each. Prints a table, then one JSON line; c
 Then normal scores of which those with one seed correlate by r: two samples, pairs, and the form
 chosen at each look by the sign of the correlation seen.
 
+Last, nights of ten equal candidates that share a base's scores: those in which the merged evidence
+of "any is better" has p < .05 after one of them, and those with a false claim, at .05 each.
+
     python benchmarks/settle_errors.py
 """
 
@@ -92,6 +95,8 @@ def main() -> None:
         rows[kind] = _row(draws, args.repetitions)
         print(kind, " | ".join(f"{name} {value:.4f}" for name, value in rows[kind].items()))
     correlated = {f"r {r:g}": _correlated(r, args.repetitions) for r in (-0.5, 0.0, 0.5, 0.8)}
+    night = _nights(args.repetitions)
+    print("night of ten", night)
     common.report(
         benchmark="settle_errors",
         **vars(args),
@@ -99,6 +104,7 @@ def main() -> None:
         most=MOST,
         rows=rows,
         correlated=correlated,
+        night=night,
         milliseconds_a_look=_milliseconds(),
         cpu_seconds=round(time.process_time() - begin, 1),
         numpy=np.__version__,
@@ -134,6 +140,23 @@ def _row(draws: tuple[Draw, Draw], repetitions: int) -> dict[str, float]:
     row["warned"] = float(np.mean(warned)) if warned else float("nan")
     row["warned at 100"] = np.mean([_warns(*pair) for pair in zip(a[:500], b[:500], strict=True)])
     return {name: round(float(value), 4) for name, value in row.items()}
+
+
+def _nights(repetitions: int, candidates: int = 10, most: int = 30) -> dict[str, float]:
+    draw = np.random.default_rng(2)
+    base, every = draw.normal(size=(repetitions, most)), np.arange(repetitions)
+    e_values, merged, claims_made = np.zeros((repetitions, 0)), [], []
+    for _ in range(candidates):
+        seen = sequential.looks(draw.normal(size=base.shape), base)
+        better, worse = (sequential.e_process(seen, alternative=s) for s in ("greater", "less"))
+        hit = np.maximum(better, worse) >= np.log(2 / ALPHA)
+        last = np.where(hit.any(-1), hit.argmax(-1), hit.shape[-1] - 1)
+        e_values = np.column_stack([e_values, better[every, last]])
+        merged.append([sequential.merge(dict(enumerate(of, 1))) for of in e_values])
+        claims_made.append(hit.any(-1))
+    wrong = np.max(merged, axis=0) >= np.log(1 / ALPHA)
+    found = {"merged": wrong.mean(), "a claim": np.any(claims_made, axis=0).mean()}
+    return {name: round(float(value), 4) for name, value in found.items()}
 
 
 def _wrong(

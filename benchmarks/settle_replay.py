@@ -2,7 +2,8 @@
 
 "All" decide a pair by Welch's t over every score, Holm-corrected at .05 over the pairs of a
 source. In a replay both models' scores come in a random order, and settle stops at its first claim
-or its budget. Sources, and what is compared in each:
+or its budget; "fixed n" is Welch's test at .05 of all scores up to the budget. Sources, and what
+is compared in each:
 
     fiesta   12 models x 500 macro-F1, each with its own seed and split: all 66 pairs
     sweeps   24 sweeps of 205 to 291 random settings: architectures in one language; within a sweep
@@ -10,8 +11,10 @@ or its budget. Sources, and what is compared in each:
     reimers  43,348 networks of single tasks: values of one option in one data set
 
 A value of an option counts where 50 runs have it. Printed of the pairs that all scores decide:
-replays in which settle decides, of these with the same decision, seeds of each model; then, of
-the pairs whose p over all is .05 or more without correction, replays in which settle decides.
+replays in which settle decides, of these with the same decision, seeds of each model; replays in
+which the fixed n decides; where settle does not, the share with a fixed-n p in [.005, .05] and
+above. Then, of the pairs whose p over all is .05 or more without correction, replays in which
+settle decides; and what settle decides with other prior scales than its own.
 
     python benchmarks/settle_replay.py --data SCORES    # a folder with the three sources
     python benchmarks/settle_replay.py --data SCORES --most 50000 --orders 5    # all scores
@@ -35,6 +38,7 @@ import scipy
 from jaxeval.stats import multiple, sequential
 
 ALPHA, FEWEST = 0.05, 50
+SCALES = (0.01, 0.1)  # of the prior, besides settle's own
 BUDGETS = (30, 100)  # and --most
 SWEPT = ("scheduler", "encoder_layers")
 OPTIONS = (
@@ -115,7 +119,8 @@ def _replayed(
     p_values = multiple.adjust_p_values([float(test.pvalue) for test in tests])
     signs = [np.sign(t.statistic) * (p < ALPHA) for t, p in zip(tests, p_values, strict=True)]
     drawn = np.random.default_rng(0)
-    found = [_settled(*(_orders(x, orders, drawn)[:, :most] for x in pair)) for pair in pairs]
+    replays = [tuple(_orders(x, orders, drawn)[:, :most] for x in pair) for pair in pairs]
+    found = [_settled(*replay) for replay in replays]
     truth, still_open = np.array(signs)[:, None], np.array([t.pvalue >= ALPHA for t in tests])
     row: dict[str, object] = {
         "pairs": len(pairs),
@@ -127,13 +132,29 @@ def _replayed(
         claims, seeds = np.where(seeds <= budget, claims, 0), np.minimum(seeds, budget)
         known, same = truth[:, 0] != 0, claims == truth
         decided = claims[known] != 0
+        cut = [replay for replay, counts in zip(replays, known, strict=True) if counts]
+        fixed = np.array([_welch(*(x[:, :budget] for x in replay)) for replay in cut])
+        undecided = fixed[claims[known] == 0]
         row[f"at most {budget}"] = {
             "decides": round(float(decided.mean()), 4),
             "of these the same": round(float(same[known][decided].mean()), 4),
             "seeds": round(float(seeds[known].mean()), 1),
+            "fixed n": _share(fixed < ALPHA),
+            "undecided, p in [.005, .05]": _share((undecided >= 0.005) & (undecided <= ALPHA)),
+            "undecided, p above": _share(undecided > ALPHA),
             "decides open ones": round(float((claims[still_open] != 0).mean()), 4),
         }
-    return row
+    scales = {g: np.array([_settled(*replay, g)[0] for replay in cut]) != 0 for g in SCALES}
+    return row | {f"decides, g {g:g}": round(float(of.mean()), 4) for g, of in scales.items()}
+
+
+def _share(hit: np.ndarray) -> float | None:
+    return round(float(hit.mean()), 4) if hit.size else None
+
+
+def _welch(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """[orders] p-values."""
+    return np.asarray(scipy.stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue)
 
 
 def _orders(scores: np.ndarray, orders: int, drawn: np.random.Generator) -> np.ndarray:
@@ -141,10 +162,12 @@ def _orders(scores: np.ndarray, orders: int, drawn: np.random.Generator) -> np.n
     return drawn.permuted(np.tile(scores, (orders, 1)), axis=1)
 
 
-def _settled(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _settled(
+    a: np.ndarray, b: np.ndarray, g: float = sequential.PRIOR_VARIANCE
+) -> tuple[np.ndarray, np.ndarray]:
     """[orders] first claims, 1 for A, -1 for B, 0 for none; and seeds until then."""
     seen = sequential.looks(a, b)
-    sides = (sequential.e_process(seen, alternative=side) for side in ("greater", "less"))
+    sides = (sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less"))
     better, worse = (log_e >= np.log(2 / ALPHA) for log_e in sides)
     claims = better.astype(int) - worse
     look = np.where((claims != 0).any(-1), (claims != 0).argmax(-1), claims.shape[-1] - 1)

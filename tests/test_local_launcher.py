@@ -34,12 +34,13 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def wait_for_epochs(folder: Path, times: int) -> None:
-    """Waits until the logs of jobs hold so many epochs."""
+def wait_for_epochs(folder: Path, times: int, jobs: int = 1) -> None:
+    """Waits until the logs of jobs hold so many epochs, and those of so many jobs one each."""
     end = time.monotonic() + 120.0
     while time.monotonic() < end:
         logs = [path.read_text() for path in folder.glob("jobs/*/events.jsonl")]
-        if sum(log.count('"Epoch"') for log in logs) >= times:
+        counts = [log.count('"Epoch"') for log in logs]
+        if sum(counts) >= times and sum(map(bool, counts)) >= jobs:
             return
         time.sleep(0.05)
     raise AssertionError("no epoch")

@@ -82,9 +82,6 @@ COMMAND = ["command", "true {model}"]
         (["command", "no-such-program {model}", "a", "b"], "no such program"),
         ([*COMMAND, "a"], "two or more different names"),
         ([*COMMAND, "a", "b", "--state", "S"], "not the state of a selection"),
-        ([*COMMAND, "a", "b", "--items", "100"], "expected {items} in it with --items"),
-        (["command", "echo {model} {items}", "a", "b"], "expected {items} in it with --items"),
-        (["command", "echo {model} {items}", "a", "b", "--items", "59"], "three blocks of 20"),
     ],
 )
 def test_bad_arguments_are_explained(

@@ -1,4 +1,4 @@
-"""`jaxeval select command`: kill and resume, failures, other rules, items."""
+"""`jaxeval select command`: kill and resume, failures, other rules."""
 
 import json
 import os
@@ -133,46 +133,3 @@ def test_another_budget_goes_on_as_if_begun_with_it(
     assert len(calls) == len({*calls})  # nothing twice
     anew = (tmp_path / "anew" / "calls").read_text().splitlines()
     assert {*anew} <= {*calls} and len(calls) < 16 + 40
-
-
-# right where an item's hardness is below the model's skill; all models are asked the same items
-ASK = """\
-sleep ${3:-0}
-awk -v model="$1" -v items="$2" 'BEGIN {
-    skill["good"] = 90; skill["fair"] = 70; skill["poor"] = 20
-    n = split(items, item, ",")
-    for (k = 1; k <= n; k++) right += ((item[k] * 7919) % 100 < skill[model])
-    print model, items >> "calls"
-    print right / n
-}'
-"""
-
-
-def _items(folder: Path, items: int, seconds: float, *words: str) -> list[str]:
-    (folder / "ask.sh").write_text(ASK)
-    command = f"sh ask.sh {{model}} {{items}} {seconds}"
-    names = ["good", "fair", "poor", "--items", str(items), "--json", "out.json"]
-    return ["command", command, *names, *words]
-
-
-def test_a_selection_ends_with_its_items(tmp_path: Path) -> None:
-    """Dies if a model is asked for a block that there is not, or is dropped for it."""
-    ended = _run(tmp_path, _items(tmp_path, 80, 0, "--delta", "1e-12"))
-    tree = json.loads((tmp_path / "out.json").read_text())
-    answered = [model for model, scores in tree["scores"].items() if len(scores) == 4]
-    every = ["all items are answered"]
-    said = every if len(answered) == 3 else [f"{m} has answered all items" for m in answered]
-    assert tree["reason"] in said and not tree["excluded"] and tree["best"] == "good"
-    assert max(map(len, tree["scores"].values())) == 4
-    assert "No model is the best with the required probability" in ended.stdout
-
-
-def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:
-    """Dies if all answers are paid for and then no model is named, or halving names one early."""
-    words = _items(tmp_path, 80, 0, "--budget", "60", "--rule")
-    ended = _run(tmp_path, [*words, "sequential-halving"], status=2)
-    assert "are asked for than there are; spend less" in ended.stderr
-    _run(tmp_path, [*words, "non-adaptive"])
-    tree = json.loads((tmp_path / "out.json").read_text())
-    assert (tree["best"], tree["reason"]) == ("good", "all items are answered")
-    assert [len(scores) for scores in tree["scores"].values()] == [4, 4, 4]

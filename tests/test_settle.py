@@ -128,6 +128,8 @@ def test_a_winner_becomes_the_base_with_fresh_seeds() -> None:
     assert not {*won.scores["candidate"]} & {*found.scores["base"]}
     third = _settle(0.8404, next_base, seeds=5)  # the base's fresh scores are used again
     assert third.known == 5 and third.scores["base"] == found.scores["base"]
+    failed = _settle("silent", next_base)
+    assert f"seed {failed.first_seed} failed 2 times" in failed.failures["candidate"]
 
 
 def test_a_candidate_of_before_has_fresh_seeds() -> None:

@@ -47,7 +47,7 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
 SchedulerParameters=sched_interval=2
-KillWait=5
+KillWait=60
 InactiveLimit=0
 SlurmdParameters=config_overrides
 NodeName=localhost NodeAddr=127.0.0.1 NodeHostname={host} CPUs=2 RealMemory=4000 State=UNKNOWN
@@ -105,12 +105,12 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     """Dies if a task that is cancelled, pre-empted or without a node ends the study or loses
     epochs, a second command submits what is in the queue, or a score is another than that of one
     process."""
-    long = [*WORDS, "training.epochs=600", "training.checkpoint_every=60"]
+    long = [*WORDS, "training.epochs=1500", "training.checkpoint_every=150"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     words = [*long, "--out", str(folder), "--launch", f"slurm:{cluster}"]
     driver = processes.start("train", *words, before=_ask_often)
-    wait_for_epochs(folder, 10)
+    wait_for_epochs(folder, 10, jobs=2)  # a worker that starts has no handler of signals yet
     cancelled, requeued = _queue()
     _do("scancel", cancelled)
     _do("scancel", "--signal=USR2", "--batch", requeued)  # as before a time limit

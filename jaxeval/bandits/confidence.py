@@ -32,7 +32,6 @@ class Confident(Rule):
     """Base of the fixed-confidence rules; ConfigError if a rule would never end."""
 
     delta: float | None = 0.05  # stops at a probability of 1 - delta; None: never
-    prior: float = posterior.FIESTA  # exponent of the prior (sigma^2)^(-1 - prior)
     budget: int | None = None  # most evaluations in all
     batch_size: int = 1  # evaluations under way at once
 
@@ -43,7 +42,7 @@ class Confident(Rule):
     @property
     def initial(self) -> int:
         """Evaluations of each model before anything is decided."""
-        return posterior.fewest(self.prior)
+        return posterior.FEWEST
 
     def least(self, models: int) -> int:
         """Returns the number of the first evaluations."""
@@ -65,13 +64,13 @@ class Confident(Rule):
 
     def known(self, moments: Moments) -> _Array:
         """Returns whether all models have a posterior, [...]; not while all scores are equal."""
-        enough = moments.counts >= posterior.fewest(self.prior)
+        enough = moments.counts >= posterior.FEWEST
         return np.asarray((enough & moments.judged).all(axis=-1))
 
     def probabilities(self, moments: Moments) -> _Array:
         """Computes each model's probability of being the best, [..., N]."""
-        counts, means, variances = moments.with_borrowed_spread(self.prior)
-        return posterior.probability_of_best(means, variances, counts, prior=self.prior)
+        counts, means, variances = moments.with_borrowed_spread()
+        return posterior.probability_of_best(means, variances, counts)
 
     def required(self, moments: Moments) -> _Array:
         """Returns the scores that each model needs before the rule chooses, [..., N]."""

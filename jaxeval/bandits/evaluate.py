@@ -10,22 +10,19 @@ import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxeval import files
-from jaxeval.bandits import commands
-from jaxeval.bandits.confidence import Confident, NonAdaptive
+from jaxeval.bandits import commands, pool
+from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.rules import Answer, Rule, State
-from jaxeval.bandits.workers import Workers
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.stats.results import Sample, sample
 
 Evaluate = Callable[[str, int], float]  # (model, number of its evaluation, from 1) -> score
-BLOCK = 20  # items of an evaluation
-_ANSWERED = "all items are answered"
 
 
 class Evaluated(NamedTuple):
@@ -45,7 +42,7 @@ def run(
     *,
     workers: int = 1,
     retries: int = 1,
-    most: int | None = None,
+    name: Callable[[int], str] = "evaluation {}".format,
 ) -> Generator[Evaluated, None, None]:
     """Evaluates models until the rule has its answer; yields every score and failure.
 
@@ -53,67 +50,40 @@ def run(
       evaluate: its method `stop`, if it has one, is called at the end.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: how often a failed evaluation is tried again before its model is dropped.
-      most: evaluations that each model can have. If the rule asks for more, the selection ends
-        after those under way, and `answer` gives the outcome.
+      name: of an evaluation by its number, for messages.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
     """
     state = rule.begin(models)
-    stop = getattr(evaluate, "stop", lambda: None)
-    with Workers[tuple[str, int]](evaluate, workers, retries, stop) as team:
-        while rule.answer(state) is None:
-            asked = rule.ask(state)
-            if most is None or _beyond(state, asked, dict.fromkeys(models, most)) is None:
-                for model in asked:
-                    state, number = state.start(model)
-                    team.waiting.append((model, number))
-            elif not team.busy:
-                return
-            for (model, number), result in team.next_results():
-                if model in state.excluded:
-                    continue
-                if isinstance(result, float):
-                    state, score, note = state.tell(model, result, number), result, ""
-                elif team.try_again((model, number)):
-                    score, note = None, f"{result}; tried again"
-                else:
-                    why = f"evaluation {number} failed {retries + 1} times: {result}"
-                    state, score, note = rule.failed(state, model, number, why), None, str(result)
-                    if model in state.excluded:
-                        team.drop(model)
-                        note += f"; {model} was dropped"
-                yield Evaluated(state, model, number, score, note)
 
+    def ask(free: int) -> list[tuple[str, int]] | None:
+        nonlocal state
+        if rule.answer(state) is not None:
+            return None
+        jobs = []
+        for model in rule.ask(state):
+            state, number = state.start(model)
+            jobs.append((model, number))
+        return jobs
 
-def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
-    """Returns the answer of a selection that `run` has ended; `most` as there."""
-    decided = rule.answer(state)
-    if decided is not None:
-        return decided
-    assert most is not None
-    if isinstance(rule, NonAdaptive) and rule.delta is None:  # all have answered all
-        return rule.leading(state, _ANSWERED)
-    model = _beyond(state, rule.ask(state), dict.fromkeys(state.models, most))
-    assert model is not None
-    every = min(len(state.scores[model]) for model in state.alive) == most
-    return _cut_short(
-        rule, state, model, _ANSWERED if every else f"{model} has answered all items"
-    )
-
-
-def _beyond(state: State, asked: Sequence[str], most: Mapping[str, int]) -> str | None:
-    """Returns the first model that is asked for more evaluations than there are."""
-    times = Counter(asked)
-    over = (model for model in state.models if state.begun(model) + times[model] > most[model])
-    return next(over, None)
-
-
-def _cut_short(rule: Rule, state: State, model: str, reason: str) -> Answer:
-    """Returns the answer when a model has too few evaluations; DataError for a fixed budget."""
-    if isinstance(rule, Confident) and rule.delta is not None:
-        return rule.leading(state, reason)
-    raise DataError(f"budget: more scores of {model} are asked for than there are; spend less")
+    how: Any = {"workers": workers, "retries": retries}
+    how["stop"] = getattr(evaluate, "stop", lambda: None)
+    how["dropped"] = lambda job: job[0] in state.excluded
+    with contextlib.closing(pool.run(evaluate, ask, **how)) as results:
+        for (model, number), result, again in results:
+            if model in state.excluded:
+                continue
+            score, note = (result, "") if isinstance(result, float) else (None, str(result))
+            if score is not None:
+                state = state.tell(model, score, number)
+            elif again:
+                note += "; tried again"
+            else:
+                why = f"{name(number)} failed {retries + 1} times: {result}"
+                state = rule.failed(state, model, number, why)
+                note += f"; {model} was dropped" if model in state.excluded else ""
+            yield Evaluated(state, model, number, score, note)
 
 
 class Replay:
@@ -137,6 +107,7 @@ class Replay:
 
 def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
     """Runs a rule on recorded scores until it has its answer; DataError if they are too few."""
+    confident = isinstance(rule, Confident) and rule.delta is not None
     for name, count in replay.most.items():
         if isinstance(rule, Confident) and count < rule.initial:
             raise DataError(
@@ -145,8 +116,13 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
             )
     state = rule.begin(list(replay.most))
     while models := rule.ask(state):
-        if model := _beyond(state, models, replay.most):
-            return state, _cut_short(rule, state, model, spent(model, replay.most[model]))
+        times = Counter(models)
+        for model, most in replay.most.items():
+            if state.begun(model) + times[model] > most:
+                if confident:
+                    return state, rule.leading(state, spent(model, most))
+                said = f"more scores of {model} are asked for than there are; spend less"
+                raise DataError(f"budget: {said}")
         for model in models:
             number = state.begun(model) + 1
             state = state.tell(model, replay(model, number), number)
@@ -158,15 +134,6 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
 def spent(model: str, most: float) -> str:
     """Returns the reason why a replay ends before its rule does."""
     return f"more than the {most:.0f} recorded scores of {model} are asked for"
-
-
-def blocks(items: int, seed: int = 0, size: int = BLOCK) -> np.ndarray:
-    """Returns item numbers [blocks, size] in random order, without the last incomplete block."""
-    if items < 3 * size:
-        expected = f"expected three blocks of {size} items or more"
-        raise ConfigError(f"{argument('items', items)}: {expected}")
-    order = np.random.default_rng(seed).permutation(items)
-    return order[: items // size * size].reshape(-1, size)
 
 
 @dataclasses.dataclass
@@ -205,35 +172,19 @@ def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
 
 
 class Command(commands.Command):
-    """Evaluates models by a command with {model}, and maybe {split}, {seed} and {items}.
+    """Evaluates models by a command with {model}, and maybe {split} and {seed}.
 
-    `order` [blocks, size] has the items of the k-th evaluations. ConfigError if a place is
-    missing, or {items} has no items.
+    ConfigError if {model} is missing.
     """
 
-    def __init__(
-        self,
-        template: str,
-        field: str | None = None,
-        limit: float | None = None,
-        order: np.ndarray | None = None,
-    ):
+    def __init__(self, template: str, field: str | None = None, limit: float | None = None):
         if "{model}" not in template:
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
-        if (order is None) == ("{items}" in template):
-            raise ConfigError(
-                f"command: expected {{items}} in it with {argument('items', 'N')}, which says how "
-                "many there are, and else not"
-            )
-        super().__init__(template, ("model", "split", "seed", "items"), field, limit)
-        self._order = order
+        super().__init__(template, ("model", "split", "seed"), field, limit)
         self.known: Mapping[str, Mapping[int, float]] = {}  # scores that are not evaluated again
 
     def __call__(self, model: str, number: int) -> float:
         """Returns the score of an evaluation."""
         if number in self.known.get(model, {}):
             return self.known[model][number]
-        values = {"model": model, "split": str(number), "seed": str(number)}
-        if self._order is not None:
-            values["items"] = ",".join(map(str, self._order[number - 1].tolist()))
-        return self.score(values)
+        return self.score({"model": model, "split": str(number), "seed": str(number)})

@@ -1,12 +1,10 @@
 """The posterior of each model's true mean, and the probability that a model is the best.
 
-Scores of a model are normal with unknown mean and variance. Under the prior
-(sigma^2)^(-1 - prior) the posterior of the mean is a shifted and scaled Student t (Honda &
-Takemura 2014, equation 4): after T scores with mean m and sum of squared deviations S,
+Scores of a model are normal with unknown mean and variance. Under a prior uniform in sigma the
+posterior of the mean is a shifted and scaled Student t (Honda & Takemura 2014, equation 4; FIESTA,
+Moss et al. 2019, section 4): after T scores with mean m and sum of squared deviations S,
 
-    mu = m + sqrt(S / (T nu)) t_nu,    nu = T + 2 prior - 1.
-
-prior = -1/2 (uniform in sigma) gives nu = T - 2, as in FIESTA (Moss et al. 2019, section 4).
+    mu = m + sqrt(S / (T nu)) t_nu,    nu = T - 2.
 """
 
 import math
@@ -14,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats.results import between
+from jaxeval.errors import DataError
 
-FIESTA = -0.5  # exponent of the prior
+FEWEST = 3  # scores that a model needs for a posterior
 _CONSTANT = 10  # equal scores after which a model counts as always scoring the same
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
 # A panel of the integral is at most _CORE scales long at the centre of a posterior, and _GROWTH
@@ -54,13 +51,6 @@ def highest(means: np.ndarray) -> np.ndarray:
     return found & np.isfinite(means)
 
 
-def fewest(prior: float = FIESTA) -> int:
-    """Returns how many scores a model needs for a posterior with nu >= 1 and a spread."""
-    if not (between(prior, -math.inf, math.inf) and -5 <= prior <= 1):
-        raise ConfigError(f"prior: expected a number from -5 to 1, got {prior}")
-    return max(2, math.ceil(2 - 2 * float(prior) - 1e-9))
-
-
 class Moments(NamedTuple):
     """Sufficient statistics of the scores so far, [..., N] each; variances with ddof 0."""
 
@@ -78,7 +68,7 @@ class Moments(NamedTuple):
         """True [..., N] if the spread of a model is known or can be borrowed."""
         return self.has_spread | np.any(self.variances > 0, axis=-1, keepdims=True)
 
-    def with_borrowed_spread(self, prior: float = FIESTA) -> "Moments":
+    def with_borrowed_spread(self) -> "Moments":
         """Gives models with few scores, all equal, the pooled spread of the others.
 
         Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own
@@ -91,16 +81,17 @@ class Moments(NamedTuple):
         squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
         freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
         pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
-        stands_for = np.maximum(freedom + 1, fewest(prior))  # scores of one model of this freedom
-        nu = stands_for + 2 * prior - 1
+        stands_for = np.maximum(freedom + 1, FEWEST)  # scores of one model of this freedom
         return self._replace(
             counts=np.where(borrows, stands_for, counts),
-            variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
+            variances=np.where(
+                borrows, pooled * (stands_for - 2) / np.maximum(counts, 1.0), variances
+            ),
         )
 
 
 def probability_of_best(
-    means: np.ndarray, variances: np.ndarray, counts: np.ndarray, *, prior: float = FIESTA
+    means: np.ndarray, variances: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:
     """Computes the probability [..., N] that each model's true mean is the highest.
 
@@ -110,20 +101,19 @@ def probability_of_best(
 
     Args:
       means, variances (ddof 0), counts: [..., N] of the scores of N models.
-      prior: the prior's exponent.
 
     Raises:
-      DataError: a model has too few scores for this prior, or a number is not finite.
+      DataError: a model has fewer than 3 scores, or a number is not finite.
     """
     m, v, t = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in (means, variances, counts)))
     if not (np.isfinite(m).all() and np.isfinite(v).all() and np.all(v >= 0)):
         raise DataError("posterior: expected finite means and variances of at least 0")
-    if np.any(t < fewest(prior)):
-        raise DataError(f"posterior: expected at least {fewest(prior)} scores of every model")
+    if np.any(t < FEWEST):
+        raise DataError(f"posterior: expected at least {FEWEST} scores of every model")
     shape = m.shape
     m, v, t = (a.reshape(-1, shape[-1]) for a in (m, v, t))
     m = levelled(m)
-    nu = t + 2 * prior - 1
+    nu = t - 2
     widest = np.maximum(np.ptp(m, axis=1), np.sqrt(v.max(axis=1)))[:, None]
     least = np.maximum(_POINT * widest, _ROUNDING * np.abs(m).max(axis=1)[:, None])
     least = np.where(least > 0, least, _POINT)

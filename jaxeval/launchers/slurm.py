@@ -1,7 +1,4 @@
-"""`slurm[:FILE.toml]`: a task of a Slurm array for each job, by sbatch; the file has its options.
-
-Slurm or the task itself requeues what is pre-empted or out of time; the study submits the rest.
-"""
+"""`slurm[:FILE.toml]`: a task of a Slurm array for each job; the file has sbatch's options."""
 
 import contextlib
 import getpass
@@ -19,10 +16,10 @@ from jaxeval.errors import ConfigError, RunError, argument
 _OPTIONS = {"time": 60, "cpus_per_task": 1, "array_parallelism": 16, "job_name": "jaxeval"}
 _ALWAYS = ("--parsable", "--requeue", "--open-mode=append", "--signal=B:USR2@90")
 _SECONDS = 10.0  # between two calls of squeue, which is asked of all the cluster's users
-# SIGTERM makes a worker end after its epoch; Slurm sends it to all processes of a task
+# SIGTERM ends a worker after its epoch. Slurm sends it to all processes of a task, and requeues
+# what is pre-empted; a task out of time requeues itself; the study submits what else is missing.
 _SCRIPT = """#!/bin/sh
-set -- {}
-shift "$SLURM_ARRAY_TASK_ID"
+set -- {}; shift "$SLURM_ARRAY_TASK_ID"
 again=; trap : TERM; trap 'again=yes; kill $!' USR2
 {} -m jaxeval.launchers.worker {} "$1" &
 while ! wait $! && kill -0 $!; do :; done 2>/dev/null
@@ -47,8 +44,8 @@ class Slurm:
         """Submits an array of those jobs that are not in the queue."""
         self._ask()
         for path in paths:
-            known = path.with_name("slurm")  # holds the id of its task
-            self._ids[path] = known.read_text() if known.exists() else ""
+            file = path.with_name("slurm")  # holds the id of its task
+            self._ids[path] = file.read_text() if file.exists() else ""
         new = [path for path in paths if self._ids[path] not in self._known]
         if not new:
             return
@@ -59,8 +56,8 @@ class Slurm:
         number = _run([*self.words, *array], script).strip().partition(";")[0]
         for k, path in enumerate(new):
             self._ids[path] = f"{number}_{k}"
+            self._known.add(self._ids[path])
             files.write_text(path.with_name("slurm"), self._ids[path])
-        self._known |= {self._ids[path] for path in new}
 
     def running(self) -> Collection[Path]:
         """Returns the jobs whose tasks are in the queue."""
@@ -79,20 +76,17 @@ class Slurm:
         """Cancels all tasks, which then stop after their epochs if Slurm gives them the time."""
         with contextlib.suppress(RunError):
             _run(["scancel", *self._known.intersection(self._ids.values())])
-        self._ids.clear()
 
 
 def _run(words: Sequence[str], script: str = "") -> str:
     """Returns what a program prints; raises RunError with what it says of an error."""
     try:
-        return subprocess.run(
-            words, input=script, capture_output=True, text=True, check=True
-        ).stdout
+        done = subprocess.run(words, input=script, capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise RunError(f"slurm: no {words[0]} here; expected a machine of a cluster") from None
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip().partition("\n")[0]
-        raise RunError(f"slurm: {said}") from None
+        raise RunError("slurm: " + error.stderr.strip().partition("\n")[0]) from None
+    return done.stdout
 
 
 def make(options: str) -> Slurm:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.bandits import Answer, Rule, State, posterior
 from jaxeval.bandits.confidence import Confident
-from jaxeval.bandits.evaluate import BLOCK, Evaluated
+from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
@@ -44,7 +44,6 @@ class Selection(Result):
     part: str | None = None  # of the data, for configs
     source: str | None = None
     recorded: Mapping[str, int] | None = None  # of a replay: scores in the table
-    items: Mapping[str, int] | None = None  # of a selection over items: their numbers
     failures: Sequence[object] = ()  # tests of the failure rates of a table
     failed: Sequence[str] = ()  # sentences about them
     unusable: Sequence[object] = ()
@@ -96,9 +95,6 @@ class Selection(Result):
         if self.recorded is not None:
             total = text.counted(sum(self.recorded.values()), "recorded score")
             spent = f"a replay: {text.counted(self.evaluations, 'draw')} from {total}"
-        elif self.items is not None:
-            answers, every = self.items["answers"], self.items["all"]
-            spent += f", {answers} of {every} answers, {answers / every:.0%}"
         return f"{line} ({self.reason}; {spent})."
 
     def _row(self, model: str) -> Sequence[str]:
@@ -116,23 +112,10 @@ class Selection(Result):
 
 
 def result(
-    rule: Rule,
-    state: State,
-    answer: Answer,
-    items: int | None = None,
-    more: Mapping[str, Any] = MappingProxyType({}),
+    rule: Rule, state: State, answer: Answer, more: Mapping[str, Any] = MappingProxyType({})
 ) -> Selection:
-    """Returns the outcome of a selection.
-
-    Args:
-      items: number of items, if models are evaluated on items.
-      more: further fields of `Selection`.
-    """
+    """Returns the outcome of a selection; `more` has further fields of `Selection`."""
     spent, known = state.evaluations, {model: state.scores_of(model) for model in state.models}
-    asked = None
-    if items is not None:
-        every = len(state.models) * items
-        asked = {"items": items, "block": BLOCK, "answers": spent * BLOCK, "all": every}
     return Selection(
         best=answer.best,
         probability=answer.probability,
@@ -146,7 +129,6 @@ def result(
         excluded=state.excluded,
         rule=rule.to_dict(),
         signature=text.versions(),
-        items=asked,
         **more,
     )
 

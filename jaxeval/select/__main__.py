@@ -2,8 +2,10 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Generator, Mapping
+import functools
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, launchers, parameters, parsers
@@ -12,7 +14,7 @@ from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Q
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Rule, State
+    from jaxeval.bandits import Rule
     from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.config.reading import Source
     from jaxeval.report.selection import Selection
@@ -64,15 +66,20 @@ def select(
     launcher = launchers.parse(launch)
     import jax
 
+    from jaxeval.bandits.rules import OUT_OF_TIME
+    from jaxeval.report import selection
     from jaxeval.select import training
 
     arms = training.arms(configs, [*changes], data, own_splits, part)
     size = len(jax.devices()) if launcher is None else launcher.workers
-    higher = arms.record.higher_is_better
-    chosen = bandits.rule(rule, higher, delta, budget, batch, seed, size)
-    return training.select(
-        chosen, arms, Path(out), store, seconds=seconds, launcher=launcher, quiet=quiet
-    )
+    record = arms.record
+    chosen = bandits.rule(rule, record.higher_is_better, delta, budget, batch, seed, size)
+    show = functools.partial(selection.progress, chosen, unit=record.unit)
+    where = chosen, arms, Path(out), store, show
+    state = training.train(*where, seconds=seconds, launcher=launcher, quiet=quiet)
+    answer = chosen.answer(state) or chosen.leading(state, OUT_OF_TIME)
+    more = {"part": arms.part, "metric": record.metric, "unit": record.unit}
+    return selection.result(chosen, state, answer, more)
 
 
 @parameters.verb
@@ -89,7 +96,6 @@ def select_command(
     time_limit: Positive | None = None,
     retries: Natural = 1,
     workers: Count = 1,
-    items: Count | None = None,
     state: str | Path = "selection.json",
     quiet: Quiet = False,
 ) -> "Selection":
@@ -99,41 +105,36 @@ def select_command(
     last line; no shell runs it. The same command goes on, also with another rule, budget or delta.
 
     Args:
-      command: with {model} and maybe {split}, {seed}, {items}.
+      command: with {model} and maybe {split} and {seed}.
       models: what stands for {model}.
       batch: evaluations between decisions of top-two and batch (as many as workers).
       lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: of a failed evaluation; then its model is dropped.
       workers: commands at once.
-      items: of a test set; an evaluation is the mean score of 20 of them, numbered from 0.
       state: file of the scores, from which the same command goes on.
 
     Examples:
       jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
+      jaxeval select command "./ask.sh {model} {split}" A B C --budget 60
     """
     from jaxeval import bandits
     from jaxeval.bandits import evaluate
-    from jaxeval.report import selection, text
+    from jaxeval.report import text
 
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
-    order = None if items is None else evaluate.blocks(items, seed)
-    most = None if order is None else len(order)
-    runner = evaluate.Command(command, json_field, time_limit, order)
+    runner = evaluate.Command(command, json_field, time_limit)
     chosen.begin(models)  # a rule that cannot begin leaves no file
-    blocks = None if items is None else {"count": items, "block": evaluate.BLOCK, "seed": seed}
-    source = {"command": command, "json_field": json_field, "items": blocks}
+    source = {"command": command, "json_field": json_field}
     with cli.resumable(), evaluate.recorded(Path(state), source) as recorded:
         cli.say(direction, quiet)
         if recorded.scores:
             count = sum(map(len, recorded.scores.values()))
             cli.say(f"{state}: {count} evaluations are known", quiet)
         runner.known = recorded.scores
-        steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries, most=most)
-        found = _follow(steps, chosen.begin(models), chosen, quiet, recorded)
-    more = {"metric": metric, "direction_assumed": higher is None}
-    return selection.result(chosen, found, evaluate.answer(chosen, found, most), items, more)
+        steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries)
+        more = {"metric": metric, "direction_assumed": higher is None}
+        return _followed(steps, chosen, models, quiet, recorded, more)
 
 
 @parameters.verb
@@ -154,27 +155,27 @@ def select_functions(
     """
     from jaxeval import bandits
     from jaxeval.bandits import evaluate
-    from jaxeval.report import selection
 
     for name, function in functions.items():
         if not callable(function):
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
     chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, seed, 1)
     steps = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
-    found = _follow(steps, chosen.begin([*functions]), chosen, quiet)
-    return selection.result(chosen, found, evaluate.answer(chosen, found))
+    return _followed(steps, chosen, [*functions], quiet)
 
 
-def _follow(
+def _followed(
     steps: "Generator[Evaluated, None, None]",
-    state: "State",
     rule: "Rule",
+    models: Sequence[str],
     quiet: bool,
     recorded: "Recorded | None" = None,
-) -> "State":
-    """Records and shows new scores; returns the last state."""
+    more: Mapping[str, object] = MappingProxyType({}),
+) -> "Selection":
+    """Records and shows new scores; returns the outcome, with `more` fields."""
     from jaxeval.report import selection
 
+    state = rule.begin(models)
     with contextlib.closing(steps):
         for event in steps:
             state = event.state
@@ -182,7 +183,9 @@ def _follow(
                 cli.say(selection.progress(rule, event), quiet)
                 if recorded is not None and event.score is not None:
                     recorded.add(event.model, event.number, event.score)
-    return state
+    answer = rule.answer(state)
+    assert answer is not None
+    return selection.result(rule, state, answer, more)
 
 
 @parameters.verb
@@ -240,7 +243,7 @@ def select_table(
         "unusable": scores.unusable,
         "warnings": notes,
     }
-    return selection.result(chosen, state, answer, more=known)
+    return selection.result(chosen, state, answer, known)
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}

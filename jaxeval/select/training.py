@@ -1,7 +1,6 @@
 """Models that are configs: a batch of the rule is one population, or jobs of a launcher."""
 
 import contextlib
-import functools
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
@@ -12,12 +11,10 @@ import jax
 from jaxeval import observe, runs, studies
 from jaxeval.bandits import Rule, State
 from jaxeval.bandits.evaluate import Evaluated
-from jaxeval.bandits.rules import OUT_OF_TIME
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes
-from jaxeval.report import selection
 from jaxeval.studies import cohorts, launching, prepared, running
 from jaxeval.tasks import registry
 
@@ -98,7 +95,6 @@ def _has_random_splits(config: Any) -> bool:
 
 
 def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
-    """Raises ConfigError where models are the same, or cannot be compared."""
     first: dict[str, str] = {}
     for name, record in records.items():
         if first.setdefault(record.id, name) != name:
@@ -108,35 +104,6 @@ def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
         if len(values) > 1:
             shown = ", ".join(f"{name} has {value}" for value, name in values.items())
             raise ConfigError(f"models to choose from need {what}: {shown}")
-
-
-def select(
-    rule: Rule,
-    models: Arms,
-    folder: Path,
-    store_url: str | None = None,
-    *,
-    seconds: float | None = None,
-    launcher: launching.Launcher | None = None,
-    quiet: bool = False,
-) -> selection.Selection:
-    """Trains models until the rule has its answer or its time is spent.
-
-    Members that are recorded in the runs folder are not trained again: a selection that was
-    stopped begins anew, and goes on where it was.
-
-    Args:
-      seconds, launcher: as of `steps`.
-      quiet: as of `observe.watch`.
-    """
-    unit = models.record.unit
-    show = functools.partial(selection.progress, rule, unit=unit)
-    state = train(
-        rule, models, folder, store_url, show, seconds=seconds, launcher=launcher, quiet=quiet
-    )
-    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
-    more = {"part": models.part, "metric": models.record.metric, "unit": unit}
-    return selection.result(rule, state, answer, more=more)
 
 
 def train(
@@ -151,6 +118,9 @@ def train(
     quiet: bool = False,
 ) -> State:
     """Trains what the rule asks for, with progress; returns the last state.
+
+    What is recorded in the runs folder is not trained again: a selection that was stopped begins
+    anew, and goes on where it was.
 
     Args:
       show: is called with every evaluation that ends; returns a line about it.
@@ -229,10 +199,9 @@ def steps(
 def _lanes(rule: Rule, models: Arms, launcher: launching.Launcher | None) -> int:
     """The lanes of every model's populations, the same in all batches, to share programs.
 
-    With a launcher a job has a worker's share of a batch. Else under `map`, where no score depends
-    on it and a device's lanes run one after the other, it is one a device: selections by other
-    rules, batches and budgets find the programs too. Under `vmap` an idle lane costs as much as a
-    busy one: evaluations beyond the lanes wait for one.
+    With a launcher a job has a worker's share of a batch. Else under `map` it is one a device:
+    selections by other rules, batches and budgets find the programs too. Under `vmap` an idle lane
+    costs as much as a busy one: evaluations beyond the lanes wait for one.
     """
     most = rule.at_once(len(models.configs))
     if launcher is not None:

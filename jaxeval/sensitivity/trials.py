@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.runs import columns, layout, metrics, records, roles, rows, store
+from jaxeval.runs import columns, layout, records, roles, rows, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, hyperparameters
@@ -96,7 +96,7 @@ def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
 def _read_table(location: str, request: Request) -> Sweep:
     table, column = columns.read(location), request.score or "score"
     roles.refuse_history(table)
-    higher, _, metric = metrics.column_direction(table.values, column, table.source)
+    higher, _, metric = rows.column_direction(table.values, column, table.source)
     if higher is False:
         raise _lower_is_better(location, metric)
     if column in request.chosen:

@@ -89,8 +89,8 @@ class _Logs:
             & np.isin(rows.metric.codes, (metric, -1))
             & np.isin(rows.model.codes, models)
         )
-        layout = Layout(mismatched="drop")
-        keys, wrong = cells.item_keys(rows, layout, asked.task, where, notes)
+        wrong = cells.disagreeing(rows, Layout(mismatched="drop"), asked.task, where, notes)
+        keys = rows.item.codes[where]
         sides = [
             self._answers(where[mine], keys[mine])
             for mine in (~wrong & (rows.model.codes[where] == model) for model in models)

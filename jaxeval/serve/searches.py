@@ -54,13 +54,12 @@ def tune(
       JaxevalError: there is no search, or its file cannot be read.
     """
     from jaxeval.report import tuning
-    from jaxeval.tuning import stored
-    from jaxeval.tuning.running import fresh_seeds
+    from jaxeval.tuning import running as searches
 
     path = search_file(known, location)
     if not path.is_file():
         raise RunError(f"{known.name}: expected a search")
-    search, state = stored.read(path)
+    search, state = searches.read(path)
     best, rows = search.best(state.history), list[MemberRow]()
     if best is not None and members:
         set_keys = dict(spaces.changes(search.space, best.values))
@@ -69,7 +68,7 @@ def tune(
             keys = dict(records.leaves(json.loads(first.config)))
             same = all(keys.get(key) == value for key, value in set_keys.items())
             if same and first.name == name and first.data_hash == members[0].data_hash:
-                rows += [row for row in (first, *others) if row.seed >= fresh_seeds(1)[0]]
+                rows += [row for row in (first, *others) if row.seed >= searches.fresh_seeds(1)[0]]
     fresh, failures = tuning.fresh_scores(rows)
     scale = known.metric, known.unit, known.margin
     found = tuning.result(search, state, *scale, fresh if rows else None, failures)

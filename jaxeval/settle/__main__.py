@@ -196,7 +196,8 @@ def settle_table(
     """Decides by recorded scores, which may grow: the claim holds however often one asks.
 
     Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
-    a model lacks: seeds that end early may differ from late ones. Exit codes: 0 better, 3 worse,
+    a model lacks: seeds that end early may differ from late ones. Of several data sets the mean of
+    each seed counts. Exit codes: 0 better, 3 worse,
     4 equal, 1 undecided, 5 if each model has one score at all seeds, 2 for an error.
 
     Args:

@@ -1,10 +1,11 @@
 """A command against itself: is it deterministic, does its seed matter, how large is the noise."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from jaxeval import cli
-from jaxeval.bandits.workers import Workers
+from jaxeval.bandits import pool
 from jaxeval.errors import DataError, RunError
 from jaxeval.report.settlements import repeats
 from jaxeval.report.settlements.repeats import Repeats
@@ -45,20 +46,32 @@ def settle(
         rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
         more = [(_AGAIN, seed) for _, seed in rest]
         found: _Scores = {run: {} for run in ids}
-        with Workers[tuple[str, int]](runner, workers, retries, runner.stop) as team:
-            for jobs in (few, rest, more):
-                team.waiting.extend(jobs)
-                for run, seed, score in _scores(team, quiet):
-                    found[run][seed] = score
-                    if (run, seed) in runner.seconds:
-                        cli.say(f"{run}, seed {seed}: {score:g}", quiet)
+        stages = iter((few, rest, more))
+
+        def ask(free: int) -> Sequence[tuple[str, int]]:
+            """Begins the next stage when all of the last one have ended."""
+            if free < workers:
+                return ()
+            if found[_FIRST]:
                 _refuse_constant(command, found)
-                same = all(found[_FIRST][k] == score for k, score in found[_AGAIN].items())
-                if jobs is rest and same:
-                    break
-    first, again = ([of[seed] for seed in sorted(of)] for of in found.values())
+            same = all(found[_FIRST][k] == score for k, score in found[_AGAIN].items())
+            done = len(found[_FIRST]) >= seeds
+            return () if done and same else next(stages, ())
+
+        trials = pool.run(runner, ask, workers=workers, retries=retries, stop=runner.stop)
+        with contextlib.closing(trials):
+            for (run, seed), result, again in trials:
+                if isinstance(result, float):
+                    found[run][seed] = result
+                    if (run, seed) in runner.seconds:
+                        cli.say(f"{run}, seed {seed}: {result:g}", quiet)
+                elif again:
+                    cli.say(f"{run}, seed {seed}: {result}; tried again", quiet)
+                else:
+                    raise RunError(f"seed {seed} has no score: {result}")
+    first, second = ([of[seed] for seed in sorted(of)] for of in found.values())
     spent = sum(runner.spent().values())
-    return repeats.repeats(command, first, again, seconds=spent, notes=side.notes)
+    return repeats.repeats(command, first, second, seconds=spent, notes=side.notes)
 
 
 def _refuse_constant(command: str, found: _Scores) -> None:
@@ -69,15 +82,3 @@ def _refuse_constant(command: str, found: _Scores) -> None:
             "reach the program, or decides nothing; expected a program that uses {seed}",
             command,
         )
-
-
-def _scores(team: Workers[tuple[str, int]], quiet: bool) -> Iterator[tuple[str, int, float]]:
-    """Yields the scores of waiting jobs as they end; RunError for one that fails every time."""
-    while team.busy:
-        for (run, seed), result in team.next_results():
-            if isinstance(result, float):
-                yield run, seed, result
-            elif team.try_again((run, seed)):
-                cli.say(f"{run}, seed {seed}: {result}; tried again", quiet)
-            else:
-                raise RunError(f"seed {seed} has no score: {result}")

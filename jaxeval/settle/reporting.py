@@ -13,7 +13,7 @@ from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, se
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
 from jaxeval.settle.sides import Side
-from jaxeval.stats import describe
+from jaxeval.stats import describe, sequential
 from jaxeval.stats.results import Interval
 
 _OUTCOMES: Mapping[str | None, Outcome] = {
@@ -60,6 +60,7 @@ def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
         sd_interval=None if last is None else describe.sd_interval(last),
         smallest=settlement.smallest(spread, asked["margin"], level) if spread and plain else {},
         next_level=level,
+        p_value=math.exp(min(0.0, -sequential.merge({e.number: _log_e(e) for e in shown}))),
         rules=[*dict.fromkeys((e.settings["correction"], e.settings["alpha"]) for e in every)],
         runs=sum(map(len, spent.values())),
         seconds=sum(map(sum, spent.values())),
@@ -75,6 +76,12 @@ def _scores_of(of: Comparison) -> tuple[str, str, bool]:
     """Returns metric, unit and direction of a comparison that has a result."""
     result = of.result or {}
     return result["metric"] or "", result["unit"], of.settings["higher_is_better"]
+
+
+def _log_e(of: Comparison) -> float:
+    """Returns log e of "better"; -inf, no evidence, if a seed failed or none has ended."""
+    log_e = None if of.verdict == "failed" else (of.result or {}).get("log_e")
+    return -math.inf if log_e is None else float(log_e)
 
 
 def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:

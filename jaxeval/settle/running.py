@@ -190,7 +190,9 @@ def _evaluated(
 ) -> State:
     """Evaluates what the rule asks for, with progress; returns the last state."""
     state, after = rule.begin([*book.ids]), book.comparison.after
-    steps = evaluate.run(rule, state.models, runner, workers=workers, retries=retries)
+    how: dict[str, Any] = {"workers": workers, "retries": retries}
+    how["name"] = lambda number: f"seed {after + number}"
+    steps = evaluate.run(rule, state.models, runner, **how)
     with contextlib.closing(steps):
         for event in steps:
             state = event.state

@@ -1,6 +1,7 @@
 """Comparisons of recorded scores, which may grow while one looks."""
 
 import dataclasses
+import difflib
 import itertools
 import os
 import sys
@@ -8,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
@@ -19,12 +22,14 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import samples
+from jaxeval.stats import datasets, samples
 from jaxeval.stats.claims import Statistic
-from jaxeval.stats.samples import Samples
+from jaxeval.stats.samples import Samples, Unit
+from jaxeval.stats.sequential import FIRST_LOOK
 
 _FAR = 100  # so many numbers in a row that no model has: seeds are not consecutive
 _HEAD = 2**16  # bytes in which a table has a row
+_LISTED = 8  # seeds in a message
 
 
 class Asked(NamedTuple):
@@ -36,6 +41,13 @@ class Asked(NamedTuple):
     statistic: Statistic = "t"
     item: str | None = None  # column of items: each is a pair
 
+    @property
+    def most(self) -> int:
+        """The most scores of each model."""
+        if self.seeds is None:
+            return sys.maxsize
+        return self.seeds if isinstance(self.seeds, int) else len(self.seeds)
+
 
 def settle(
     source: Any, layout: Layout, asked: Asked, follow: float | None, quiet: bool
@@ -46,32 +58,32 @@ def settle(
       follow: seconds after which the source is read again while nothing is decided.
 
     Raises:
-      DataError: the source cannot be read, or has not two models with scores on one data set.
+      DataError: the source cannot be read, has not two models with scores, or gets another data
+        set after the first look.
     """
-    said = ""
+    said, begun = "", None
     while True:
         try:
-            scores = _read(source, layout, asked.item)
-            found = settled(scores, asked, growing=follow is not None)
+            found = settled(_read(source, layout, asked.item), asked, growing=follow is not None)
+            if begun not in (None, found.data_sets):
+                new = ", ".join({*found.data_sets} - {*(begun or ())})
+                expected = "expected those of the first look; settle again for the mean over all"
+                raise DataError(f"another data set ({new}): {expected}", str(source))
+            begun = found.data_sets if found.looks >= FIRST_LOOK else None
             document = found.document()
             line = "; ".join([*document.answer, *document.notes[1:]])
-            done = found.verdict != "undecided" or found.looks >= _most(asked)
+            done = found.verdict != "undecided" or found.looks >= asked.most
             if follow is None or (done and (line == said or not _torn(source))):
                 return found
         except DataError as error:
-            if follow is None or not _may_come(source, layout, asked.item):
+            missing = follow and _missing(source, layout, asked.item, error)
+            if follow is None or not missing:
                 raise
-            line = f"waiting: {error}"
+            line = f"waiting: {missing}"
         if line != said:
             cli.say(line, quiet)
         said = line
         time.sleep(follow)
-
-
-def _most(asked: Asked) -> int:
-    if asked.seeds is None:
-        return sys.maxsize
-    return asked.seeds if isinstance(asked.seeds, int) else len(asked.seeds)
 
 
 def _read(source: Any, layout: Layout, item: str | None) -> Scores:
@@ -84,21 +96,29 @@ def _read(source: Any, layout: Layout, item: str | None) -> Scores:
     return runs_tables.from_columns(dataclasses.replace(table, values=values), layout)
 
 
-def _may_come(source: Any, layout: Layout, item: str | None) -> bool:
-    """Returns whether a source is not there yet, is being written, or lacks a model so far."""
+def _missing(source: Any, layout: Layout, item: str | None, error: DataError) -> str | None:
+    """Returns what a source lacks so far; None if it is whole, so that its error stays."""
     if not isinstance(source, str | Path):
-        return False
-    path = Path(source)
-    if path.is_dir() or not path.exists():
-        return True
-    with path.open("rb") as stream:
-        if len(stream.read(_HEAD).splitlines()) < 2 or _torn(source):
-            return True
+        return None
+    path, lacks = Path(source), str(error)
+    if not path.exists():
+        return lacks
+    if path.is_file():  # a device or a pipe has no end
+        with path.open("rb") as stream:
+            if len(stream.read(_HEAD).splitlines()) < 2 or _torn(source):
+                return lacks
+    elif not path.is_dir():
+        return None
     try:
         there = _read(source, dataclasses.replace(layout, models=()), item).models
     except DataError:
-        return False
-    return not {*layout.models} <= {*there}
+        return lacks if path.is_dir() else None
+    absent = [model for model in layout.models if model not in there]
+    if not absent or (len(there) > 1 and len(absent) == len(layout.models)):
+        return None
+    near = difflib.get_close_matches(absent[0], {*there} - {*layout.models}, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{source}: no model {absent[0]!r} so far, but {text.listed(there)}{hint}"
 
 
 def _torn(source: Any) -> bool:
@@ -113,78 +133,124 @@ def _torn(source: Any) -> bool:
 def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
     """Settles the first of two models, the base, against the second, by the scores so far.
 
+    Of several data sets, the mean of each seed over those that both models have counts.
+
     Args:
-      growing: numbers that both lack between others are under way, and later ones wait for them;
-        else they were never run.
+      growing: numbers that both lack between others are under way, and later ones wait for them,
+        as for data sets that one lacks; else they were never run.
 
     Raises:
-      DataError: there are not two models with scores on one data set, the base has a failed run,
-        or seeds of a growing table are not consecutive.
+      DataError: there are not two models with scores, the base has a failed run, scores of data
+        sets have no mean, or seeds of a growing table are not consecutive.
     """
     if len(scores.models) != 2:
         found = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
         expected = "expected the names of a base and a candidate"
         raise DataError(f"{expected}, found {found}", scores.source)
-    if len(scores.data_sets) > 1:
-        named = ", ".join(data.name for data in scores.data_sets)
-        raise DataError(f"expected one data set, found {named}", scores.source)
-    by_unit = samples.samples(scores)
-    cell = next(iter(by_unit.by_data_set.values()), {})
-    if absent := [model for model in scores.models if model not in cell]:
-        raise DataError(f"{absent[0]}: no usable score", scores.source)
+    each = samples.samples(scores, _unit(scores, asked.item))
+    places, notes = _data_sets(scores, each, growing)
+    mean = each.averaged_over(places)
+    scored = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
+    if not growing and (absent := [model for model in scores.models if model not in scored]):
+        where = f" on all of {', '.join(places)}" if len(places) > 1 else ""
+        raise DataError(f"{absent[0]}: no usable score{where}", scores.source)
     rule = Settle(
         higher_is_better=scores.higher_is_better,
-        most=_most(asked),
+        most=asked.most,
         margin=asked.margin,
         alpha=asked.alpha,
         statistic=asked.statistic,
-        paired=by_unit.unit == "split",
+        paired=each.unit == "split",
     )
-    order = _order(by_unit, asked.seeds, growing, scores.source)
-    state = _state(scores.models, by_unit, rule, order)
-    noun = by_unit.unit if asked.item is None else "item"
+    order = _order(each, asked.seeds, growing, scores.source)
+    state = _state(scores.models, mean, rule, order)
+    noun = each.unit if asked.item is None else "item"
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
-        "notes": [*scores.warnings, *_gap(rule, state, order, noun)],
+        "data_sets": places if len(places) > 1 else (),
+        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun)],
     }
-    return settlement.settlement(rule, state, None, more, seeds_shared=by_unit.unit != "row")
+    return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
+
+
+def _unit(scores: Scores, item: str | None) -> Unit | None:
+    """Returns what scores of several data sets are averaged by; None for one data set."""
+    if len(scores.data_sets) < 2:
+        return None
+    named = ", ".join(data.name for data in scores.data_sets)
+    if item is not None:
+        raise DataError(f"expected items of one data set, found {named}", scores.source)
+    every = [of.labels for data in scores.data_sets for of in data.models.values()]
+    units: tuple[Unit, Unit] = ("split", "seed")
+    found = {unit: {*itertools.chain(*(of.get(unit, ()) for of in every))} for unit in units}
+    unit = max(units, key=lambda unit: min(2, len(found[unit])))
+    if not found[unit]:
+        expected = f"expected seeds or splits, whose scores on {named} have a mean"
+        raise DataError(f"{expected}; found neither", scores.source)
+    return unit
+
+
+def _data_sets(scores: Scores, each: Samples, growing: bool) -> tuple[tuple[str, ...], list[str]]:
+    """Returns the data sets that count, and notes about them."""
+    having: dict[str, set[str]] = {}  # data set -> models with runs that ended
+    for place, cell in [*each.by_data_set.items(), *each.failed.items()]:
+        having.setdefault(place, set()).update(cell)
+    both = tuple(place for place, models in having.items() if growing or len(models) == 2)
+    places = both or tuple(having)
+    if len(places) < 2:
+        return places, []
+    cells = [each.by_data_set.get(place, {}) for place in places]
+    if all(len(cell) == 2 for cell in cells):
+        means = ([cell[model].scores.mean() for cell in cells] for model in scores.models)
+        if not datasets.one_scale(map(np.array, means)):
+            named = ", ".join(places)
+            expected = "expected scores of one scale, or a file of one data set"
+            raise DataError(f"{named}: scores differ more than tenfold; {expected}", scores.source)
+    left_out = [place for place in having if place not in places]
+    notes = [f"mean over the data sets {', '.join(places)}"]
+    without = f"without {', '.join(left_out)}, where a model has no score"
+    return places, notes + [without] * bool(left_out)
 
 
 def _state(
-    models: Sequence[str], by_unit: Samples, rule: Settle, order: Mapping[object, int]
+    models: Sequence[str], mean: Samples, rule: Settle, order: Mapping[object, int]
 ) -> State:
     """Returns the scores by place; rows without seeds have their places in their model."""
-    (cell,) = by_unit.by_data_set.values()
-    lost = next(iter(by_unit.failed.values()), {})
+    cell, lost = mean.by_data_set[""], mean.failed[""]
     state = State.begin(models)
     for model in models:
-        failed, of = lost.get(model, ()), cell[model]
-        known = dict(zip(of.labels.tolist(), of.scores.tolist(), strict=True))
+        failed = lost.get(model, ())
+        known = (
+            dict(zip(*map(np.ndarray.tolist, cell[model]), strict=True)) if model in cell else {}
+        )
         places = order or {label: k for k, label in enumerate(sorted([*known, *failed]), 1)}
         places = {label: place for label, place in places.items() if place <= rule.most}
         numbered = {places[label]: x for label, x in known.items() if label in places}
         state = dataclasses.replace(state, scores={**state.scores, model: numbered})
         ordered = sorted((label for label in failed if label in places), key=places.__getitem__)
         for label in reversed(ordered):  # the first one is named
-            state = rule.failed(state, model, places[label], f"{by_unit.noun} {label} failed")
+            state = rule.failed(state, model, places[label], f"{mean.noun} {label} failed")
     return state
 
 
 def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> list[str]:
     """Says which score is missing, if later ones are there and do not count."""
-    following, last = (
-        rule.looks(state) + 1,
-        max(max(of, default=0) for of in state.scores.values()),
-    )
-    if state.excluded or not order or following > min(rule.most, last):
+    each, following = [*state.scores.values()], rule.looks(state) + 1
+    if (
+        state.excluded
+        or not order
+        or following > min(rule.most, max(map(max, filter(None, each)), default=0))
+    ):
         return []
     lacking = [model for model in state.models if following not in state.scores[model]]
-    names = {place: name for name, place in order.items()}
-    label = names.get(following) or int(str(names[1])) + following - 1
+    names = {place: str(name) for name, place in order.items()}
+    label = names.get(following) or int(names[1]) + following - 1
+    whole = [name for place, name in names.items() if all(place in of for of in each)]
+    listed = ",".join(whole[:_LISTED]) + ",..." * (len(whole) > _LISTED) if whole else None
     said = f"{unit} {label} of {text.listed(lacking)} has no score: later ones do not count"
-    return [f"{said} ({argument('seeds')} names those that do)"]
+    return [f"{said} ({argument('seeds', listed)} names those that do)"]
 
 
 def _order(

@@ -30,6 +30,8 @@ class Settled(NamedTuple):
     lower end above the upper one where the looks `contradict` each other."""
     p_value: float
     """Anytime p-value of equal means, or of as many wins as losses: the least of all looks."""
+    log_e: float
+    """log e of the last look against "A is no better than B", for `sequential.merge`."""
     wins: tuple[int, int] | None
     """Pairs that A has won and lost, if they are what counts."""
     warnings: tuple[str, ...]
@@ -77,6 +79,7 @@ def settle(
         difference=_difference(first, second, statistic),
         interval=ends,
         p_value=float(seen.p_values.min(initial=1.0)),
+        log_e=float(seen.log_e[-1]) if len(seen.log_e) else 0.0,
         wins=(int(np.sum(first > 0)), int(np.sum(first < 0))) if statistic == "wins" else None,
         warnings=(*_contradicting(*ends), *(_warnings(first, second) if statistic == "t" else ())),
     )
@@ -124,7 +127,8 @@ def _course(
         return distribution_free.betting(a, alpha, (0.0, margin))
     seen = sequential.looks(a, b, known)
     ends = sequential.confidence_sequence(seen, alpha)
-    return Course(seen.scores, *ends, sequential.p_values(seen))
+    better = sequential.e_process(seen, alternative="greater")
+    return Course(seen.scores, *ends, sequential.p_values(seen), better)
 
 
 def _difference(a: np.ndarray, b: np.ndarray | None, statistic: Statistic) -> float:

@@ -8,7 +8,7 @@ rank of model j, 1 the best. Strata are the runs [n] of each data set.
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -93,8 +93,6 @@ def across(
         return None
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    typical = np.median(np.abs(np.column_stack(list(means.values()))), axis=1)
-    one_scale = bool(typical.max() <= _SCALES * max(float(typical.min()), 1e-300))
     several = signed = ranked = critical = None
     against: tuple[_Against, ...] = ()
     if any(len(scores) > 1 for strata in runs.values() for scores in strata):
@@ -108,7 +106,26 @@ def across(
             against = _compare_with_control(means, control, higher_is_better=higher)
             quantile = float(scipy.stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
             critical = quantile * _standard_error(len(common), len(models))
-    return Across(common, means, ranked, control, against, critical, signed, several, one_scale)
+    return Across(
+        common,
+        means,
+        ranked,
+        control,
+        against,
+        critical,
+        signed,
+        several,
+        one_scale(means.values()),
+    )
+
+
+def one_scale(means: Iterable[np.ndarray]) -> bool:
+    """True if typical scores of all data sets are within a factor of ten: they have a mean.
+
+    `means`: [N] of each model.
+    """
+    typical = np.median(np.abs(np.column_stack([*means])), axis=1)
+    return bool(typical.max() <= _SCALES * max(float(typical.min()), 1e-300))
 
 
 def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:

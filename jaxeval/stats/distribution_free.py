@@ -33,6 +33,8 @@ class Course(NamedTuple):
     """[L]"""
     p_values: np.ndarray
     """[L] p-values of no difference, each valid whenever one stops."""
+    log_e: np.ndarray
+    """[L] log e against "A is no better than B"."""
 
 
 def log_e_wins(
@@ -66,17 +68,18 @@ def wins(differences: np.ndarray, alpha: float = 0.05) -> Course:
     d = np.asarray(differences, np.float64)
     below, above = _low_ends(d, alpha), _low_ends(-d, alpha)
     won, lost = np.cumsum(d > 0), np.cumsum(d < 0)
-    log_e = np.maximum(log_e_wins(won, lost, "greater"), log_e_wins(won, lost, "less"))
-    return _course(below, -above, log_e)
+    greater, less = log_e_wins(won, lost, "greater"), log_e_wins(won, lost, "less")
+    return _course(below, -above, greater, less)
 
 
-def _course(low: np.ndarray, high: np.ndarray, log_e: np.ndarray) -> Course:
-    p_values = np.minimum(1, 2 * np.exp(-np.maximum(log_e, 0)))
+def _course(low: np.ndarray, high: np.ndarray, greater: np.ndarray, less: np.ndarray) -> Course:
+    p_values = np.minimum(1, 2 * np.exp(-np.maximum(0, np.maximum(greater, less))))
     return Course(
         np.arange(1, len(low) + 1),
         np.maximum.accumulate(low),
         np.minimum.accumulate(high),
         p_values,
+        greater,
     )
 
 
@@ -128,7 +131,7 @@ def betting(
     grid = np.union1d(np.linspace(-1, 1, _STEPS), [[-m, m] for m in margins])
     low, log_up = _rejected(x, grid, alpha)
     high, log_down = _rejected(1 - x, -grid[::-1], alpha)
-    return _course(low, -high, np.maximum(log_up, log_down))
+    return _course(low, -high, log_up, log_down)
 
 
 def _rejected(x: np.ndarray, grid: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:

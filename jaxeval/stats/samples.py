@@ -107,29 +107,42 @@ class Samples:
         return dataclasses.replace(self, by_data_set=by_data_set), tuple(copies)
 
     def mean_over_data_sets(self) -> "Samples | None":
-        """Averages each unit over the data sets that have all models.
-
-        Units with one label on several data sets may be one network or several: their mean is one
-        independent score either way. A unit that lacks a score on a data set is left out.
+        """Averages each unit over the data sets that have all models, without those that failed.
 
         Returns:
           One data set without a name; None if there are fewer than two data sets with all models,
           or fewer than three units of a model on all of them.
         """
         models = dict.fromkeys(m for cell in self.by_data_set.values() for m in cell)
-        common = [cell for cell in self.by_data_set.values() if len(cell) == len(models)]
+        common = [place for place, cell in self.by_data_set.items() if len(cell) == len(models)]
         if len(common) < 2 or self.unit not in ("seed", "split"):
             return None
-        averaged = {}
-        for model in models:
-            every = [map(np.ndarray.tolist, cell[model]) for cell in common]
-            each = [dict(zip(*of, strict=True)) for of in every]
+        averaged = self.averaged_over(common).by_data_set[""]
+        cell = {model: averaged[model] for model in models}
+        if min(len(of.scores) for of in cell.values()) < FEWEST:
+            return None
+        return dataclasses.replace(self, by_data_set={"": cell}, failed={})
+
+    def averaged_over(self, data_sets: Sequence[str]) -> "Samples":
+        """Averages each unit over these data sets, which become one without a name.
+
+        Units with one label on several data sets may be one network or several: their mean is one
+        independent score either way. A unit that lacks a score on a data set is left out; one that
+        failed on any has failed.
+        """
+        every = [*self.by_data_set.values(), *self.failed.values()]
+        averaged, failed = dict[str, _Sample](), dict[str, Sequence[str]]()
+        for model in dict.fromkeys(m for cell in every for m in cell):
+            found = [self.by_data_set.get(place, {}).get(model) for place in data_sets]
+            each = [
+                dict(zip(*map(np.ndarray.tolist, of), strict=True)) if of else {} for of in found
+            ]
             labels = [label for label in each[0] if all(label in of for of in each)]
             means = [math.fsum(of[label] for of in each) / len(each) for label in labels]
             averaged[model] = _Sample(np.array(labels, object), np.array(means))
-        if min(len(of.scores) for of in averaged.values()) < FEWEST:
-            return None
-        return dataclasses.replace(self, by_data_set={"": averaged}, failed={})
+            lost = [self.failed.get(place, {}).get(model, ()) for place in data_sets]
+            failed[model] = [*dict.fromkeys(label for of in lost for label in of)]
+        return dataclasses.replace(self, by_data_set={"": averaged}, failed={"": failed})
 
     def paired(self, data_set: str, a: str, b: str) -> tuple[np.ndarray, np.ndarray]:
         """Returns the scores [n], [n] of the units that both models have, in the order of A."""

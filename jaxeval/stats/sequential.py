@@ -6,6 +6,7 @@ Ville's inequality it ever reaches 1 / alpha with probability alpha at most. All
 natural logarithms.
 """
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -181,8 +182,26 @@ def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) 
     "spending" bounds the probability of any false rejection by alpha, "e-lond" the expected share
     of false ones among all, under any dependence of e-values (Xu & Ramdas 2024).
     """
-    share = 6 / (np.pi * k) ** 2
-    return alpha * share * (kept + 1 if rule == "e-lond" else 1)
+    return alpha * _share(k) * (kept + 1 if rule == "e-lond" else 1)
+
+
+def _share(k: int) -> float:
+    """Returns the share of the k-th comparison, from 1; all shares add up to 1."""
+    return float(6 / (np.pi * k) ** 2)
+
+
+def merge(log_e: Mapping[int, float]) -> float:
+    """Returns log e against the null hypotheses of all comparisons at once, begun one by one.
+
+    The mean of e-values with weights fixed beforehand is an e-value, however they depend on one
+    another (Vovk & Wang 2021, section 3), as those of candidates with one base do. A comparison
+    has the weight that "spending" gives its level, so that further ones may follow.
+
+    Args:
+        log_e: of comparisons, by their places from 1; one that is left out counts as e = 0.
+    """
+    weighted = [e + np.log(_share(k)) for k, e in log_e.items()]
+    return float(np.logaddexp.reduce([-np.inf, *weighted]))
 
 
 def smallest_difference(n: int, sd: float, *, alpha: float = 0.05) -> float:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.runs import counts as counted
-from jaxeval.runs.counts import Score
+from jaxeval.runs import metrics as counted
+from jaxeval.runs.metrics import Score
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple
 from jaxeval.stats.results import (
@@ -126,7 +126,7 @@ def _approximate_randomization(
 
     Args:
       a, b: [N, K] additive counts of the two runs, a row an item.
-      score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.counts`.
+      score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.metrics`.
     """
     iterations = count(iterations, "iterations")
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)

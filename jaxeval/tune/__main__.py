@@ -151,7 +151,13 @@ def tune_command(
         evaluate, kind = running.Function(command), "function"
     else:
         evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
-    running.refuse_unfit(evaluate, seeds > 1 or bool(retrain), halving, steps)
+    if (halving is None) != (steps is None):
+        raise ConfigError(f"{argument('halving')}, {argument('steps')}: expected both or neither")
+    if (seeds > 1 or retrain) and not evaluate.seeded:
+        place = "{seed}" if kind == "command" else "an argument seed"
+        raise ConfigError(f"{evaluate.name}: expected {place}")
+    if halving is not None and not evaluate.reports:
+        raise ConfigError(f"{evaluate.name}: expected an argument report")
     if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
         lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]

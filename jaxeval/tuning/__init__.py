@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.bandits.workers import as_number
+from jaxeval.bandits.pool import as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
@@ -49,6 +49,14 @@ class Search:
         if self.halving is not None:
             plain["halving"] = dataclasses.asdict(self.halving)
         return plain | ({"enqueued": [dict(of) for of in self.enqueued]} if self.enqueued else {})
+
+    @staticmethod
+    def from_dict(plain: Mapping[str, Any], where: str) -> "Search":
+        """Reads what `to_dict` wrote; `where` names the file in messages."""
+        stops = Halving(**plain["halving"]) if "halving" in plain else None
+        fixed = plain["method"], plain["seed"], plain["seeds"], stops
+        space = spaces.from_dict(plain["space"], where)
+        return Search(space, *fixed, tuple(plain.get("enqueued", ())))
 
     def ask(self, history: History, count: int) -> tuple[History, list[Evaluation]]:
         """Adds new proposals to a history, enqueued ones first; fewer if the space has no more.

@@ -5,7 +5,6 @@ Every free worker gets the next proposal at once, which takes into account what 
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import inspect
 import json
@@ -16,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import files
-from jaxeval.bandits import commands
+from jaxeval.bandits import commands, pool
 from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report
-from jaxeval.bandits.workers import Workers
-from jaxeval.errors import ConfigError, argument
+from jaxeval.errors import ConfigError, JaxevalError, parsing
 from jaxeval.files import Json
 from jaxeval.parameters import MOST
 from jaxeval.space.space import Space
@@ -79,6 +77,13 @@ class State:
             beside = {"seconds": round(self.seconds, 3), "fresh": seeds}
             self.file.write({**beside, **history.to_dict()})  # type: ignore[dict-item]
 
+    def load(self, tree: dict[str, Any]) -> None:
+        """Continues with what `save` wrote."""
+        self.before, seeds = float(tree.pop("seconds")), tree.pop("fresh")
+        self.fresh = {s: {int(k): v for k, v in of.items()} for s, of in seeds.items()}
+        self.history = History.from_dict(tree)
+        self.known = len(self.history.ended)
+
 
 @contextlib.contextmanager
 def opened(
@@ -107,12 +112,24 @@ def opened(
         state.file = file
         if tree is not None:
             with file.parsing():
-                state.before, seeds = float(tree.pop("seconds")), tree.pop("fresh")
-                state.fresh = {s: {int(k): v for k, v in of.items()} for s, of in seeds.items()}
-                state.history = History.from_dict(tree)
+                state.load(tree)
                 candidates.refuse_others(search.space, state.history)
-                state.known = len(state.history.ended)
         yield state
+
+
+def read(path: Path) -> tuple[Search, State]:
+    """Returns the search of a file that another process may go on with, and its state so far.
+
+    Raises:
+      ConfigError: the file holds none.
+    """
+    passing, state = (JaxevalError, MemoryError), State(History())
+    with parsing("not the state of a search", path, error=ConfigError, passing=passing):
+        tree: Any = json.loads(path.read_text(encoding="utf-8"))
+        search = Search.from_dict(tree["search"], str(path))
+        state.load(tree["state"])
+    state.trials = len(state.history.evaluations)
+    return search, state
 
 
 class Function:
@@ -152,21 +169,16 @@ class Command(commands.Command):
     ):
         names = [parameter.name for parameter in space.parameters]
         super().__init__(template, [*names, *_BESIDE], field, limit)
-        places = PLACE.findall(template)
+        self.name, places = template, PLACE.findall(template)
+        self.seeded = "seed" in places
         for name in {*_BESIDE} & {*names}:
             raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
-        for name in places:
-            if name not in (*names, *_BESIDE):
-                near = difflib.get_close_matches(name, names, 1)
-                hint = f"did you mean {{{near[0]}}}?" if near else f"there are {', '.join(names)}"
-                raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {hint}")
-        lacking = [] if "values" in places else [name for name in names if name not in places]
-        if lacking:
-            raise ConfigError(
-                f"command: expected {{values}}, or each hyperparameter by its name: "
-                f"{{{lacking[0]}}} is missing in {template!r}"
-            )
-        self.seeded, self.name = "seed" in places, template
+        for name in (name for name in places if name not in (*names, *_BESIDE)):
+            known = f"there are {', '.join(names)}"
+            raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {known}")
+        for name in (name for name in names if not {name, "values"} & {*places}):
+            expected = "expected {values}, or each hyperparameter by its name"
+            raise ConfigError(f"command: {expected}: {{{name}}} is missing in {template!r}")
 
     def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
         """Runs the command and returns its score; see `score`."""
@@ -180,20 +192,6 @@ class Command(commands.Command):
         shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
         plain = json.dumps(dict(values), ensure_ascii=False)
         return {**shown, "seed": str(seed), "values": plain}
-
-
-def refuse_unfit(
-    evaluate: Function | Command, seeds: bool, halving: int | None, steps: int | None
-) -> None:
-    """Raises ConfigError if a function or command does not take the seeds or reports it needs."""
-    if (halving is None) != (steps is None):
-        both = f"{argument('halving')}, {argument('steps')}"
-        raise ConfigError(f"{both}: expected both or neither")
-    if seeds and not evaluate.seeded:
-        what = "{seed}" if isinstance(evaluate, Command) else "an argument seed"
-        raise ConfigError(f"{evaluate.name}: expected {what}")
-    if halving is not None and not evaluate.reports:
-        raise ConfigError(f"{evaluate.name}: expected an argument report")
 
 
 class Runner:
@@ -214,51 +212,55 @@ class Runner:
         retries: int = 0,
         steps: int | None = None,
     ):
-        self.search, self.state, self.evaluate = search, state, evaluate
-        self._how, self._steps = (workers, retries, evaluate.stop), steps
+        self.search, self.state, self.evaluate, self._steps = search, state, evaluate, steps
+        self._how: Any = {"workers": workers, "retries": retries, "stop": evaluate.stop}
         self._lock = threading.Lock()  # of the state, which reports change too
         self._scores: dict[int, dict[int, float]] = {}  # of running evaluations
         self._best: dict[int, float] = {}
 
     def run(self) -> Iterator[tuple[Evaluation, str]]:
         """Continues the search; yields evaluations that end or are retried, with a note."""
-        state = self.state
-        with Workers[_Job](self._evaluate, *self._how) as desk:
-            desk.waiting.extend(_jobs(state.history.pending))
-            while True:
-                # as many settings as keep all workers busy
-                more = min(-(-desk.free // self.search.seeds), state.left)
-                if more > 0:
-                    with self._lock:
-                        history, proposed = self.search.ask(state.history, more)
-                        state.save(history)
-                    desk.waiting.extend(_jobs(proposed))
-                stopping = self.search.halving is not None and desk.busy
-                if not state.history.pending and not stopping:
-                    return
-                for job, result in desk.next_results():
-                    with self._lock:
-                        note = self._tell(job, result, desk)
-                    if note is not None:
-                        yield state.history.evaluations[job[0]], note
+        state, begun = self.state, _jobs(self.state.history.pending)
 
-    def _tell(self, job: _Job, result: float | EvaluationFailed, desk: Workers) -> str | None:
+        def ask(free: int) -> list[_Job] | None:
+            jobs = [*begun]
+            begun.clear()
+            # as many settings as keep all workers busy
+            more = min(-(-(free - len(jobs)) // self.search.seeds), state.left)
+            if more > 0:
+                with self._lock:
+                    history, proposed = self.search.ask(state.history, more)
+                    state.save(history)
+                jobs += _jobs(proposed)
+            return jobs if state.history.pending or self.search.halving else None
+
+        def over(job: _Job) -> bool:
+            return state.history.evaluations[job[0]].result is not None
+
+        with contextlib.closing(pool.run(self._evaluate, ask, dropped=over, **self._how)) as ended:
+            for job, result, again in ended:
+                with self._lock:
+                    note = self._tell(*job, result, again)
+                if note is not None:
+                    yield state.history.evaluations[job[0]], note
+
+    def _tell(
+        self, number: int, seed: int, result: float | EvaluationFailed, again: bool
+    ) -> str | None:
         """Returns what went wrong with a job; None while other seeds are awaited."""
-        number, seed = job
         state, evaluation = self.state, self.state.history.evaluations[number]
         if evaluation.result is not None:
             state.save(state.history)
-            return "" if evaluation.result.stopped is not None else None
+            return "" if evaluation.stopped else None
         if isinstance(result, float):
             known = self._scores.setdefault(number, {})
             known[seed] = result
             if len(known) < len(evaluation.seeds):
                 return None
             ended, note = Result(tuple(known[seed] for seed in evaluation.seeds)), ""
-        elif desk.try_again(job):
+        elif again:
             return f"setting {number}: {result}; tried again"
         else:
-            desk.drop(number)
             ended, note = Result(failure=str(result)), str(result)
         state.save(state.history.tell(number, ended))
         return note
@@ -278,18 +280,17 @@ class Runner:
 
     def again(self, setting: Evaluation, count: int) -> Iterator[tuple[int, float | str]]:
         """Evaluates a setting with fresh seeds that have no score; yields score or failure."""
-        known = self.state.fresh_scores(setting)
-        left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
+        known, seeds = self.state.fresh_scores(setting), fresh_seeds(count)
+        left = iter([[(seed,) for seed in seeds if not isinstance(known.get(seed), float)]])
         evaluate = functools.partial(self.evaluate, setting.values)
         self.evaluate.start()
-        with Workers[tuple[int]](evaluate, *self._how) as desk:
-            desk.waiting.extend((seed,) for seed in left)
-            while desk.busy:
-                for (seed,), result in desk.next_results():
-                    if isinstance(result, float) or not desk.try_again((seed,)):
-                        known[seed] = result if isinstance(result, float) else str(result)
-                        self.state.save(self.state.history)
-                        yield seed, known[seed]
+        trials = pool.run(evaluate, lambda free: next(left, []), **self._how)
+        with contextlib.closing(trials):
+            for (seed,), result, again in trials:
+                if not again:
+                    known[seed] = result if isinstance(result, float) else str(result)
+                    self.state.save(self.state.history)
+                    yield seed, known[seed]
 
 
 def _jobs(evaluations: list[Evaluation]) -> list[_Job]:

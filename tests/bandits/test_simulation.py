@@ -40,7 +40,7 @@ def test_every_score_comes_once() -> None:
         bandits.BatchThompson(delta=0.1, budget=41),
         bandits.NonAdaptive(delta=0.1, budget=60),
         bandits.NonAdaptive(delta=None, budget=18),
-        bandits.TopTwoThompson(delta=0.1, higher_is_better=False, prior=0.0),
+        bandits.TopTwoThompson(delta=0.1, higher_is_better=False),
     ],
     ids=str,
 )

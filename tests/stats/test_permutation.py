@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxeval.errors import DataError
-from jaxeval.runs import counts as counted
+from jaxeval.runs import metrics as counted
 from jaxeval.stats import hypotheses, single_models
 from jaxeval.stats.results import HypothesisTest
 from tests.stats.labellings import labellings

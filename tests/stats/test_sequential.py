@@ -178,3 +178,33 @@ def test_levels_of_a_sequence_sum_to_alpha():
     spent = sum(sequential.level(0.05, k, 0, "spending") for k in range(1, 20_000))
     assert spent == pytest.approx(0.05, rel=1e-3)
     assert sequential.level(0.05, 3, 2, "e-lond") == 3 * sequential.level(0.05, 3, 2, "spending")
+
+
+def test_merged_evidence_of_a_night_is_valid_whenever_one_stops():
+    """Dies if the evidence that any candidate is better errs when one looks after each of them.
+
+    Ten candidates as good as their base share its scores; each stops at its own decision.
+    """
+    draw, nights = np.random.default_rng(11), 1000
+    base = draw.normal(size=(nights, 15))
+    merged = np.full(nights, -np.inf)
+    wrong = np.zeros(nights, bool)
+    ends = np.zeros((10, nights))
+    for k in range(10):
+        seen = sequential.looks(draw.normal(size=(nights, 15)), base)
+        log_e = sequential.e_process(seen, alternative="greater")
+        hit = log_e >= np.log(40)
+        stop = np.where(hit.any(-1), hit.argmax(-1), log_e.shape[-1] - 1)
+        ends[k] = log_e[np.arange(nights), stop]
+        merged = np.array([sequential.merge(dict(enumerate(of, 1))) for of in ends[: k + 1].T])
+        wrong |= merged >= np.log(20)
+    assert wrong.mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / nights)
+    assert np.exp(merged).mean() <= 1 + 4 * np.exp(merged).std() / np.sqrt(nights)
+
+
+def test_merged_evidence_is_a_weighted_mean():
+    """Dies if a candidate that is left out, or a rising place, counts as evidence."""
+    e, shares = np.array([3.0, 50.0]), 6 / (np.pi * np.array([1, 4])) ** 2
+    assert np.exp(sequential.merge({1: np.log(3), 4: np.log(50)})) == pytest.approx(e @ shares)
+    assert sequential.merge({1: -np.inf}) == sequential.merge({}) == -np.inf
+    assert np.exp(sequential.merge(dict.fromkeys(range(1, 5000), 0.0))) < 1

@@ -77,6 +77,7 @@ class Settlements(Result):
     sd_interval: Interval | None
     smallest: Mapping[int, float]  # seeds of each side -> smallest difference that they settle
     next_level: float
+    p_value: float  # anytime-valid, of "no candidate is better than its base"
     rules: Sequence[tuple[str, float]]  # (correction, alpha) that comparisons have
     runs: int  # all evaluations of the ledger
     seconds: float
@@ -101,7 +102,7 @@ class Settlements(Result):
     def document(self) -> Document:
         """Returns what was kept, all candidates, the noise floor and the winner's curse."""
         return Document(
-            (self._answer(), self._guarantee()),
+            (self._answer(), self._guarantee(), *self._together()),
             [*self._candidates(), *self._bases(), *self._noise()],
             (text.direction(self.higher_is_better, False), *self.notes),
             [
@@ -134,6 +135,11 @@ class Settlements(Result):
             return _MIXED
         ((correction, alpha),) = self.rules
         return _GUARANTEES[correction].format(alpha=alpha, sure=round(1 - alpha, 10))
+
+    def _together(self) -> Iterator[str]:
+        if len(self.candidates) > 1:
+            shown = text.p_value(self.p_value)
+            yield f"All candidates together: anytime p {shown} that none is better than its base."
 
     def _candidates(self) -> Iterator[Block]:
         scale = self.scale()

@@ -45,6 +45,7 @@ class Settlement(Result):
     difference: float | None  # candidate - base at the last look (wins: median); None: no look
     interval: Interval | None  # confidence sequence of the difference
     p_value: float | None  # anytime-valid, of equal means
+    log_e: float | None  # of the last look, against "the candidate is no better"
     decided: int | None  # scores of the candidate at the look that decided
     looks: int  # scores of the candidate that the last look saw
     scores: Mapping[str, Sequence[float]]  # side -> those that the last look saw
@@ -68,6 +69,7 @@ class Settlement(Result):
     unit: str = ""
     direction_assumed: bool = False
     comparison: int | None = None  # its number in the ledger
+    data_sets: Sequence[str] = ()  # those over which each score is a mean, if several
     notes: Sequence[str] = ()
 
     @property
@@ -151,10 +153,16 @@ class Settlement(Result):
             "worse": f"{self.candidate} is worse than {self.base}{more}",
             "equal": f"{self.candidate} and {self.base} are equal within {within}",
         }.get(self.verdict, "Undecided")
+        if self.data_sets:
+            claim += f" in the mean over {len(self.data_sets)} data sets"
         counts = {side: len(known) for side, known in self.scores.items()}
         spent = ", ".join(f"{side} {text.counted(n, 'seed')}" for side, n in counts.items())
         if len({*counts.values()}) == 1 or self.paired:
-            spent = text.counted(self.looks, "pair") if self.paired else f"{self.looks} seeds each"
+            spent = (
+                text.counted(self.looks, "pair")
+                if self.paired
+                else text.counted(self.looks, "seed") + " each"
+            )
         if self.difference is None or self.interval is None:
             return f"{claim}: {spent}, too few to say anything."
         shown = f"difference {scale.difference(self.difference)}"
@@ -186,9 +194,9 @@ def settlement(
     known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
     lost = _lost(state.models, seen)
     sign, low, high = _signed(rule, found)
-    none = verdict == "undecided" and seeds_shared and np.array_equal(*seen)
+    none = verdict == "undecided" and found.looks and seeds_shared and np.array_equal(*seen)
     effect = ["both sides have the same score at every seed: the change has no effect"]
-    warnings = effect if none and len(seen[1]) else [] if verdict == "constant" else found.warnings
+    warnings = effect if none else [] if verdict == "constant" else found.warnings
     notes = [*warnings, *more.get("notes", ())]
     notes += [f"{side}: {why}" for side, why in lost.items()]
     return Settlement(
@@ -198,6 +206,7 @@ def settlement(
         difference=sign * found.difference if found.looks else None,
         interval=interval_of(low, high, 1 - rule.alpha, rule.statistic) if found.looks else None,
         p_value=found.p_value if found.looks else None,
+        log_e=found.log_e if found.looks else None,
         decided=found.decided,
         looks=len(seen[1]),
         scores={side: of.tolist() for side, of in known.items()},
