@@ -9,7 +9,7 @@ import pydantic
 
 from jaxeval import launchers, parameters, parsers
 from jaxeval.compare import compare
-from jaxeval.comparisons import Comparison, ItemComparison
+from jaxeval.comparisons import Comparison
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Quiet, Seeds
@@ -44,7 +44,7 @@ def ablation(
     again: bool = False,
     launch: str = launchers.HERE,
     quiet: Quiet = False,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Trains a config and its variants with the same seeds, and compares their test scores.
 
     As in Table 4 of Melis et al. (2018); nothing is tuned anew for a variant. The same command
