@@ -23,10 +23,10 @@ import numpy as np
 import scipy
 
 from jaxeval import runs
-from jaxeval.runs import counts as counted
 from jaxeval.runs import items as predictions
+from jaxeval.runs import metrics as counted
 from jaxeval.runs import store
-from jaxeval.runs.counts import Score
+from jaxeval.runs.metrics import Score
 from jaxeval.stats import hypotheses, single_models
 from jaxeval.stats.items import estimates
 

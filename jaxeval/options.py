@@ -81,7 +81,7 @@ def _networks(
     A runs folder records the direction of dev and test only.
     """
     from jaxeval import sources
-    from jaxeval.runs import database, metrics, rows
+    from jaxeval.runs import database, rows
 
     table = sources.read_columns(source)
     scores, keep, unusable = rows.usable_scores(table, score, missing)
@@ -92,7 +92,7 @@ def _networks(
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    direction, *_ = metrics.column_direction(said, score, str(source), asked, who)
+    direction, *_ = rows.column_direction(said, score, str(source), asked, who)
     if missing == "zero" and direction is False:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")

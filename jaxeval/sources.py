@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import columns, database, metrics, native, store, tables, trackers, wandb
+from jaxeval.runs import columns, database, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
 from jaxeval.runs.records import MemberRow
@@ -83,7 +83,7 @@ def _read_path(path: str, layout: Layout) -> Scores:
     tracked = None if recorded else trackers.read(path, layout)
     if tracked:
         table, names, notes = tracked
-        table, more = wandb.with_models(table, names, layout)
+        table, more = tables.with_models(table, names, layout)
         found = tables.from_table(table, layout)
         return replace(found, warnings=(*notes, *more, *found.warnings))
     if recorded or Path(path).is_dir():

@@ -41,11 +41,11 @@ def fill(
     each = [w[(codes[w] == code) | (codes[w] < 0)] for w in by_model.values()]  # -1: of all
     where, bounds = np.concatenate(each), np.cumsum([0, *map(len, each)])
     del each
-    keys, wrong = item_keys(rows, layout, name, where, warnings)
+    wrong = disagreeing(rows, layout, name, where, warnings)
     if wrong.any():
         bounds = np.append(0, np.cumsum(~wrong))[bounds]
-        where, keys = where[~wrong], keys[~wrong]
-    item = texts.dense(keys)
+        where = where[~wrong]
+    item = texts.dense(rows.item.codes[where])
     first = texts.first_of(item)
     values, status = _values(rows, layout, name, where, direction[0])
     kinds, counts = rows.count(where) if rows.count else ((), None)
@@ -70,22 +70,25 @@ def fill(
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
 
 
-def item_keys(
+def disagreeing(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns [n] keys of items, and [n] whether a row is left out since logs disagree on it."""
-    ids, unknown = rows.item.codes[where], np.full(len(where), -1, np.int32)
-    hashes = [rows.content, rows.prompt]
-    content, prompt = (unknown if codes is None else codes.codes[where] for codes in hashes)
-    if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
-        return ids, np.zeros(len(where), bool)
-    model, run = rows.model.codes[where], rows.run[where]
-    keys, wrong = normal.match_items(ids, content, prompt, model, normal.pair_codes(run, model))
+) -> np.ndarray:
+    """Returns [n] bool: a row is left out, since logs disagree on the content of its item.
+
+    Raises DataError: they do, and the layout does not say what to do.
+    """
+    content = np.zeros(0, int) if rows.content is None else rows.content.codes[where]
+    if layout.mismatched == "pair" or content.max(initial=-1) < 0:
+        return np.zeros(len(where), bool)
+    item, known = texts.dense(rows.item.codes[where]), content >= 0
+    pairs = normal.pair_codes(item[known], content[known])
+    of_each = item[known][texts.first_of(texts.dense(pairs))]  # the item of each content
+    wrong = np.asarray(np.bincount(of_each, minlength=len(where))[item] > 1)
     if wrong.any():
         names = list(dict.fromkeys(rows.item.name(k) for k in where[wrong].tolist()))
-        count = f"{len(names)} of {len({*ids.tolist()})} items"
+        count = f"{len(names)} of {item.max() + 1} items"
         if rows.file is None:
-            found = f"{count} have several golds or prompts ({listed(names, 3)})"
+            found = f"{count} have several golds ({listed(names, 3)})"
             raise rows.error(name, f"{found}; expected one of each item")
         found = f"{count} are not the same in all logs, by their content or prompt"
         found += f" ({listed(names, 3)})"
@@ -94,7 +97,7 @@ def item_keys(
             advice = f"{drop} leaves them out, {pair} takes equal ids for equal items"
             raise rows.error(name, f"{found}; {advice}")
         warnings.append(f"{rows.head(name)}{found}; they are left out")
-    return keys, wrong
+    return wrong
 
 
 def _values(
@@ -102,33 +105,35 @@ def _values(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns [n] scores (NaN or 0 for missing ones) and [n] statuses; refuses bad scores."""
     score, status = rows.score[where], rows.status[where]
+    drop, zero = (argument("missing", how) for how in ("drop", "zero"))
     bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
     if len(bad) and layout.missing == "error":
-        k = int(where[bad[0]])
-        found = f"{len(bad)} scores are not finite, the first {rows.score[k]}"
-        place = f"of {rows.model.name(k)}, item {rows.item.name(k):.60}"
-        drop, zero = (argument("missing", how) for how in ("drop", "zero"))
+        found = f"{len(bad)} scores are not finite, the first {score[bad[0]]}"
         advice = f"{drop} leaves them out, {zero} counts them as 0"
-        raise rows.error(name, f"{found} {place}; {advice}")
+        raise rows.error(name, f"{found} of {_place(rows, int(where[bad[0]]))}; {advice}")
     status[bad] = Status.UNSCORED
     lost = status != Status.SCORED
     size = np.abs(score)
     size[lost] = 0.0
     least = 1 / LARGEST if rows.whole else 0.0
     for k in where[(size > LARGEST) | ((size > 0) & (size < least))][:1].tolist():
-        place = f"model {rows.model.name(k)}, item {rows.item.name(k):.60}"
-        place, smallest = (f"row {rows.number[k]}", "0, or ") if rows.whole else (place, "")
-        bound = f"from {least:g} to {LARGEST:g}" if rows.whole else f"up to {LARGEST:g}"
-        expected = f"expected {smallest}an absolute value {bound}"
-        raise rows.error(name, f"{place}: {rows.score[k]:g}; {expected}")
+        bound = f"0, or an absolute value from {least:g}" if rows.whole else "an absolute value up"
+        found = f"{_place(rows, k)}: {rows.score[k]:g}"
+        raise rows.error(name, f"{found}; expected {bound} to {LARGEST:g}")
     if layout.missing == "zero" and lost.any():
         known = score[~lost]
         if not higher or (known.size and known.min() < 0 and known.max() <= 0):
             found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
-            asked, drop = (argument("missing", how) for how in ("zero", "drop"))
-            raise rows.error(name, f"{asked}: {found}; expected {drop}")
+            raise rows.error(name, f"{zero}: {found}; expected {drop}")
     score[lost] = 0.0 if layout.missing == "zero" else np.nan
     return score, status
+
+
+def _place(rows: Rows, k: int) -> str:
+    """Returns where a score stands, for messages."""
+    if rows.whole:
+        return f"row {rows.number[k]}"
+    return f"{rows.model.name(k)}, item {rows.item.name(k):.60}"
 
 
 def _model(
@@ -217,12 +222,10 @@ def _clusters(
     of_item = np.full(items, -1)
     of_item[item[codes >= 0]] = codes[codes >= 0]
     mine = of_item[item]
-    wrong = np.flatnonzero((mine != codes) & (codes >= 0) | (mine < 0))
-    if len(wrong):
-        k, other = int(where[wrong[0]]), int(mine[wrong[0]])
-        both = f"two clusters, {rows.cluster.name(k)} and {rows.cluster.names[other]}"
-        found = f"is in {both if other >= 0 else 'no cluster'}; expected one label of each"
-        raise rows.error(name, f"item {rows.item.name(k):.60} {found}")
+    for k in np.flatnonzero((mine != codes) & (codes >= 0) | (mine < 0))[:1].tolist():
+        both = f"two clusters, {rows.cluster.name(where[k])} and {rows.cluster.names[mine[k]]}"
+        found = f"is in {both if mine[k] >= 0 else 'no cluster'}; expected one label of each"
+        raise rows.error(name, f"item {rows.item.name(where[k]):.60} {found}")
     return np.array(rows.cluster.names, object)[of_item]
 
 

@@ -5,8 +5,6 @@ import csv
 import dataclasses
 import difflib
 import gc
-import gzip
-import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,7 +99,6 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
     if suffix == ".parquet":
         table = _read_parquet(path)
     else:
-        _refuse_many_unpacked(path)
         lines = text.iterate_lines(path)
         first, second = next(lines, ""), next(lines, None)
         several = suffix != ".json" or second is not None
@@ -174,22 +171,20 @@ def _from_records(
 
 
 def _read_delimited(path: str | Path, header: str) -> Columns:
-    delimiter = _delimiter(header)
-    if Path(path).stat().st_size > _LARGE:
-        names = _split(header)
-        if found := delimited.read(path, names, delimiter):
-            size = len(found[0])
-            _refuse_many(size, path)
-            numbers = np.arange(2, size + 2, dtype=np.int32)
-            return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
+    delimiter, names = _delimiter(header), _split(header)
+    _refuse_twice(names, "two columns are named {}", path, 1)
+    if Path(path).stat().st_size > _LARGE and (found := delimited.read(path, names, delimiter)):
+        size = len(found[0])
+        _refuse_many(size, path)
+        numbers = np.arange(2, size + 2, dtype=np.int32)
+        return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
     lines = (line + "\n" for line in text.iterate_lines(path))
     # strict: an open quote would swallow the rest
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     ends: list[int] = []
     body: list[list[str]] = []
     try:
-        names = [name.strip() for name in next(reader)]
-        _refuse_twice(names, "two columns are named {}", path, 1)
+        names = [name.strip() for name in next(reader)]  # of several lines, if quoted
         width = len(names)
         for row in filter(None, reader):
             if len(row) != width:
@@ -197,8 +192,7 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
                 raise DataError(message, path, reader.line_num)
             body.append(row)
             ends.append(reader.line_num)
-            if len(body) > _MOST_ROWS:
-                _refuse_many(len(body), path)
+            _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None
@@ -257,16 +251,6 @@ def _refuse_twice(
     if len({*names}) < len(names):
         name = next(name for name, times in Counter(names).items() if times > 1)
         raise DataError(message.format(repr(name)), path, line)
-
-
-def _refuse_many_unpacked(path: str | Path) -> None:
-    """Counts lines before any is kept: few compressed bytes can be more than memory holds."""
-    with text.opened(path) as stream:
-        zipped = isinstance(stream, gzip.GzipFile)
-    if zipped:
-        lines = filter(bytes.strip, itertools.chain.from_iterable(text.blocks(path)))
-        for rows, _ in enumerate(lines):  # the first may be a header
-            _refuse_many(rows, path)
 
 
 def _refuse_many(rows: int, path: str | Path) -> None:

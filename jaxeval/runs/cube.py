@@ -4,6 +4,7 @@ After a slash a metric has a filter (lm-evaluation-harness) or a key of a score 
 `exact_match` also means `exact_match/strict-match`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -27,8 +28,9 @@ def build(rows: Rows, layout: Layout) -> Scores:
 
     Raises DataError: the rows cannot be compared as requested.
     """
-    warnings = [*rows.warnings]
-    models = _select_models(rows, layout, warnings)
+    statuses, unfinished = _count_statuses(rows)
+    warnings = [*rows.warnings, *unfinished]
+    models = _select_models(rows, layout)
     absent: dict[str, list[str]] = {model: [] for model in models}
     found, without_metric = dict[Key, _ByModel](), list[str]()
     for name, by_model in _data_sets(rows, models):
@@ -48,7 +50,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
         for key, by_model in found.items()
     )
     scores = Scores(
-        *(rows.source, tuple(models), data_sets, layout.missing),
+        *(rows.source, tuple(models), data_sets, layout.missing, rows.unusable, statuses),
         warnings=tuple(warnings),
         absent={model: tuple(names) for model, names in absent.items()},
         without_metric=tuple(without_metric),
@@ -57,6 +59,30 @@ def build(rows: Rows, layout: Layout) -> Scores:
         by_name = {model: scores.scores_of(model) for model in models}
         metrics.refuse_scales(by_name, scores.metric, scores.unit, rows.source)
     return scores
+
+
+def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Returns model -> status -> number of runs, and warnings of scores of unfinished runs."""
+    counts, warnings = dict[str, Counter[str]](), list[str]()
+    if rows.ended is None or {*rows.ended.names} <= {"", "None"}:
+        return counts, warnings
+    firsts = np.arange(len(rows)) if rows.whole else np.unique(normal.first_place(rows.run))
+    width = len(rows.ended.names)
+    pairs = rows.model.codes[firsts].astype(np.int64) * width + rows.ended.codes[firsts]
+    every = np.bincount(pairs).tolist()
+    of_scored = np.bincount(pairs[np.isfinite(rows.score[firsts])], minlength=len(every)).tolist()
+    known = ((k // width, rows.ended.names[k % width], k) for k, n in enumerate(every) if n)
+    for model, status, k in sorted(known):
+        name = rows.model.names[model]
+        if status not in ("", "None"):
+            counts.setdefault(name, Counter())[status] = every[k]
+        rule = "they count, unless the table leaves them empty"
+        if normal.is_failed(status):
+            rule = "these runs failed; without the column of statuses the scores count"
+        if of_scored[k] and normal.word(status) in (*normal.FAILED, *normal.UNFINISHED):
+            found = f"{name}: {of_scored[k]} of its scores are of runs that are {status}"
+            warnings.append(f"{found}; {rule}")
+    return counts, warnings
 
 
 def _common_metric(
@@ -84,33 +110,21 @@ def _common_metric(
     return None, not layout.metric or any(_requested(each, layout) for each in every)
 
 
-def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
-    """Selects the requested models, or all that have the metric; notes the ones left out."""
+def _select_models(rows: Rows, layout: Layout) -> list[str]:
+    """Returns the requested models, or all; raises DataError for an unknown model or metric."""
     models = [*dict.fromkeys(layout.models or rows.model.names)]
-    known = {*rows.model.names}
-    for name in models:
-        if name not in known:
+    for name in models if layout.models else ():
+        if name not in rows.model:
             expected = f"expected one of {listed(rows.model.names)}"
             raise rows.error("", f"no model {name!r}; {expected}")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
         raise rows.error("", f"{len(models)} models; {expected}")
-    if rows.whole or not layout.metric:
-        return models
-    chosen = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
-    there = _metrics(rows, np.flatnonzero(chosen))
-    requested = [name for name in layout.metric.split(",") if name]
-    for name in requested:
-        if not _matching(name, there):
-            message = f"no task has a metric {name!r}; expected one of {listed(there)}"
+    for name in filter(None, ("" if rows.whole else layout.metric or "").split(",")):
+        if not _matching(name, rows.metric.names):
+            message = f"no task has a metric {name!r}; expected one of {listed(rows.metric.names)}"
             raise rows.error("", f"{argument('metric')}: {message}")
-    codes = [rows.metric.names.index(m) for name in requested for m in _matching(name, there)]
-    known = {rows.model.names[k] for k in {*rows.model.codes[np.isin(rows.metric.codes, codes)]}}
-    if layout.models or len(known) < 2:
-        return models
-    lacking = [name for name in models if name not in known]
-    warnings += [f"{name} has no metric {' or '.join(requested)}; left out" for name in lacking]
-    return [name for name in models if name in known]
+    return models
 
 
 def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:

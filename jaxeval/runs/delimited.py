@@ -7,10 +7,9 @@ import numpy as np
 
 from jaxeval.data import text
 from jaxeval.runs import texts
-from jaxeval.runs.texts import Cells, Coded
 
 
-def read(path: str | Path, names: Sequence[str], delimiter: str) -> list[Coded | Cells] | None:
+def read(path: str | Path, names: Sequence[str], delimiter: str) -> list[Sequence[str]] | None:
     """Reads the columns of delimited text with a header, by Arrow; None if only `csv` can.
 
     That is text with a line that is empty, has another number of fields or is not UTF-8, with
@@ -21,12 +20,9 @@ def read(path: str | Path, names: Sequence[str], delimiter: str) -> list[Coded |
     import pyarrow
     from pyarrow import csv
 
-    if len({*names}) < len(names):
-        return None
-    stream = _Stream(path, delimiter)
+    stream, plain = _Stream(path, delimiter), pyarrow.string()
     parse = csv.ParseOptions(delimiter=delimiter)
     options = csv.ReadOptions(column_names=names, skip_rows=1)
-    plain = pyarrow.string()
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, plain), null_values=[])
     try:
         first = csv.read_csv(pyarrow.BufferReader(stream.head()), options, parse, convert)
@@ -40,9 +36,11 @@ def read(path: str | Path, names: Sequence[str], delimiter: str) -> list[Coded |
         return None
     if not stream.is_regular(len(table) + 1):
         return None
-    kinds = map(pyarrow.types.is_dictionary, table.schema.types)
-    columns = zip(table.columns, kinds, strict=True)
-    return [texts.merge(column.chunks) if coded else Cells(column) for column, coded in columns]
+    cells, columns = table.columns, list[Sequence[str]]()
+    del table
+    while cells:  # an encoded column is held once
+        columns.append(texts.of_arrow(cells.pop(0)))
+    return columns
 
 
 class _Stream:

@@ -9,7 +9,6 @@ for a missing item, and a list under score, correct or predicted holds the runs.
 import dataclasses
 import functools
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,22 +17,21 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import columns as files
-from jaxeval.runs import counts, cube, texts
+from jaxeval.runs import cube, metrics, texts
 from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import records
-from jaxeval.runs.logs.records import Notes, Source
+from jaxeval.runs.logs.records import Log
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
-_METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
+_METRICS = ("accuracy", "macro_f1")
 _ANSWERS = ("score", "correct", "predicted")
 _PREDICTED = ("correct", "gold", "predicted")
-_ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric", "prompt")
+_ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric")
 _KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
@@ -69,7 +67,7 @@ def read(
     table = _by_role(files.read(path), columns or {}, _PREDICTED)
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    rows, ended = _rows(table, metric), table.values.get("status", constant("", len(table)))
+    rows, ended = _rows(table, metric), encode(table.values.get("status", [""] * len(table)))
     failed = np.isin(rows.run, rows.run[normal.are_failed(ended)])
     lacking = np.flatnonzero(np.isnan(rows.score) & ~failed)
     if len(lacking):
@@ -77,13 +75,11 @@ def read(
         raise DataError(f"row {rows.number[lacking[0]]}: {message}", path)
     if failed.all():
         raise DataError("all runs failed, by the column status: no items to compare", path)
-    rows.status[failed], rows.score[failed] = Status.FAILED, np.nan
+    if failed.any():
+        rows.status[failed], rows.score[failed] = Status.FAILED, np.nan
+        how = Coded((*ended.names, "finished"), np.where(failed, ended.codes, len(ended.names)))
+        rows = dataclasses.replace(rows, ended=how)
     found = cube.build(rows, Layout(models=models))
-    statuses: dict[str, Counter[str]] = {}
-    for k in np.unique(rows.run).tolist() if failed.any() else ():  # the first row of each run
-        how = str(ended[k]) if failed[k] else "finished"
-        statuses.setdefault(rows.model.name(k), Counter())[how] += 1
-    found = dataclasses.replace(found, statuses=statuses)
     both = zip(*(_split(data, path) for data in found.data_sets), strict=True)
     return _Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
 
@@ -91,7 +87,7 @@ def read(
 def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
     """Returns the scores of whole runs, and of the items of those that finished."""
     of_runs, of_items = {}, {}
-    how = counts.scoring(data.metric, data.counts)
+    how = metrics.scoring(data.metric, data.counts)
     for model, m in data.models.items():
         ended = m.chosen(m.finished)
         for run, lacks in enumerate((ended.status[..., 0] == Status.ABSENT).T):
@@ -104,30 +100,29 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
                 raise DataError(f"{named}: {found} ({listed(absent, 3)}); {expected}", path)
         assert ended.counts is not None and how is not None  # `_rows` counts what the metric needs
         if ended.runs:
-            values = counts.item_values(ended.counts, data.counts, data.metric)
+            values = metrics.item_values(ended.counts, data.counts, data.metric)
             of_items[model] = dataclasses.replace(ended, scores=np.asarray(values))
         sums = ended.counts.sum(0, np.float64)[:, [data.counts.index(n) for n in how.columns]]
-        scores = np.full((1, m.runs, 1), np.nan)
-        scores[0, m.finished, 0] = how.score(sums)
-        status = np.where(np.isnan(scores), Status.FAILED, Status.SCORED).astype(np.uint8)
-        of_runs[model] = dataclasses.replace(m, scores=scores, status=status, counts=None)
+        known = np.full((1, m.runs, 1), np.nan)
+        known[0, m.finished, 0] = how.score(sums)
+        status = np.where(np.isnan(known), Status.FAILED, Status.SCORED).astype(np.uint8)
+        of_runs[model] = dataclasses.replace(m, scores=known, status=status, counts=None)
     runs = dataclasses.replace(data, models=of_runs, items=("",), counts=())
     return runs, dataclasses.replace(data, models=of_items, part="the table")
 
 
-def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
+def read_log(log: Log) -> Rows:
     """Reads a table or JSON lines of answers or scores of items as a log.
 
     The label "name" is what a user calls a run, "place" its place in a list.
 
     Raises DataError: names row and column, or the missing column.
     """
-    columns = {_KEYS.get(role, role): name for role, name in layout.columns.items()}
-    if layout.cluster:
-        columns["cluster"] = layout.cluster
+    columns = {_KEYS.get(role, role): name for role, name in log.layout.columns.items()}
+    columns |= {"cluster": log.layout.cluster} if log.layout.cluster else {}
     wanted = {*_ROLES, *_KEYS, *_ANSWERS, "gold", *columns.values()}
-    lines, label = source.path.suffix not in TABLES, "name"
-    table = files.read(source.path, wanted.__contains__)
+    lines, label = log.path.suffix not in TABLES, "name"
+    table = files.read(log.path, wanted.__contains__)
     if lines:
         item = columns.get("item", "item")
         cells = table.values.get(item, [None] * len(table))
@@ -184,11 +179,10 @@ def _by_role(
 ) -> Columns:
     """Returns the columns of the roles, named by role; synonyms count unless `exact`."""
     known = {*_ROLES, *answers}
-    for role in columns:
-        if role not in known:
-            asked = argument("column", {role: columns[role]})
-            expected = f"expected one of {', '.join(sorted(known))}"
-            raise DataError(f"{asked}: of items, {expected}")
+    for role in sorted({*columns} - known):
+        asked = argument("column", {role: columns[role]})
+        expected = f"expected one of {', '.join(sorted(known))}"
+        raise DataError(f"{asked}: of items, {expected}", table.source)
     plain = {_KEYS.get(n, n): n for n in table.values if _KEYS.get(n, n) in known}
     roles = {**({} if exact else names.item_roles(table.values)), **plain, **columns}
     both = {"gold", "predicted"} <= {*columns, *table.values}
@@ -218,8 +212,7 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
 
     model, dataset = column("model", Path(table.source).stem), column("dataset", "")
     run, (score, empty, gold, predicted) = column("seed", "1"), _parse_answers(table)
-    has_scores = "score" in known and gold is None and "correct" not in known
-    default = scored if has_scores else "accuracy"
+    default = scored if "score" in known else "accuracy"
     measured = constant(metric, size) if metric else column("metric", "")
     item = encode(known["item"])
     # in the order of each data set
@@ -227,28 +220,21 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
     places, codes = np.unique(first, return_inverse=True)
     of_model = normal.pair_codes(model.codes, dataset.codes)
     return Rows(
-        *(table.source, model, dataset),
-        Coded(tuple(name or default for name in measured.names), measured.codes),
-        Coded(tuple(item.names[code] for code in item.codes[places].tolist()), codes),
-        normal.first_place(normal.pair_codes(of_model, run.codes)),
-        score,
-        np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
-        np.asarray(table.rows, np.int64),
-        {label: run} if "seed" in known or label == "seed" else {},
+        table.source,
+        model=model,
+        dataset=dataset,
+        metric=Coded(tuple(name or default for name in measured.names), measured.codes),
+        item=Coded(tuple(item.names[code] for code in item.codes[places].tolist()), codes),
+        run=normal.first_place(normal.pair_codes(of_model, run.codes)),
+        score=score,
+        status=np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
+        number=np.asarray(table.rows, np.int64),
+        labels={label: run} if "seed" in known or label == "seed" else {},
         sample=_parse_samples(table) if "sample" in known else None,
         cluster=column("cluster", "") if "cluster" in known else None,
-        prompt=_prompts(table, gold),
+        content=gold,
         count=functools.partial(_count, score, gold, predicted) if metric else None,
     )
-
-
-def _prompts(table: Columns, gold: Coded | None) -> Coded | None:
-    """Returns what two logs must agree on: prompt and gold."""
-    if "prompt" not in table.values:
-        return gold
-    hashes = [records.digest(str(text)) if text else "" for text in table["prompt"]]
-    golds = [gold.name(k) if gold else "" for k in range(len(table))]
-    return encode([f"{a} {b}".strip() for a, b in zip(hashes, golds, strict=True)])
 
 
 def _parse_samples(table: Columns) -> np.ndarray:
@@ -266,7 +252,7 @@ def _parse_answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None
     if "gold" in table.values:
         both = encode(texts.join([table["gold"], table["predicted"]]))
         gold, predicted = (Coded(both.names, codes) for codes in np.split(both.codes, 2))
-        none = [code for code, name in enumerate(both.names) if name in ("", "None")]
+        none = [both.find(""), both.find("None")]
         lost = np.isin(gold.codes, none) | np.isin(predicted.codes, none)
         return np.where(lost, np.nan, gold.codes == predicted.codes), lost, gold, predicted
     role = "correct" if "correct" in table.values else "score"

@@ -13,7 +13,7 @@ Mismatched = Literal["error", "drop", "pair"]
 AXES = ("seed", "split", "dataset")
 ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
 PICKS = ("last", "best")  # columns that choose a row of each run
-_OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster", "prompt")
+_OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster")
 _IDS = "id idx index number no nr"
 # role or kind -> names; case, plural, separators and a trailing id do not count
 _NAMES = {

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import counts, database, records, store, tables
+from jaxeval.runs import database, metrics, records, store, tables
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow, Outcomes
@@ -243,7 +243,7 @@ def _mismatch(a: _Run, b: _Run) -> str:
     first, second = (x.counts[:, [x.names.index(n) for n in truth[0]]] for x in (of_a, of_b))
     if not np.array_equal(first, second):
         return "their items differ (texts cut into other windows, or other random splits)"
-    if of_a.names != of_b.names or counts.scoring(member.metric, of_a.names) is None:
+    if of_a.names != of_b.names or metrics.scoring(member.metric, of_a.names) is None:
         return f"what was kept does not give {member.metric}"
     if not (np.isfinite(of_a.counts).all() and np.isfinite(of_b.counts).all()):
         return "a model's log-likelihood is not finite"
@@ -256,7 +256,7 @@ def _data_set(
     models, names = {}, next(iter(by_model.values()))[0][1].names
     for model, runs in by_model.items():
         every = np.stack([outcomes.counts for _, outcomes in runs], axis=1)
-        values = counts.item_values(every.astype(np.float64), names, data.metric)
+        values = metrics.item_values(every.astype(np.float64), names, data.metric)
         assert values is not None  # runs on the same items have a scoring
         devs = np.array([math.nan if member.dev is None else member.dev for member, _ in runs])
         models[model] = ModelScores(

@@ -49,8 +49,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     if "model" in there and len(scores) == 1:
         known["score"] = there["score"] = scores[0]
         layout = dataclasses.replace(layout, columns={**layout.columns, "score": scores[0]})
-    likely = [name for name in scores if is_metric(name)] or scores or ["NAME"]
-    score = there.get("score", likely[0])
+    score = there.get("score", next(iter(scores), "NAME"))
     table, layout, notes = _one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
         raise _unclear(table, "no column score", {"score": score})
@@ -81,37 +80,28 @@ def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
 
 
 def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
-    """Returns role -> column of the axes, the model and the status by name and kind of value."""
+    """Returns role -> column of the axes, the model and the status by name."""
     taken = present(table, layout)
     found: dict[str, list[str]] = {}
-    for name, values in table.values.items():
-        meant = role(name) or ""
-        if meant in taken or name in (*taken.values(), *layout.models):
-            continue
-        if meant == "status":
-            words = {rows.word(value) for value in texts.distinct(values)} - {""}
-            fits = bool(words) and words <= rows.ENDED
-        else:  # fractions are no seeds, and numbers no models
-            numbers = texts.known_numbers(values)
-            fits = (meant in AXES and _are_whole(numbers)) or (
-                meant == "model" and not len(numbers)
-            )
-        if fits:
-            found.setdefault(meant, []).append(name)
-    known = {axis: found[axis][0] for axis in AXES if axis in found}
-    if len(found.get("model", ())) == 1 and not {*layout.models} & table.values.keys():
+    for name in table.values:
+        if name not in (*taken.values(), *layout.columns.values(), *layout.models):
+            found.setdefault(role(name) or "", []).append(name)
+    known = {axis: found[axis][0] for axis in AXES if axis in found and axis not in taken}
+    if len(found.get("model", ())) == 1 and not (
+        "model" in taken or {*layout.models} & table.values.keys()
+    ):
         known["model"] = found["model"][0]
-    if "status" in found and "model" in {**taken, **known}:
+    if "status" in found and "status" not in taken and "model" in {**taken, **known}:
         known["status"] = found["status"][0]
     return known
 
 
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
-    """Returns the columns of numbers that may be scores."""
-    taken = {*present(table, layout).values(), *layout.columns.values(), ""}
-    free = [name for name in table.values if not (name in taken or is_training(name))]
-    numbers = {name: texts.known_numbers(table.values[name]) for name in free}
-    return sort_scores(n for n, x in numbers.items() if len(x) and not _is_other(n, x))
+    """Returns the columns named as metrics, or the other columns of numbers without a role."""
+    taken = {*layout.columns.values(), *present(table, layout).values(), ""}
+    free = [n for n in table.values if not (n in taken or role(n) or is_training(n))]
+    named = [*filter(is_metric, free)]
+    return sort_scores(named or (n for n in free if len(texts.known_numbers(table.values[n]))))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -126,34 +116,23 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
         why = f"{listed(metrics, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": sort_scores(metrics)[0], "model": "NAME"})
     numbers = {name: texts.known_numbers(table.values[name]) for name in columns}
-    if not any(map(len, numbers.values())):
-        for name in columns:
-            rows.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
     if "" in table.values and not len(texts.known_numbers(table.values[""])):
         numbers[""] = np.zeros(0)
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
-        what = ""
-        cells = [] if len(values) else texts.distinct(table.values[name])
-        if words := [cell for cell in cells if rows.word(cell) not in rows.MISSING]:
-            what = (
-                f"text ({listed(dict.fromkeys(words), 2)})" if len(table) > 1 else ""
-            )  # else: a bad score
-        elif len(values) and _is_other(name, values):
+        cell, what = table.values[name][0], ""
+        if role(name):
             what = "a time, a step, an index or a setting"
-        elif len(values) and fractions and _are_whole(values):
+        elif not len(values) and len(table) > 1:  # of one row: a bad score
+            rows.refuse_notation(cell, name, table.rows[0], table.source)
+            what = f"text ({cell})"
+        elif fractions and len(values) and _are_whole(values):
             what = f"whole numbers ({values[0]:g} ...) beside fractions"
         if what:
             rest = listed([other for other in columns if other != name], 4)
             why = f"column {name!r} looks like {what}, not like the scores of a model"
             named = f"{why}; name the models to compare ({rest}), or the column's role"
             raise _unclear(table, named, {"ROLE": name})
-
-
-def _is_other(name: str, numbers: np.ndarray) -> bool:
-    """True for a role, step, time or setting; of whole numbers the last word decides."""
-    last = "".join(words_of(name)[-1:])
-    return bool(role(name) or (_are_whole(numbers) and role(last)))
 
 
 def _are_whole(numbers: np.ndarray) -> bool:
@@ -182,16 +161,15 @@ def _one_row_a_run(
         places, note = _pick(table, layout, picks, score, _runs(table, there, layout.models))
         return table.select(places), dataclasses.replace(layout, columns=rest), [note]
     free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
-    answers = item_roles(free)
-    answered = {"gold", "predicted"} <= answers.keys() and "score" not in answers
-    steps = [name for name in free if role(name) == "step"]
-    if not (steps or answered or "item" in answers):
-        return table, layout, []
-    run = _runs(table, there, layout.models)
-    if "item" in answers and _are_items(run, table.values[answers["item"]]):
-        raise DataError(f"column {answers['item']}: {_ITEMS}", table.source)
-    if answered and run.max() < len(run) - 1:
-        raise DataError(f"column {answers['gold']}: {_ITEMS}", table.source)
+    steps, answers = [name for name in free if role(name) == "step"], item_roles(free)
+    if "predicted" not in answers or "score" in answers:
+        answers.pop("gold", None)
+    items = [answers[of] for of in ("item", "gold") if of in answers]
+    run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
+    for name in items:
+        values_of_runs = rows.pair_codes(run, texts.encode(table.values[name]).codes)
+        if texts.dense(values_of_runs).max() > run.max():  # several in a run
+            raise DataError(f"column {name}: {_ITEMS}", table.source)
     known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
     for name in steps:
         if _is_history(table, name, run, named="model" in there and bool(known)):
@@ -200,18 +178,12 @@ def _one_row_a_run(
     return table, layout, []
 
 
-def _are_items(run: np.ndarray, values: Sequence[object]) -> bool:
-    """True if a run has several values."""
-    pairs = texts.dense(rows.pair_codes(run, texts.encode(values).codes))
-    return bool(pairs.max() > run.max())
-
-
 def refuse_history(table: Columns) -> None:
     """Raises DataError if rows are steps of runs, where each row has to be a run of its own."""
     there = {role: role for role in ("model", *AXES, "metric") if role in table.values}
     run = _runs(table, there, ())
-    for name in table.values:
-        if role(name) == "step" and _is_history(table, name, run, named=False):
+    for name in filter(lambda name: role(name) == "step", table.values):
+        if _is_history(table, name, run, named=False):
             expected = "expected one row of each run, such as its last"
             raise DataError(f"column {name}: {_ONE_RUN}; {expected}", table.source)
 
@@ -239,20 +211,16 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np
 
 
 def _is_history(table: Columns, name: str, run: np.ndarray, named: bool) -> bool:
-    """True if a column counts within runs; False if it is how long each run took.
+    """True if a column of steps counts within runs; False if it is how long each run took.
 
     Args:
       run: [N] number of each row's run.
       named: columns name each run, so that several rows of one are steps.
     """
     order = np.argsort(run, kind="stable")
-    steps, run = texts.to_floats(table[name])[order], run[order]
-    starts = np.flatnonzero(np.diff(run, prepend=-1))
-    low, high = (f.reduceat(steps, starts) for f in (np.minimum, np.maximum))  # NaN stays
-    counts = np.isfinite(low) & np.isfinite(high) & (low < high)
-    gaps = np.diff(steps)[(np.diff(run) == 0) & counts[run[1:]]]
+    gaps = np.diff(texts.to_floats(table[name])[order])[np.diff(run[order]) == 0]
     rising = len(gaps) > 1 and np.mean(gaps > 0) >= _MOST_RISING
-    return bool(counts.any() and (named or rising))
+    return bool(np.any(np.abs(gaps) > 0) if named else rising)
 
 
 def _pick(
@@ -264,20 +232,17 @@ def _pick(
       run: [N] number of each row's run.
     """
     (pick, name), *others = picks.items()
-    by = texts.to_floats(table[name])
+    asked, by = argument("column", picks), texts.to_floats(table[name])
     wrong = "expected one of them" if others else ""
     if pick == "best" and (name == score or "test" in words_of(name)):
         wrong = "chosen by what is compared, the best is too good; expected a column of dev scores"
     elif not np.isfinite(by).any():
         wrong = "expected a column of numbers"
     if wrong:
-        raise DataError(f"{argument('column', picks)}: {wrong}", table.source)
+        raise DataError(f"{asked}: {wrong}", table.source)
     known = (higher_is_better(name), layout.higher_is_better, higher_is_better(score))
     lowest = pick == "best" and next((d for d in known if d is not None), True) is False
-    scored = np.ones(len(table), bool)
-    raw = table.values.get(score, ())
-    for k in np.flatnonzero(np.isnan(texts.to_floats(raw))).tolist():
-        scored[k] = raw[k] not in (None, "")  # NaN: the run diverged
+    scored = np.array([cell not in (None, "") for cell in table.values.get(score, by)])
     both = scored & np.isfinite(by)
     worth = np.where(both, -by if lowest else by, -np.inf)
     # the last of each run counts: of equal ones the first, of a run without a score its last row
@@ -287,14 +252,12 @@ def _pick(
     best, second = order[last], order[last - 1]
     tied = (run[second] == run[best]) & (second != best) & (worth[second] == worth[best])
     lost = scored[best] & (~both[best] | (tied & (pick == "last")))
-    for first in np.flatnonzero(np.isin(run, run[best[lost]]))[:1]:
-        mine = np.flatnonzero(run == run[first])
-        known = mine[both[mine]]
-        among = known[worth[known] == worth[known].max()] if len(known) else mine
-        at = " and ".join(str(table.rows[k]) for k in among[:2].tolist())
-        what = "expected numbers that differ" if len(known) else f"no row has {name} and a score"
-        why = f"rows {at} are of one run: {what}; "
-        why += f"{argument('column', {'seed': 'NAME'})} tells runs apart"
-        raise DataError(f"{argument('column', picks)}: {why}", table.source)
+    for first, other in zip(best[lost].tolist(), second[lost].tolist(), strict=True):
+        found = f"no row of the run of row {table.rows[first]} has {name} and a score"
+        if both[first]:
+            at = f"{table.rows[first]} and {table.rows[other]}"
+            found = f"rows {at} are of one run: expected numbers that differ"
+        apart = f"{argument('column', {'seed': 'NAME'})} tells runs apart"
+        raise DataError(f"{asked}: {found}; {apart}", table.source)
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
     return np.sort(best), f"of each run the row with the {which} {name}: {len(best)} rows"

@@ -12,23 +12,27 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import texts
-from jaxeval.runs.columns import Columns
+from jaxeval.runs import metrics, texts
+from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction, Key
-from jaxeval.runs.texts import Coded, constant, encode, to_floats
+from jaxeval.runs.texts import Coded
 
 LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
 # how runs end, in the words of this program, of Weights & Biases and of MLflow
 FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
 UNFINISHED = ("running", "preempted", "preempting")
-ENDED = {
-    *(*FAILED, *UNFINISHED, "finished", "early_stopped", "completed", "success"),
-    *("pending", "scheduled"),
-}
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
+
+
+class Unusable(NamedTuple):
+    """A score that is missing, not a number or not finite."""
+
+    row: int
+    column: str
+    what: str
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,10 +41,10 @@ class Rows:
 
     Attributes:
       labels: "seed", "split" or "name" of the run.
-      content, prompt: hashes of the item's question, and of everything else that two logs must
-        agree on.
+      content: hash of what two logs must agree on: the item's question, gold and prompt.
       direction: whether higher is better, and who says so; None: `recorded`, or metrics' names.
       recorded: (data set, metric) -> whether higher is better, as logs say.
+      ended: how each row's run ended, in the source's words.
       count: places of rows -> names of counts and [n, C] counts, for predictions.
     """
 
@@ -57,13 +61,14 @@ class Rows:
     sample: np.ndarray | None = None  # number of a run's answer to an item
     cluster: Coded | None = None
     content: Coded | None = None
-    prompt: Coded | None = None
     dev: np.ndarray | None = None
     direction: tuple[bool, Direction] | None = None
     recorded: Mapping[Key, bool] = dataclasses.field(default_factory=dict)
     unit: str | None = None
+    ended: Coded | None = None
     file: Coded | None = None  # the log; None for a table
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
+    unusable: tuple[Unusable, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -83,35 +88,6 @@ class Rows:
         return DataError(f"{self.head(name)}{message}", None if self.file else self.source)
 
 
-def match_items(
-    ids: np.ndarray, content: np.ndarray, prompt: np.ndarray, model: np.ndarray, run: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns [N] keys that are equal for equal items, and [N] whether logs disagree on the item.
-
-    Items are equal if their ids are. If two logs use one id for different contents (shuffled or
-    other data), items are equal if their contents are. Prompts must agree in any case.
-
-    Args:
-      ids, content, prompt, model, run: [N] codes; runs of two models have different codes.
-    """
-    models = len(np.unique(model))
-    conflicts = _count_distinct(ids, content) > 1
-    unsure = conflicts.any() or not np.any(_count_distinct(ids, model) == models)
-    if not (unsure and np.all(content >= 0)):
-        return ids, conflicts | (_count_distinct(ids, prompt) > 1)
-    # a conflicting id is harmless if all models have its content
-    alone = _count_distinct(content, model) < models
-    copies = _count_distinct(pair_codes(run, content), ids) > 1
-    return content, (conflicts & alone) | copies | (_count_distinct(content, prompt) > 1)
-
-
-def _count_distinct(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Returns [N] how many known values each row's key has."""
-    keys, known = texts.dense(keys), values >= 0
-    first = np.unique(pair_codes(keys[known], values[known]), return_index=True)[1]
-    return np.bincount(keys[known][first], minlength=len(keys))[keys]
-
-
 def pair_codes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Returns [N] one number for each distinct pair of codes."""
     return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
@@ -121,14 +97,6 @@ def first_place(keys: np.ndarray) -> np.ndarray:
     """Returns [N] the first place of each row's key."""
     ranks = texts.dense(keys)
     return texts.first_of(ranks)[ranks]
-
-
-class Unusable(NamedTuple):
-    """A score that is missing, not a number or not finite."""
-
-    row: int
-    column: str
-    what: str
 
 
 def word(value: object) -> str:
@@ -141,10 +109,9 @@ def is_failed(status: object) -> bool:
     return word(status) in FAILED
 
 
-def are_failed(statuses: Sequence[object]) -> np.ndarray:
+def are_failed(statuses: Coded) -> np.ndarray:
     """Returns [N] `is_failed` of each row."""
-    coded = encode(statuses)
-    return np.array([*map(is_failed, coded.names)], bool)[coded.codes]
+    return np.array([*map(is_failed, statuses.names)], bool)[statuses.codes]
 
 
 def parse_scores(
@@ -157,7 +124,7 @@ def parse_scores(
     Args:
       raw, columns, rows: value, column name and row number of each score.
     """
-    score = to_floats(raw)
+    score = texts.to_floats(raw)
     wrong: dict[int, Unusable] = {}
     for k in np.flatnonzero(~np.isfinite(score)).tolist():
         value, column = raw[k], columns.name(k)
@@ -186,7 +153,8 @@ def usable_scores(
 
     Raises DataError: no score is usable, or one is not and `missing` is "error".
     """
-    score, wrong = parse_scores(table[name], constant(name, len(table)), table.rows, table.source)
+    column = texts.constant(name, len(table))
+    score, wrong = parse_scores(table[name], column, table.rows, table.source)
     refuse_unusable([*wrong.values()], missing, table.source)
     read = np.isfinite(score) | (missing == "zero")
     score = np.nan_to_num(score, nan=0.0, posinf=0.0, neginf=0.0)
@@ -204,3 +172,40 @@ def refuse_unusable(unusable: Sequence[Unusable], missing: Missing, source: str)
         drop, zero = argument("missing", "drop"), argument("missing", "zero")
         advice = f"{drop} leaves such scores out, {zero} counts them as 0"
         raise DataError(f"{found}; expected a finite number; {advice}", source)
+
+
+def column_direction(
+    columns: Mapping[str, Sequence[object]],
+    name: str | None,
+    source: str,
+    asked: bool | None = None,
+    who: str = "the table says",
+) -> tuple[bool | None, bool, str]:
+    """Returns the direction of a table's scores (None if unknown), if it is recorded, the metric.
+
+    The column higher_is_better records it; else the column metric, or the score column's name,
+    names a metric.
+
+    Raises DataError: the table contradicts itself or the request, or metrics differ in direction.
+    """
+    recorded = None
+    if "higher_is_better" in columns:
+        words = {word(value) for value in texts.encode(columns["higher_is_better"]).names}
+        if words not in ({"true"}, {"false"}):
+            expected = "expected true or false, the same in all rows"
+            raise DataError(f"higher_is_better: {expected}, found {listed(sorted(words))}", source)
+        recorded = words == {"true"}
+    unit = next((str(unit) for unit in columns.get("unit", ())), None)
+    named = texts.encode(columns.get("metric", ())).names
+    known = {metrics.higher_is_better(metric, unit) for metric in named}
+    if len(known) > 1:
+        known = {asked if higher is None else higher for higher in known}
+    if len(known) > 1 and recorded is None:
+        expected = "expected one metric, as higher scores are not better of all of them"
+        raise DataError(f"several metrics ({listed(named)}); {expected}", source)
+    better = next(iter(known), None)
+    if better is None:  # the unit is that of the column metric
+        better = metrics.higher_is_better(name, None if named else unit)
+    metric = (*named, name or "score")[0]
+    higher = metrics.resolve_direction(recorded, asked, better, metric, who, source)
+    return higher, recorded is not None or asked is not None, metric

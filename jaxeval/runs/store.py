@@ -23,14 +23,11 @@ _MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
 _Rows = list[dict[str, Any]]
 
 
-class Store:
+class Store(contextlib.AbstractContextManager["Store"]):
     """An open runs database."""
 
     def __init__(self, engine: sa.Engine, shown: str):
         self._engine, self._shown = engine, shown
-
-    def __enter__(self) -> "Store":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -52,39 +49,36 @@ class Store:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
             raise RunError(f"{self._shown}: {reason}; {todo}") from error
 
-    def create(self) -> None:
-        """Creates missing tables; several processes may do so at once."""
+    def check(self, create: bool = False) -> None:
+        """Raises RunError unless the database holds runs of this schema.
+
+        `create`: makes missing tables; several processes may do so at once.
+        """
+        table = database.versions
         with self._transaction() as connection:
-            if connection.dialect.name == "postgresql":
+            if create and connection.dialect.name == "postgresql":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(20171)"))
-            if sa.inspect(connection).has_table(database.versions.name):
-                self._check(connection)  # before a table is added to another version's
-            database.metadata.create_all(connection)
-            self._insert(connection, database.versions, [{"version": database.VERSION}], [])
-            self._check(connection)
-
-    def check(self) -> None:
-        """Raises RunError unless the database holds runs of this schema."""
-        with self._transaction() as connection:
-            self._check(connection)
-
-    def _check(self, connection: sa.Connection) -> None:
-        version = None
-        if sa.inspect(connection).has_table(database.versions.name):
-            version = connection.scalar(sa.select(sa.func.max(database.versions.c.version)))
-        if version is None:
-            raise RunError(f"{self._shown} is not a runs database of jaxeval")
-        if version != database.VERSION:
-            raise RunError(
-                f"{self._shown} was written by another version of jaxeval (tables of version "
-                f"{version}, expected {database.VERSION}); use another runs folder"
-            )
+            version, there = None, sa.inspect(connection).has_table(table.name)
+            if there:
+                version = connection.scalar(sa.select(sa.func.max(table.c.version)))
+            elif create:
+                version = database.VERSION
+            if version is None:
+                raise RunError(f"{self._shown} is not a runs database of jaxeval")
+            if version != database.VERSION:
+                raise RunError(
+                    f"{self._shown} was written by another version of jaxeval (tables of version "
+                    f"{version}, expected {database.VERSION}); use another runs folder"
+                )
+            if not there:
+                database.metadata.create_all(connection)
+                _insert(connection, table, [{"version": version}])
 
     def register(self, experiment: records.Experiment) -> None:
         """Records an experiment; of several times the last name is kept."""
         row = dataclasses.asdict(experiment)
         with self._transaction() as connection:
-            self._insert(connection, database.experiments, [row], ["name"])
+            _insert(connection, database.experiments, [row], ["name"])
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
@@ -95,17 +89,7 @@ class Store:
         """
         ended, scored = ([*map(dataclasses.asdict, rows)] for rows in (members, scores))
         with self._transaction() as connection:
-            self._record(connection, ended, scored)
-
-    def _record(self, connection: sa.Connection, members: _Rows, scores: _Rows) -> None:
-        scored, keys = database.scores.c, database.members.primary_key.columns.keys()
-        for row in members:
-            same = [scored[name] == row[name] for name in keys]
-            later = sa.delete(database.scores).where(*same, scored.epoch > row["epochs"])
-            connection.execute(later)
-        for table, rows in ((database.scores, scores), (database.members, members)):
-            values = [c.name for c in table.columns if not c.primary_key]
-            self._insert(connection, table, rows, values)
+            _record(connection, ended, scored)
 
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
@@ -125,9 +109,9 @@ class Store:
             or (row["experiment"], *key) in there
         ]
         with self._transaction() as connection:
-            self._insert(connection, database.experiments, known, [])
-            self._insert(connection, database.outcomes, outcomes, _COUNTED)
-            self._record(connection, members, going_on)
+            _insert(connection, database.experiments, known)
+            _insert(connection, database.outcomes, outcomes, _COUNTED)
+            _record(connection, members, going_on)
 
     def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
         """Writes outcomes of items; those of the same member and part are overwritten."""
@@ -139,27 +123,7 @@ class Store:
             rows.append(row)
         if rows:  # none after most epochs
             with self._transaction() as connection:
-                self._insert(connection, database.outcomes, rows, _COUNTED)
-
-    def _insert(
-        self,
-        connection: sa.Connection,
-        table: sa.Table,
-        rows: _Rows,
-        overwrite: list[str],
-    ) -> None:
-        """Inserts rows; if the key exists, sets the columns to overwrite."""
-        if not rows:
-            return
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        insert = dialect.insert(table)
-        keys = [column.name for column in table.primary_key]
-        if overwrite:
-            new = {name: insert.excluded[name] for name in overwrite}
-            insert = insert.on_conflict_do_update(index_elements=keys, set_=new)
-        else:
-            insert = insert.on_conflict_do_nothing(index_elements=keys)
-        connection.execute(insert, rows)
+                _insert(connection, database.outcomes, rows, _COUNTED)
 
     def _select(self, query: sa.Select) -> Sequence[sa.RowMapping]:
         with self._transaction() as connection:
@@ -222,6 +186,31 @@ class Store:
         return [records.CurveRow(**row) for row in self._select(query)]
 
 
+def _insert(
+    connection: sa.Connection, table: sa.Table, rows: _Rows, overwrite: Sequence[str] = ()
+) -> None:
+    """Inserts rows; if the key exists, sets the columns to overwrite."""
+    if not rows:
+        return
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    insert, keys = dialect.insert(table), [column.name for column in table.primary_key]
+    if overwrite:
+        new = {name: insert.excluded[name] for name in overwrite}
+        insert = insert.on_conflict_do_update(index_elements=keys, set_=new)
+    else:
+        insert = insert.on_conflict_do_nothing(index_elements=keys)
+    connection.execute(insert, rows)
+
+
+def _record(connection: sa.Connection, members: _Rows, scores: _Rows) -> None:
+    scored, keys = database.scores.c, database.members.primary_key.columns.keys()
+    for row in members:
+        same = [scored[name] == row[name] for name in keys]
+        connection.execute(sa.delete(database.scores).where(*same, scored.epoch > row["epochs"]))
+    for table, rows in ((database.scores, scores), (database.members, members)):
+        _insert(connection, table, rows, [c.name for c in table.columns if not c.primary_key])
+
+
 def _key(table: sa.ColumnCollection) -> list[sa.Column]:
     return [table[name] for name in database.KEY]
 
@@ -272,7 +261,7 @@ def _open(location: str | Path, write: bool, shared: bool = True) -> Store:
             )
         store = Store(database.connect_file(file, write, shared), str(file))
     try:
-        (store.create if write else store.check)()
+        store.check(create=write)
     except BaseException:
         store.close()
         raise

@@ -1,21 +1,28 @@
-"""Scores in tables of any program: a row a score, a column a model, or an export of W&B."""
+"""Scores in tables of any program: a row a score, a column a model, or an export of W&B.
+
+W&B exports charts and tables of runs. The names of their runs tell models and seeds.
+"""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, metrics, roles, texts, wandb
+from jaxeval.runs import columns, cube, roles, texts
 from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
 from jaxeval.runs.metrics import Direction
-from jaxeval.runs.rows import Rows, Unusable
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.runs.texts import Coded, constant, encode
+from jaxeval.runs.texts import constant, encode
+
+# columns of a table of runs of Weights & Biases, of the site and of the API
+_WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
+_SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
 @columns.paused_collector()
@@ -29,12 +36,12 @@ def from_table(table: Columns, layout: Layout) -> Scores:
 
     Raises DataError: names the column or row.
     """
-    table, exported = wandb.of_export(table, layout)
+    table, exported = _from_wandb(table, layout)
     table, layout, notes = roles.complete(table, layout)
-    read = _read_rows(table, layout, "the table says")
+    rows = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
     texts.release_memory()
-    found = _build(read, layout)
+    found = _build(rows, layout)
     return dataclasses.replace(found, warnings=(*exported, *notes, *found.warnings))
 
 
@@ -49,38 +56,32 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
     return _build(_read_rows(table, layout, who), layout)
 
 
-class _Read(NamedTuple):
-    """The rows of a table, its unusable scores, and model -> status -> how many rows have it."""
-
-    rows: Rows
-    unusable: tuple[Unusable, ...]
-    statuses: Mapping[str, Mapping[str, int]]
-
-
-def _build(read: _Read, layout: Layout) -> Scores:
-    found, split = cube.build(read.rows, layout), read.rows.labels.get("split")
+def _build(rows: Rows, layout: Layout) -> Scores:
+    _join_runs(rows, layout)
+    found, split = cube.build(rows, layout), rows.labels.get("split")
     folds = split is not None and names.are_folds(layout.columns.get("split", ""), split.names)
-    return dataclasses.replace(found, unusable=read.unusable, statuses=read.statuses, folds=folds)
+    return dataclasses.replace(found, folds=folds)
 
 
-def _read_rows(table: Columns, layout: Layout, who: str) -> _Read:
+def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
     tidy, column = _tidy(table, layout)
     values, size, model = tidy.values, len(tidy), encode(tidy["model"])
     columns = constant(column, size) if column else model
     score, wrong = normal.parse_scores(values["score"], columns, tidy.rows, table.source)
-    finite, ended = np.isfinite(score), values.get("status", constant("", size))
-    failed = normal.are_failed(ended)
+    ended = encode(values.get("status", constant("", size)))
+    finite, failed = np.isfinite(score), normal.are_failed(ended)
     unexplained = [problem for k, problem in wrong.items() if not failed[k]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
     name = layout.columns.get("score")
     asked = layout.higher_is_better
-    higher, recorded, _ = metrics.column_direction(values, name, table.source, asked, who)
+    higher, recorded, _ = normal.column_direction(values, name, table.source, asked, who)
     named: Direction = "assumed" if higher is None else "named"
-    dataset = encode(values["dataset"]) if "dataset" in values else constant("", size)
-    metric = encode(values["metric"]) if "metric" in values else constant(name or "", size)
-    statuses, unfinished = _count_statuses(model, ended, finite)
-    rows = Rows(
-        *(table.source, model, dataset, metric, constant("", size)),
+    return Rows(
+        table.source,
+        model=model,
+        dataset=encode(values.get("dataset", constant("", size))),
+        metric=encode(values.get("metric", constant(name or "", size))),
+        item=constant("", size),
         run=np.arange(size, dtype=np.int32),
         score=score if finite.all() else np.where(finite, score, np.nan),
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
@@ -89,15 +90,16 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> _Read:
         dev=texts.to_floats(values["dev"]) if "dev" in values else None,
         direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
-        warnings=tuple(unfinished),
+        ended=ended,
+        unusable=tuple(wrong.values()),
     )
-    _join_runs(rows, (finite & ~failed) | (layout.missing == "zero"))
-    return _Read(rows, tuple(wrong.values()), statuses)
 
 
-def _join_runs(rows: Rows, counted: np.ndarray) -> None:
+def _join_runs(rows: Rows, layout: Layout) -> None:
     """Gives rows of one label one run; a run that failed may have been tried again."""
     if rows.labels:
+        counted = np.isfinite(rows.score) & (rows.status == Status.SCORED)
+        counted |= layout.missing == "zero"
         run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
         for label in rows.labels.values():
             run = normal.pair_codes(texts.dense(run), label.codes)
@@ -123,43 +125,31 @@ def _tidy(table: Columns, layout: Layout) -> tuple[Columns, str]:
     table[score]
     values = {role: table.values[column] for role, column in there.items()}
     every = encode(values["model"])
-    for name in layout.models:
-        if name not in every:
-            message = f"no model {name!r}; expected one of {listed(every.names)}"
-            raise DataError(message, table.source)
-    nameless = [code for code, name in enumerate(every.names) if name in ("", "None")]
-    for k in np.flatnonzero(np.isin(every.codes, nameless)).tolist():
+    for k in np.flatnonzero(np.isin(every.codes, [*map(every.find, ("", "None"))])).tolist():
         if values["model"][k] in (None, ""):
             raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
     tidy = _only(Columns(table.source, values, table.rows), "model", layout.models)
-    return _of_metric(tidy, layout), score
-
-
-def _of_metric(tidy: Columns, layout: Layout) -> Columns:
-    """Returns the rows of the requested metric; raises DataError for several without a request."""
-    if "metric" not in tidy.values:
-        if layout.metric is None:
-            return tidy
+    if layout.metric is not None and "metric" not in there:
         named = argument("column", {"metric": "NAME"})
         message = f"{argument('metric')}: expected a column metric, or {named}"
-        raise DataError(message, tidy.source)
-    known = encode(tidy["metric"]).names
+        raise DataError(message, table.source)
+    known = encode(tidy["metric"]).names if "metric" in there else ()
     if layout.metric is None and len(known) > 1:
         advice = f"choose one with {argument('metric', 'NAME')}"
-        raise DataError(f"several metrics ({listed(known)}); {advice}", tidy.source)
-    if layout.metric not in (None, *known):
-        message = f"no metric {layout.metric!r}; expected one of {listed(known)}"
-        raise DataError(message, tidy.source)
-    return _only(tidy, "metric", [layout.metric] if layout.metric else [])
+        raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
+    return _only(tidy, "metric", [layout.metric] if layout.metric else []), score
 
 
 def _only(table: Columns, column: str, names: Sequence[str]) -> Columns:
-    """Returns the rows with one of these texts; all rows for none."""
+    """Returns the rows with one of these texts, all rows for none; refuses a text of no row."""
     if not names:
         return table
     coded = encode(table[column])
-    wanted = [code for code, name in enumerate(coded.names) if name in names]
-    return table.select(np.flatnonzero(np.isin(coded.codes, wanted)))
+    for name in names:
+        if name not in coded:
+            message = f"no {column} {name!r}; expected one of {listed(coded.names)}"
+            raise DataError(message, table.source)
+    return table.select(np.flatnonzero(np.isin(coded.codes, [*map(coded.find, names)])))
 
 
 def _melt(table: Columns, layout: Layout) -> Columns:
@@ -180,29 +170,99 @@ def _melt(table: Columns, layout: Layout) -> Columns:
     return Columns(table.source, values, np.tile(table.rows, len(wide)))
 
 
-def _count_statuses(
-    model: Coded, ended: Sequence[object], finite: np.ndarray
-) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Returns model -> status -> count, and warnings of scores of runs that did not finish."""
-    counts, warnings = dict[str, dict[str, int]](), list[str]()
-    each = encode(ended)
-    width, pairs = len(each.names), normal.pair_codes(model.codes, each.codes)
-    every = np.bincount(pairs).tolist()
-    of_scored = np.bincount(pairs[finite], minlength=len(every)).tolist()
-    for pair in sorted(
-        np.unique(pairs).tolist(), key=lambda pair: (pair // width, each.names[pair % width])
-    ):
-        name, status, scored = (
-            model.names[pair // width],
-            each.names[pair % width],
-            of_scored[pair],
-        )
-        if status not in ("", "None"):
-            counts.setdefault(name, {})[status] = every[pair]
-        rule = "they count, unless the table leaves them empty"
-        if normal.is_failed(status):
-            rule = "these runs failed; without the column of statuses the scores count"
-        if scored and normal.word(status) in (*normal.FAILED, *normal.UNFINISHED):
-            found = f"{name}: {scored} of its scores are of runs that are {status}"
-            warnings.append(f"{found}; {rule}")
-    return counts, warnings
+def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
+    """Returns an export of W&B with columns model and seed, and notes; other tables as they are.
+
+    A chart has a column of steps and three columns a run: `RUN - metric`, `RUN - metric__MIN`,
+    `RUN - metric__MAX`. A table of runs has Name, State, Created .., then keys of the configs.
+    """
+    charts: dict[str, dict[str, str]] = {}  # metric -> run -> column
+    for column in table.values:
+        run, dash, metric = column.rpartition(" - ")
+        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
+            charts.setdefault(metric, {})[run] = column
+    if charts:
+        return _from_chart(table, charts, layout)
+    if not any(keys <= table.values.keys() for keys in _WANDB):
+        return table, []
+    return with_models(table, table.texts("Name" if "Name" in table.values else "name"), layout)
+
+
+def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
+    """Returns a table with columns model and seed by the names of its rows' runs, and notes.
+
+    A table that names its models stays as it is.
+
+    Raises DataError: the names do not tell models and seeds.
+    """
+    if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
+        return table, []
+    own = [name for name in table.values if name not in (*ROLES, "Name")]
+    parted = _models_and_seeds(runs, layout.models, table.source, own)
+    there = table.select(np.flatnonzero([run in parted for run in runs]))
+    models, seeds = zip(*(parted[run] for run in runs if run in parted), strict=True)
+    values = {"model": models, "seed": seeds, **there.values}
+    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
+    if left := [run for run in runs if run not in parted]:
+        notes.append(f"not read: runs of other models ({listed(left, 4)})")
+    return Columns(table.source, values, there.rows), notes
+
+
+def _from_chart(
+    table: Columns, charts: Mapping[str, Mapping[str, str]], layout: Layout
+) -> tuple[Columns, list[str]]:
+    """Returns the last value of each run of a chart."""
+    asked = layout.columns.get("score") or layout.metric
+    rest = [name for name in charts if names.role(name) not in ("step", "time")]
+    if asked not in charts and (asked is not None or len(rest) != 1):
+        found = names.sort_scores(rest or charts)
+        named = argument("column", {"score": found[0]})
+        why = f"a chart of {listed(found, 4)}; {named} compares by the first"
+        raise DataError(why, table.source)
+    metric = str(asked) if asked in charts else rest[0]
+    lines = charts[metric]
+    if groups := [run for run in lines if re.match("[^:]+: ", run)]:  # "key: value"
+        why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
+        raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
+    step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
+    order = np.argsort(texts.to_floats(table[step]), kind="stable").tolist()
+    last = {}
+    for run, column in lines.items():
+        known = [k for k in order if table[column][k] not in (None, "")]
+        last[run] = (known or order)[-1]
+    scores = [table[lines[run]][k] for run, k in last.items()]
+    score = metric if "score" in layout.columns else "score"
+    values: dict[str, Sequence[object]] = {"metric": [metric] * len(last), score: scores}
+    rows = [table.rows[k] for k in last.values()]
+    whole, notes = with_models(Columns(table.source, values, rows), [*lines], layout)
+    where = f"{step} {table[step][max(last.values())]} ..."
+    return whole, [f"chart of W&B: the last {metric} of each run ({where}) is read", *notes]
+
+
+def _models_and_seeds(
+    runs: Sequence[str], models: Sequence[str], source: str, columns: Sequence[str]
+) -> Mapping[str, tuple[str, str]]:
+    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
+
+    Raises DataError: they do not tell; one of the columns may.
+    """
+    begun = {
+        run: (max(mine, key=len), run)
+        for run in runs
+        if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
+    }
+    if models and {model for model, _ in begun.values()} == {*models}:
+        return begun
+    found = {run: match for run in runs if (match := _SEED.search(run))}
+    if len(found) == len({*runs}):
+        return {
+            run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
+            for run, seed in found.items()
+        }
+    named, known = argument("column", {"model": "NAME"}), listed(columns)
+    raise DataError(
+        f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
+        "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
+        f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
+        source,
+    )

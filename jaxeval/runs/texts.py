@@ -6,6 +6,7 @@ Ten million cells as Python strings take a gigabyte and many seconds; their dist
 import contextlib
 import dataclasses
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,10 @@ class Coded(Sequence[str]):
         code = int(self.codes[k])
         return self.names[code] if code >= 0 else ""
 
+    def find(self, name: str) -> int:
+        """Returns the code of a name; -1 if there is none."""
+        return self.names.index(name) if name in self.names else -1
+
 
 class Cells(Sequence[str]):
     """The cells of a column of a text file that mostly differ: a pyarrow.ChunkedArray of str."""
@@ -64,19 +69,6 @@ class Cells(Sequence[str]):
     def __contains__(self, value: object) -> bool:
         return value in self.coded
 
-    @classmethod
-    def join(cls, columns: "Sequence[Any]") -> "Cells":
-        """Returns the cells of columns of `Cells` and `Coded`, one after the other."""
-        import pyarrow
-
-        chunks: list[Any] = []
-        for column in columns:
-            if isinstance(column, Cells):
-                chunks += column.cells.chunks
-            else:
-                chunks.append(pyarrow.array(column.names).take(pyarrow.array(column.codes)))
-        return cls(pyarrow.chunked_array(chunks))
-
     @functools.cached_property
     def coded(self) -> Coded:
         """The cells as codes."""
@@ -86,7 +78,8 @@ class Cells(Sequence[str]):
             numbers = [chunk.cast(pyarrow.int64()) for chunk in self.cells.chunks]
             pairs = zip(numbers, self.cells.chunks, strict=True)
             if all(of.cast(pyarrow.string()).equals(chunk) for of, chunk in pairs):
-                return _of_integers(np.concatenate(numbers))
+                values, numbers = np.concatenate(numbers), []  # held once
+                return _of_integers(values)
         whole = self.cells.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
         release_memory()
         return Coded(tuple(whole.dictionary.to_pylist()), whole.indices.to_numpy())
@@ -120,27 +113,22 @@ def _of_integers(values: np.ndarray) -> Coded:
     first = first_of(ranks)
     order = np.argsort(first)
     code = np.argsort(order).astype(np.int32)
-    return Coded(tuple(map(str, values[first[order]].tolist())), code[ranks])
+    parts = np.array_split(values[first[order]], 64)  # all at once take more than their names
+    names = map(str, itertools.chain.from_iterable(part.tolist() for part in parts))
+    return Coded(tuple(names), code[ranks])
 
 
-def of_arrow(cells: Any) -> Sequence[object]:
-    """Returns the values of a pyarrow.ChunkedArray; None is missing."""
+def of_arrow(cells: Any) -> Sequence[Any]:
+    """Returns the values of a pyarrow.ChunkedArray, coded ones as names; None is missing."""
     import pyarrow
 
+    if pyarrow.types.is_dictionary(cells.type) and not cells.null_count:
+        parts = (
+            Coded(tuple(c.dictionary.to_pylist()), c.indices.to_numpy()) for c in cells.chunks
+        )
+        return join([*parts])
     of_text = pyarrow.types.is_string(cells.type) and not cells.null_count
     return Cells(cells) if of_text else cells.to_pylist()
-
-
-def merge(chunks: Sequence[Any]) -> Coded:
-    """Returns the values of several pyarrow.DictionaryArray as one column."""
-    import pyarrow
-
-    names = pyarrow.concat_arrays([chunk.dictionary for chunk in chunks]).dictionary_encode()
-    places, codes, begin = names.indices.to_numpy(), [], 0
-    for chunk in chunks:
-        codes.append(places[begin + chunk.indices.to_numpy()])
-        begin += len(chunk.dictionary)
-    return Coded(tuple(names.dictionary.to_pylist()), np.concatenate(codes))
 
 
 def dense(keys: np.ndarray) -> np.ndarray:
@@ -183,12 +171,6 @@ def repeat(names: Sequence[str], times: int) -> Coded:
     return Coded(tuple(names), np.repeat(np.arange(len(names), dtype=np.int32), times))
 
 
-def distinct(values: Sequence[object]) -> Sequence[object]:
-    """Returns the values, those of text files once each, in order of appearance."""
-    values = values.coded if isinstance(values, Cells) else values
-    return values.names if isinstance(values, Coded) else values
-
-
 def take(values: Sequence[object], places: np.ndarray) -> Sequence[object]:
     """Returns the values in some places."""
     if isinstance(values, Cells):
@@ -201,17 +183,39 @@ def take(values: Sequence[object], places: np.ndarray) -> Sequence[object]:
     return Coded(names, np.argsort(order)[codes])
 
 
-def join(columns: Sequence[Sequence[object]]) -> Sequence[object]:
+def join(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
     """Returns the values of several columns, one after the other."""
-    coded = [column for column in columns if isinstance(column, Coded)]
-    if len(coded) == len(columns):
-        names = dict.fromkeys(name for column in coded for name in column.names)
-        places = dict(zip(names, range(len(names)), strict=True))
-        codes = [np.array([places[n] for n in c.names], np.int32)[c.codes] for c in coded]
-        return Coded(tuple(names), np.concatenate(codes))
-    if all(isinstance(column, Coded | Cells) for column in columns):
-        return Cells.join(columns)
-    return [value for column in columns for value in column]
+    if all(isinstance(column, Coded) for column in columns):
+        return join_coded(columns)  # type: ignore[arg-type]
+    if not all(isinstance(column, Coded | Cells) for column in columns):
+        return [value for column in columns for value in column]
+    import pyarrow
+
+    chunks: list[Any] = []
+    for column in columns:
+        if isinstance(column, Cells):
+            chunks += column.cells.chunks
+        elif isinstance(column, Coded):
+            chunks.append(pyarrow.array(column.names).take(pyarrow.array(column.codes)))
+    return Cells(pyarrow.chunked_array(chunks))
+
+
+def join_coded(columns: Sequence[Coded]) -> Coded:
+    """Returns the names of several columns, one after the other; unknown ones stay unknown."""
+    places: dict[str, int] = {}
+    codes = []
+    for column in columns:
+        own = [places.setdefault(name, len(places)) for name in column.names]
+        codes.append(np.array([*own, -1], np.int32)[column.codes])  # the last is that of -1
+    return Coded(tuple(places), np.concatenate(codes))
+
+
+def without_nameless(column: Coded) -> Coded:
+    """Returns names of which "" is unknown."""
+    if (code := column.find("")) < 0:
+        return column
+    names, codes = (*column.names[:code], *column.names[code + 1 :]), column.codes
+    return Coded(names, np.where(codes == code, -1, codes - (codes > code)))
 
 
 def known_numbers(values: Sequence[object]) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.data import language
+from jaxeval.data import language, text
 from jaxeval.errors import ConfigError, DataError
 from tests.data import tiny_texts
 
@@ -92,7 +92,8 @@ def _source(path: str | Path, feature: str | None = None) -> language.LanguageDa
 
 
 def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
-    return {part: list(of) for part, of in language._lines(_source(path, feature)).items()}
+    parts = language._pieces(_source(path, feature))
+    return {part: [*text.iterate_lines(name, raw)] for part, (name, raw) in parts.items()}
 
 
 def test_lines_of_a_prepared_set(prepared: str) -> None:

@@ -73,9 +73,6 @@ def test_an_odd_tag_among_entities_is_refused(last: str, message: str, tmp_path:
         _tags(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"))
 
 
-TAGS = {"UH", "DT", "O"}
-
-
 @pytest.mark.parametrize(
     ("content", "place"),
     [
@@ -89,7 +86,7 @@ def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> No
     file = tmp_path / "plain"
     file.write_text(content)
     with pytest.raises(DataError) as error:
-        tagging.read_untagged(tagging.SentenceSource(), file, TAGS)
+        tagging.read_untagged(tagging.SentenceSource(), file)
     assert f"plain{place}" in str(error.value) and "one word a line" in str(error.value)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxeval.runs import counts
+from jaxeval.runs import metrics as counts
 
 DRAW = np.random.default_rng(5)
 GOLD = DRAW.integers(0, 5, 500)

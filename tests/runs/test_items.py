@@ -117,7 +117,7 @@ def _change(rows: list[Row], **values: Any) -> None:
         ),
         (
             lambda rows: _change(rows, gold="other"),
-            r"1 of 90 items have several golds or prompts \(i10\)",
+            r"1 of 90 items have several golds \(i10\)",
         ),
         (lambda rows: [row.pop("item") for row in rows], "no column 'item'"),
         (

@@ -26,7 +26,7 @@ def _write(path: Path, right: dict[str, float | None], **more: object) -> Path:
 
 
 def _site(*paths: str) -> TestClient:
-    return TestClient(app.make([logs.part(paths)], None), base_url=LOCAL, follow_redirects=False)
+    return TestClient(app.make(logs.part(paths), None), base_url=LOCAL, follow_redirects=False)
 
 
 @pytest.fixture
@@ -69,13 +69,25 @@ def test_hostile_texts_stay_texts(folder: Path) -> None:
     assert site.get("/logs.exe").status_code == 404
 
 
-def test_shuffled_documents_are_paired_by_content(tmp_path: Path) -> None:
+def test_a_spreadsheet_reads_no_formula(tmp_path: Path) -> None:
+    """Dies if an item or a model of the logs is a formula in a cell, or a number is a text."""
+    items = {"=1+1": -0.5, "@sum(A1)": -2.0, "-1": -1.0}
+    for name in "ab":
+        _write(tmp_path / f"{name}.jsonl", items)
+    sources = [f"{name}={tmp_path / file}.jsonl" for name, file in (("-A1", "a"), ("b", "b"))]
+    rows = [*csv.reader(io.StringIO(_site(*sources).get("/logs.csv").text))]
+    assert rows[0] == ["item", "'-A1", "b", "choice"]
+    cells = [("'=1+1", "-0.5"), ("'@sum(A1)", "-2.0"), ("-1", "-1.0")]
+    assert [tuple(row[:2]) for row in rows[1:]] == cells
+
+
+def test_other_documents_are_left_out(tmp_path: Path) -> None:
     """Dies if equal numbers of other documents count as one item, or show each other's words."""
     writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]})
     writing.lm_eval(tmp_path, "b", {"none": [1.0, 0.0, 0.0]}, order=[2, 1, 0])
-    page = _site(str(tmp_path)).get("/logs").text
-    assert "a right, b wrong: 1; b right, a wrong: 0; both wrong: 1; both right: 1" in page
-    assert page.count("question 2") == 1 and "question 1" not in page
+    page = _site(str(tmp_path)).get("/logs?show=neither").text
+    assert "a right, b wrong: 0; b right, a wrong: 0; both wrong: 1; both right: 0" in page
+    assert page.count("question 1") == 1 and "question 2" not in page
 
 
 def test_losses_begin_with_the_largest_difference(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from jaxeval.runs import counts as counted
+from jaxeval.runs import metrics as counted
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
 from jaxeval.stats import multiple, single_models
 from jaxeval.stats.results import Rules

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.files import Json
-from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import records
-from jaxeval.runs.logs.records import Notes, Record, Source, members
+from jaxeval.runs.logs.records import Log, Record, members
 from jaxeval.runs.scores import Status
 
 # as inspect_ai's value_to_float reads them
@@ -31,45 +30,44 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, lengths of name and extr
 _PASSING = (JaxevalError, MemoryError)
 
 
-def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def read(log: Log) -> Iterator[Record]:
     """Yields the scores of a log; a metric is a scorer, or a scorer and a key of its value.
 
     Raises DataError: the log is damaged, or needs zstandard.
     """
-    path, (log, samples) = source.path, _read_log(source.path)
-    head = members(log.get("eval"))
+    name, (tree, samples) = log.path.name, _read_log(log.path)
+    head = members(tree.get("eval"))
     plain = sorted(members(head.get("task_args")).items())
     words = [f"{k}={v}" for k, v in plain if not (v is None or isinstance(v, Mapping | list))]
-    task = records.label(head.get("task"), "eval.task", path)
+    task = log.label(head.get("task"), "eval.task")
     base = Record(
-        records.label(head.get("model"), "eval.model", path),
+        log.label(head.get("model"), "eval.model"),
         f"{task} ({', '.join(words)})" if words else task,
-        *("", "", math.nan),
         settings=records.settings(head.get("model_args"), head.get("model_generate_config")),
     )
-    if (status := log.get("status", "success")) != "success":
-        notes[f"{path.name}: status {status}: other samples may be missing"] += 1
-    if log.get("invalidated"):
-        notes[f"{path.name}: marked as invalidated"] += 1
+    if (status := tree.get("status", "success")) != "success":
+        log.notes[f"{name}: status {status}: other samples may be missing"] += 1
+    if tree.get("invalidated"):
+        log.notes[f"{name}: marked as invalidated"] += 1
     for sample in samples:
-        yield from _read_sample(members(sample), base, source, layout, notes)
-    completed = members(log.get("results")).get("completed_samples")
-    records.note_missing(len(samples), completed, source, notes)
+        yield from _read_sample(members(sample), base, log)
+    log.note_missing(len(samples), members(tree.get("results")).get("completed_samples"))
 
 
-def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
-    """Returns the logs without evaluations that were tried again: the later log has it all."""
-    last: dict[tuple[str, ...], tuple[str, Source]] = {}
-    for source in sources if len(sources) > 1 else ():
-        head = members(_read_head(source.path))
-        task_id = head.get("task_id") or source.path
-        key = (source.model, str(head.get("model")), str(head.get("task")), str(task_id))
-        entry = str(head.get("created")), source
-        last[key] = max(last.get(key, entry), entry, key=lambda e: e[0])
-    left = len(sources) - len(last)
-    if left and last:
-        notes["a log of an evaluation that was tried again is left out"] += left
-    return [source for _, source in last.values()] or [*sources]
+def tried_again(logs: Sequence[Log]) -> list[Log]:
+    """Returns the logs of evaluations of which a later log has it all."""
+    created, last, earlier = dict[tuple, str](), dict[tuple, Log](), list[Log]()
+    for log in logs if len(logs) > 1 else ():
+        head = members(_read_head(log.path))
+        named = (str(head.get(key)) for key in ("model", "task"))
+        key = (log.model, *named, str(head.get("task_id") or log.path))
+        when = str(head.get("created"))
+        if key not in last or when > created[key]:
+            earlier += [last[key]] if key in last else []
+            created[key], last[key] = when, log
+        else:
+            earlier.append(log)
+    return earlier
 
 
 def read_samples(path: Path) -> Sequence[Json]:
@@ -105,15 +103,15 @@ def _read_log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Seq
             log = {**log, "status": "started"}
         if not samples:
             return log, []
+        if _SUMMARIES in names:
+            whole = read_member(archive, _SUMMARIES, path)
+            return log, whole if isinstance(whole, list) else []
         journal = [name for name in names if name.startswith(_JOURNAL)]
         journal.sort(key=lambda name: (len(name), name))  # 2.json before 10.json
-        parts = [_SUMMARIES] if _SUMMARIES in names else journal
-        last: dict[tuple[str, str], Json] = {}  # a sample that was tried again is there twice
-        for part in parts:
-            of_part = read_member(archive, part, path)
-            for k, sample in enumerate(of_part if isinstance(of_part, list) else []):
-                key = str(members(sample).get("id")), str(members(sample).get("epoch"))
-                last[key if parts is journal else (str(k), "")] = sample
+        last: dict[tuple[Json, Json], Json] = {}  # a sample that was tried again is there twice
+        for name in journal:
+            for sample in records.objects(read_member(archive, name, path)):
+                last[str(sample.get("id")), str(sample.get("epoch"))] = sample
         return log, [*last.values()]
 
 
@@ -149,33 +147,29 @@ def _read_zstd(info: zipfile.ZipInfo, path: Path, most: int) -> bytes:
     return bytes(reader.read(most))
 
 
-def _read_sample(
-    sample: Mapping[str, Json], base: Record, source: Source, layout: Layout, notes: Notes
-) -> Iterator[Record]:
+def _read_sample(sample: Mapping[str, Json], base: Record, log: Log) -> Iterator[Record]:
     """Yields the scores of a sample; a failed answer for one without scores."""
-    epoch, path = sample.get("epoch"), source.path
-    item = records.label(sample.get("id"), "a sample's id", path)
+    epoch, item = sample.get("epoch"), log.label(sample.get("id"), "a sample's id")
     if epoch is not None and (type(epoch) is not int or not 0 <= epoch < 1 << 31):
         message = f"expected a whole number of an answer, found {str(epoch)[:40]!r}"
-        raise DataError(message, source.path)
+        raise DataError(message, log.path)
     base = base._replace(
         item=item,
         sample=1 if epoch is None else epoch,
-        cluster=records.cluster_of(sample.get("metadata"), layout, source, item),
-        content=records.digest(sample.get("input")),
-        prompt=records.digest(sample.get("target")),
+        cluster=log.cluster(sample.get("metadata"), item),
+        content=records.digest([sample.get("input"), sample.get("target")]),
     )
     scores = members(sample.get("scores"))
     if not scores:
         if not (sample.get("error") or sample.get("limit")):
-            notes[f"{source.path.name}: samples without scores count as failed"] += 1
+            log.notes[f"{log.path.name}: samples without scores count as failed"] += 1
         yield base._replace(status=Status.FAILED)
     for scorer, score in scores.items():
         value = members(score).get("value")
         keys = {f"{scorer}/{key}": part for key, part in members(value).items()}
         for name, part in (keys or {scorer: value}).items():
             if isinstance(part, list):
-                notes[f"task {base.dataset}: {name} is a list, and is left out"] += 1
+                log.notes[f"task {base.dataset}: {name} is a list, and is left out"] += 1
                 continue
             number = _to_number(part)
             status = Status.SCORED if math.isfinite(number) else Status.UNSCORED

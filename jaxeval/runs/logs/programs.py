@@ -9,18 +9,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.columns import json_lines
-from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import records
-from jaxeval.runs.logs.records import Notes, Reader, Record, Source, members
+from jaxeval.runs.logs.records import Log, Reader, Record, members
 from jaxeval.runs.scores import Status
 
 RESULTS = re.compile(r"results_.*\.json")
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl")
+_HASHES = ("doc_hash", "target_hash", "prompt_hash")
 _HELM = "per_instance_stats.json"
 _SETTINGS = ("model_args", "gen_kwargs")  # how a model was made, and how it answered
 # statistics of HELM that describe requests, not answers
@@ -36,12 +35,12 @@ def reader(name: str) -> Reader | None:
     return _read_helm if name == _HELM else _read_lm_eval if _SAMPLES.fullmatch(name) else None
 
 
-def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def _read_lm_eval(log: Log) -> Iterator[Record]:
     """Yields the scores in a file of samples; metrics that are no numbers are noted.
 
     Raises DataError: names the line.
     """
-    path, named = source.path, _SAMPLES.fullmatch(source.path.name)
+    path, named = log.path, _SAMPLES.fullmatch(log.path.name)
     task, date = (named["task"], named["date"]) if named else (path.stem, None)
     beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
     results = members(records.read_json(beside[0])) if beside else {}
@@ -49,54 +48,50 @@ def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Reco
     made = (members(results.get("config")).get(key) for key in _SETTINGS)
     base = Record(
         str(results.get("model_name") or path.parent.name),
-        *(task, "", "", 0.0),
+        task,
         settings=records.settings(*made) if results else None,
     )
     items = set[str]()
     for number, sample in json_lines(path):
-        item = records.label(sample.get("doc_id"), "doc_id", path, number)
+        item = log.label(sample.get("doc_id"), "doc_id", number)
         items.add(item)
+        hashes = [str(sample.get(key) or "") for key in _HASHES]
         of_item = base._replace(
             item=item,
-            cluster=records.cluster_of(sample.get("doc"), layout, source, item, number),
-            content=_join_hashes(sample, "doc_hash", "target_hash"),
-            prompt=_join_hashes(sample, "prompt_hash"),
+            cluster=log.cluster(sample.get("doc"), item, number),
+            content="".join(hashes) if all(hashes) else "",
         )
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
             expected = "expected a list of names, as lm-evaluation-harness has it from 0.4.7 on"
             raise DataError(f"metrics: {expected}", path, number)
         for name in map(str, metrics):
-            yield from _read_metric(of_item, sample, name, directions.get(name), notes)
-    answered = members(members(results.get("n-samples")).get(task)).get("effective")
-    records.note_missing(len(items), answered, source, notes)
+            yield from _read_metric(of_item, sample, name, directions.get(name), log)
+    log.note_missing(
+        len(items), members(members(results.get("n-samples")).get(task)).get("effective")
+    )
 
 
 def _read_metric(
-    base: Record, sample: Mapping[str, Json], name: str, higher: Json, notes: Notes
+    base: Record, sample: Mapping[str, Json], name: str, higher: Json, log: Log
 ) -> Iterator[Record]:
     """Yields a metric of a line; the perplexity of an item, a log-likelihood, as nll."""
     score = records.number(sample.get(name))
     if name == "perplexity" and score is not None and score <= 0:
         why = "perplexity of an item is its log-likelihood, and is read as nll (nats)"
-        notes[f"task {base.dataset}: {why}"] = 1
+        log.notes[f"task {base.dataset}: {why}"] = 1
         name, score, higher = "nll", 0.0 - score, False
     filtered = str(sample.get("filter") or "none")
     metric = name if filtered == "none" else f"{name}/{filtered}"
     if score is None:
-        notes[f"task {base.dataset}: {metric} is no number of each item, and is left out"] += 1
+        found = f"{metric} is no number of each item, and is left out"
+        log.notes[f"task {base.dataset}: {found}"] += 1
     else:
         known = higher if isinstance(higher, bool) else None
         yield base._replace(metric=metric, score=score, higher_is_better=known)
 
 
-def _join_hashes(sample: Mapping[str, Json], *names: str) -> str:
-    """Returns several hashes as one; "" if one is missing."""
-    values = [str(sample.get(name) or "") for name in names]
-    return "".join(values) if all(values) else ""
-
-
-def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def _read_helm(log: Log) -> Iterator[Record]:
     """Yields the scores of a run of HELM: the means of its statistics.
 
     Trials, which have other examples in their prompts, are runs. Splits other than test are tasks
@@ -104,8 +99,8 @@ def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
 
     Raises DataError: names the instance.
     """
-    path = source.path
-    if layout.cluster:
+    path = log.path
+    if log.layout.cluster:
         raise DataError(f"HELM's {_HELM} holds no data of items to cluster them by", path)
     spec = path.with_name("run_spec.json")
     known = members(records.read_json(spec)) if spec.is_file() else {}
@@ -114,17 +109,14 @@ def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
     model = str(members(known.get("adapter_spec")).get("model") or "")
     model = model or (by_name["model"] if by_name else name)
     task = _OF_MODEL.sub("", name)
-    instances = records.read_json(path)
-    if not (isinstance(instances, list) and all(isinstance(x, Mapping) for x in instances)):
-        raise DataError("expected a list of objects", path)
     seen = set[int]()  # two metrics of HELM may give one statistic
-    for instance in instances:
+    for instance in records.objects(records.read_json(path)):
         if instance.get("perturbation"):
-            notes[f"task {task}: perturbed instances are left out"] += 1
+            log.notes[f"task {task}: perturbed instances are left out"] += 1
             continue
-        item = records.label(instance.get("instance_id"), "instance_id", path)
+        item = log.label(instance.get("instance_id"), "instance_id")
         trial = f"trial {instance.get('train_trial_index', 0)}"
-        for split, metric, score in _read_statistics(instance, path):
+        for split, metric, score in _read_statistics(instance, log):
             key = hash((item, trial, split, metric))
             if key not in seen:
                 seen.add(key)
@@ -132,28 +124,25 @@ def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
                 yield Record(model, of_split, metric, item, score, trial)
 
 
-def _read_statistics(instance: Mapping[str, Json], path: Path) -> Iterator[tuple[str, str, float]]:
+def _read_statistics(instance: Mapping[str, Json], log: Log) -> Iterator[tuple[str, str, float]]:
     """Yields split, name and mean of each statistic of at least one number."""
-    stats = instance.get("stats")
-    for stat in stats if isinstance(stats, list) else ():
-        if not isinstance(stat, Mapping):
-            raise DataError("stats: expected a list of objects", path)
+    for stat in records.objects(instance.get("stats")):
         named = stat.get("name")
         name = named if isinstance(named, Mapping) else {"name": named}
         total, count = records.number(stat.get("sum")), records.number(stat.get("count"))
         if count and total is not None and not _BOOKKEEPING.fullmatch(str(name.get("name"))):
-            label = records.label(name.get("name"), "name of a statistic", path)
+            label = log.label(name.get("name"), "name of a statistic")
             yield str(name.get("split") or "test"), label, total / count
 
 
-def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def read_evals(log: Log) -> Iterator[Record]:
     """Yields the scores of a log of openai/evals; raises DataError that names the line.
 
     Events "match" give accuracy, events "metrics" their numbers (evals/record.py). Several events
     of one kind are several answers.
     """
-    path, lines = source.path, json_lines(source.path)
-    base = _read_spec(next(lines, (1, {}))[1].get("spec"), path)
+    lines = json_lines(log.path)
+    base = _read_spec(next(lines, (1, {}))[1].get("spec"), log)
     finished, times = False, Counter[tuple[str, str]]()
     failed, prompts = dict[str, None](), dict[str, str]()
     for number, event in lines:
@@ -161,7 +150,7 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
         kind, data = event.get("type"), event.get("data")
         if kind not in ("match", "metrics", "error", "sampling") or not isinstance(data, Mapping):
             continue
-        item = records.label(event.get("sample_id"), "sample_id", path, number)
+        item = log.label(event.get("sample_id"), "sample_id", number)
         if kind == "sampling":
             prompts.setdefault(item, records.digest(data.get("prompt")))
         elif kind == "error":
@@ -179,24 +168,21 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
                 score=score,
                 status=Status.SCORED if math.isfinite(score) else Status.UNSCORED,
                 sample=times[item, metric],
-                prompt=prompts.get(item, ""),
-                cluster=records.cluster_of(data, layout, source, item, number),
+                content=prompts.get(item, ""),
+                cluster=log.cluster(data, item, number),
             )
     if not finished:
-        notes[f"{path.name}: no final report: other samples may be missing"] += 1
+        log.notes[f"{log.path.name}: no final report: other samples may be missing"] += 1
     answered = {item for item, _ in times}
     for item in failed:
         if item not in answered:
             yield base._replace(item=item, status=Status.FAILED)
 
 
-def _read_spec(spec: Json, path: Path) -> Record:
+def _read_spec(spec: Json, log: Log) -> Record:
     if not isinstance(spec, Mapping):
-        raise DataError('expected a first line {"spec": {...}}', path, 1)
+        raise DataError('expected a first line {"spec": {...}}', log.path, 1)
     models = spec.get("completion_fns")
     model = ",".join(map(str, models)) if isinstance(models, list) else models
-    return Record(
-        records.label(model, "completion_fns", path, 1),
-        records.label(spec.get("eval_name"), "eval_name", path, 1),
-        *("", "", math.nan),
-    )
+    task = log.label(spec.get("eval_name"), "eval_name", 1)
+    return Record(log.label(model, "completion_fns", 1), task)

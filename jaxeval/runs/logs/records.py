@@ -1,37 +1,22 @@
-"""Scores of items as readers of logs give them, and the rows of several logs."""
+"""Scores of items as readers of logs give them, and what all readers need."""
 
-import fnmatch
+import dataclasses
 import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
+from jaxeval.errors import DataError, parsing
 from jaxeval.files import Json
-from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.metrics import Key
-from jaxeval.runs.rows import Rows, first_place
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Status
-from jaxeval.runs.texts import Coded, constant, encode
 
-Notes = Counter[str]  # note -> how often
 MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
-_MOST = 50_000_000  # scores of all logs
-_NAMES = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
-
-
-class Source(NamedTuple):
-    """A log, and its model's name by NAME=PATH, or ""."""
-
-    path: Path
-    model: str = ""
 
 
 class Record(NamedTuple):
@@ -42,163 +27,64 @@ class Record(NamedTuple):
       metric: "" for a failed answer, which belongs to all metrics.
       run: name of the run within its log.
       sample: number of the answer, if a run answers an item several times.
-      content, prompt: hashes of the item's question, and of everything else that two logs must
-        agree on.
+      content: hash of what two logs must agree on: the item's question, gold and prompt.
       settings: of the model, see `settings`.
     """
 
     model: str
     dataset: str
-    metric: str
-    item: str
-    score: float
+    metric: str = ""
+    item: str = ""
+    score: float = math.nan
     run: str = ""
     sample: int = 1
     cluster: str = ""
     content: str = ""
-    prompt: str = ""
     status: Status = Status.SCORED
     higher_is_better: bool | None = None
     settings: str | None = None
 
 
-Reader = Callable[[Source, Layout, Notes], Iterator[Record] | Rows]
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """A log, how it is to be read, and what its reader notes.
+
+    Attributes:
+      model: the model's name by NAME=PATH, or "".
+      notes: note -> how often.
+    """
+
+    path: Path
+    model: str = ""
+    layout: Layout = dataclasses.field(default_factory=Layout)
+    notes: Counter[str] = dataclasses.field(default_factory=Counter)
+
+    def label(self, value: object, what: str, line: int | None = None) -> str:
+        """Returns an identifying name or number as text; raises DataError for other values."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+            message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
+            raise DataError(message, self.path, line)
+        return str(value)
+
+    def cluster(self, data: Json, item: str, line: int | None = None) -> str:
+        """Returns the cluster of an item by its data; raises DataError if the data has none."""
+        key = self.layout.cluster
+        value = members(data).get(key) if key else ""
+        if key and (value in (None, "") or isinstance(value, Mapping | list)):
+            keys = ", ".join([*members(data)][:12]) or "none"
+            found = f"item {item:.60}: no {key!r} to cluster it by; its keys are {keys}"
+            raise DataError(found, self.path, line)
+        return str(value)
+
+    def note_missing(self, held: int, counted: object) -> None:
+        """Notes that the log holds fewer answers than its own results count."""
+        answers = number(counted) or 0.0
+        if held < answers < math.inf:
+            found = f"holds {held} of the {answers:.0f} answers that its results count"
+            self.notes[f"{self.path}: {found}: cut, or not all were asked for"] += 1
 
 
-class Collector:
-    """Reads several logs into rows."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.notes = Notes()
-        self._layout = layout
-        self._tasks: dict[str, None] = {}
-        self._directions: dict[Key, bool] = {}
-        self._settings: dict[Key, dict[str, None]] = {}
-        self._unplaced: dict[str, Path] = {}  # model -> file of scores without a task or run
-        self._parts: list[tuple[Source, Rows]] = []
-
-    def read(self, source: Source, reader: Reader) -> None:
-        """Reads a log; its notes count if a task of it is wanted."""
-        notes = Notes()
-        with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
-            found = reader(source, self._layout, notes)
-            rows = found if isinstance(found, Rows) else self._from_records(found, source)
-        if rows is found:
-            self._refuse_unplaced(rows, source)
-            self._tasks |= dict.fromkeys(rows.dataset.names)
-        self._parts.append((source, rows))
-        if any(map(self._is_wanted, rows.dataset.names)):
-            self.notes.update(notes)
-        if sum(len(rows.score) for _, rows in self._parts) > _MOST:
-            raise DataError(f"more than {_MOST} scores", source.path)
-
-    def _is_wanted(self, task: str) -> bool:
-        asked = self._layout.tasks
-        return not asked or any(task == n or fnmatch.fnmatchcase(task, n) for n in asked)
-
-    def _from_records(self, records: Iterator[Record], source: Source) -> Rows:
-        kept = list[Record]()
-        for record in records:
-            self._tasks[record.dataset] = None
-            if not self._is_wanted(record.dataset):
-                continue
-            kept.append(record)
-            higher, key = record.higher_is_better, (record.dataset, record.metric)
-            if higher is not None and self._directions.setdefault(key, higher) != higher:
-                message = f"{', '.join(key)}: logs differ in whether higher is better"
-                raise DataError(message, source.path)
-            if record.settings is not None and not source.model:
-                key = record.model, record.dataset
-                self._settings.setdefault(key, {})[record.settings] = None
-        columns = zip(*kept, strict=True) if kept else ([] for _ in Record._fields)
-        values = dict(zip(Record._fields, columns, strict=True))
-        coded: dict[str, Any] = {name: encode(values[name]) for name in _NAMES}
-        run = first_place(encode(values["run"]).codes)
-        return Rows(
-            str(source.path),
-            **coded,
-            run=run,
-            score=np.array(values["score"], np.float64),
-            status=np.array(values["status"], np.uint8),
-            number=run,
-            sample=np.array(values["sample"], int),
-        )
-
-    def _refuse_unplaced(self, rows: Rows, source: Source) -> None:
-        if "name" not in rows.labels and rows.dataset.names == ("",) and not source.model:
-            for model in rows.model.names:
-                first = self._unplaced.setdefault(model, source.path)
-                if first != source.path:
-                    message = f"model {model} is in {first.name} too; expected a key task, or run"
-                    raise DataError(message, source.path)
-
-    def _check(self) -> None:
-        """Refuses logs without the requested tasks or without scores; notes mixed settings."""
-        for task in self._layout.tasks:
-            if not any(known == task or fnmatch.fnmatchcase(known, task) for known in self._tasks):
-                found = f"no task {task!r} in the logs; expected one of {listed(self._tasks)}"
-                raise DataError(f"{argument('task')}: {found}")
-        if not any(np.any(rows.status == Status.SCORED) for _, rows in self._parts):
-            reason = "; ".join(map(printable, self.notes)) or "no item has one"
-            count = f"{len(self._parts)} log{'s' if len(self._parts) > 1 else ''}"
-            raise DataError(f"no score in {count} ({reason})")
-        for (model, _), settings in self._settings.items():
-            if len(settings) > 1:
-                differ = f"({'; '.join(words or 'none' for words in settings):.200})"
-                found = f"logs of {model} differ in their settings {differ} and are taken for one"
-                self.notes[f"{found} model; NAME=PATH tells them apart"] = 1
-
-    def rows(self, name: str) -> Rows:
-        """Returns the rows of all logs; raises DataError if there is no score or no such task.
-
-        Args:
-          name: of the logs, for messages.
-        """
-        self._check()
-        parts = [rows for _, rows in self._parts]
-        notes = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
-        sizes = [len(rows) for rows in parts]
-        dataset = _join([rows.dataset for rows in parts], nameless=True)
-        keep = np.array([*map(self._is_wanted, dataset.names)], bool)[dataset.codes]
-
-        def joined(columns: Sequence[Coded | None]) -> Coded:
-            each = zip(columns, sizes, strict=True)
-            whole = _join([constant("", size) if c is None else c for c, size in each])
-            return Coded(whole.names, whole.codes[keep])
-
-        models = [
-            constant(printable(source.model), len(rows)) if source.model else rows.model
-            for source, rows in self._parts
-        ]
-        begin = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
-        run = (begin + np.concatenate([rows.run for rows in parts]))[keep]
-        samples = [np.ones(len(r), int) if r.sample is None else r.sample for r in parts]
-        logs = tuple(str(source.path) for source, _ in self._parts)
-        own: dict[str, Any] = {k: joined([getattr(r, k) for r in parts]) for k in _NAMES[2:]}
-        return Rows(
-            name,
-            model=joined(models),
-            dataset=Coded(dataset.names, dataset.codes[keep]),
-            **own,
-            labels={"name": joined([rows.labels.get("name") for rows in parts])},
-            run=run,
-            score=np.concatenate([rows.score for rows in parts])[keep],
-            status=np.concatenate([rows.status for rows in parts])[keep],
-            number=run + 1,
-            sample=np.concatenate(samples)[keep],
-            recorded=self._directions,
-            file=Coded(logs, np.repeat(np.arange(len(parts)), sizes)[keep]),
-            warnings=tuple(map(printable, notes)),
-        )
-
-
-def _join(parts: Sequence[Coded], nameless: bool = False) -> Coded:
-    """Joins codes; "" is unknown unless it may be a name."""
-    names = dict.fromkeys(name for part in parts for name in part.names if name or nameless)
-    places = {name: k for k, name in enumerate(names)}
-    own = [np.array([places.get(n, -1) for n in part.names], np.int64) for part in parts]
-    codes = [new[part.codes] for new, part in zip(own, parts, strict=True)]
-    return Coded(tuple(places), np.concatenate(codes))
+Reader = Callable[[Log], Iterator[Record] | Rows]
 
 
 def read_json(path: Path) -> Json:
@@ -223,6 +109,11 @@ def members(tree: Json) -> Mapping[str, Json]:
     return tree if isinstance(tree, Mapping) else {}
 
 
+def objects(tree: Json) -> list[Mapping[str, Json]]:
+    """Returns the objects of a JSON list; none of other values."""
+    return [*map(members, tree)] if isinstance(tree, list) else []
+
+
 def digest(tree: Json) -> str:
     """Returns a hash of JSON data without keys "id", which programs draw at random."""
 
@@ -235,45 +126,16 @@ def digest(tree: Json) -> str:
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
-def cluster_of(
-    data: Json, layout: Layout, source: Source, item: str, line: int | None = None
-) -> str:
-    """Returns the cluster of an item by its data; raises DataError if the data has none."""
-    if not layout.cluster:
-        return ""
-    value = members(data).get(layout.cluster)
-    if value not in (None, "") and not isinstance(value, Mapping | list):
-        return str(value)
-    keys = ", ".join([*members(data)][:12]) or "none"
-    found = f"item {item:.60}: no {layout.cluster!r} to cluster it by; its keys are {keys}"
-    raise DataError(found, source.path, line)
-
-
 def settings(*given: Json) -> str:
     """Returns as text the settings that tell two models of one name apart; seeds do not."""
     found = []
     for tree in given:
         words = tree.split(",") if isinstance(tree, str) else []
-        if isinstance(tree, Mapping):
-            words = [f"{key}={value}" for key, value in sorted(tree.items()) if value is not None]
+        words += [
+            f"{k}={value}" for k, value in sorted(members(tree).items()) if value is not None
+        ]
         found += [word for word in words if word and "seed" not in word.partition("=")[0]]
     return ",".join(found)
-
-
-def label(value: object, what: str, path: Path, line: int | None = None) -> str:
-    """Returns an identifying name or number as text; raises DataError for other values."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
-        message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
-        raise DataError(message, path, line)
-    return str(value)
-
-
-def note_missing(held: int, counted: object, source: Source, notes: Notes) -> None:
-    """Notes that a log holds fewer answers than its own results count."""
-    answers = number(counted) or 0.0
-    if held < answers < math.inf:
-        found = f"holds {held} of the {answers:.0f} answers that its results count"
-        notes[f"{source.path}: {found}: cut, or not all were asked for"] += 1
 
 
 def number(value: object) -> float | None:

@@ -20,7 +20,6 @@ from jaxeval.runs.logs.records import members
 _SAMPLE = re.compile(r"samples/(.+)_epoch_\d+(?:/sample)?\.json")
 _MOST = 4000  # characters of a text
 _ANSWERS = ("score", "correct", "gold", "predicted")
-_PASSING = (JaxevalError, MemoryError)
 
 
 class Text(NamedTuple):
@@ -38,7 +37,7 @@ def read(path: Path, wanted: Collection[str]) -> dict[str, Text]:
       DataError: the log cannot be read.
     """
     found = dict[str, Text]()
-    with parsing("cannot be read", path, passing=_PASSING):
+    with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
         for item, text in _texts(path, wanted):
             if item in wanted:
                 known = found.get(item, Text())
@@ -48,14 +47,10 @@ def read(path: Path, wanted: Collection[str]) -> dict[str, Text]:
 
 
 def _texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
-    if path.suffix == ".eval":
-        yield from _read_archive(path, wanted)
-    elif path.name == "per_instance_stats.json":
+    if path.name == "per_instance_stats.json":
         yield from _read_helm(path.with_name("scenario_state.json"))
-    elif path.suffix == ".json":
-        samples = members(records.read_json(path)).get("samples")
-        for sample in samples if isinstance(samples, list) else []:
-            yield _of_sample(members(sample))
+    elif path.suffix in (".eval", ".json"):
+        yield from map(_of_sample, _read_samples(path, wanted))
     elif path.suffix in items.TABLES:
         table = columns.read(path)
         for k, row in enumerate(zip(*table.values.values(), strict=True)):
@@ -65,25 +60,23 @@ def _texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
             yield _of_line(line, number)
 
 
-def _read_archive(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
-    """Yields the samples of an archive of Inspect; their summaries, if these are all it has."""
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        matches = [match for name in names if (match := _SAMPLE.fullmatch(name))]
-        for match in matches:
-            if match[1] in wanted:
-                tree = inspect_logs.read_member(archive, match[0], path)
-                yield _of_sample(members(tree))
+def _read_samples(path: Path, wanted: Collection[str]) -> Iterator[Mapping[str, Json]]:
+    """Yields the samples of Inspect; their summaries, if these are all that an archive has."""
+    matches = []
+    if path.suffix == ".eval":
+        with zipfile.ZipFile(path) as archive:
+            matches = [*filter(None, map(_SAMPLE.fullmatch, archive.namelist()))]
+            for match in matches:
+                if match[1] in wanted:
+                    yield members(inspect_logs.read_member(archive, match[0], path))
     if not matches:
-        for sample in inspect_logs.read_samples(path):
-            yield _of_sample(members(sample))
+        yield from map(members, inspect_logs.read_samples(path))
 
 
 def _of_sample(sample: Mapping[str, Json]) -> tuple[str, Text]:
     """Returns the texts of a sample of Inspect, with what each scorer took for the answer."""
     output = members(sample.get("output"))
-    choices = output.get("choices")
-    message = members(members(_first(choices)).get("message"))
+    message = members(members(_first(output.get("choices"))).get("message"))
     said = _plain(message.get("content")) or _plain(output.get("completion"))
     notes = [
         f"{scorer}: {_plain(part)}"
@@ -91,23 +84,20 @@ def _of_sample(sample: Mapping[str, Json]) -> tuple[str, Text]:
         for part in (members(score).get("answer"), members(score).get("explanation"))
         if part and _plain(part) != said
     ]
-    answer = "\n\n".join(filter(None, [said, *notes]))
-    return str(sample.get("id")), Text(
-        _plain(sample.get("input")), _plain(sample.get("target")), answer
-    )
+    asked, right = _plain(sample.get("input")), _plain(sample.get("target"))
+    return str(sample.get("id")), Text(asked, right, "\n\n".join(filter(None, [said, *notes])))
 
 
 def _read_helm(path: Path) -> Iterator[tuple[str, Text]]:
     """Yields the requests of HELM that are not perturbed."""
-    states = members(records.read_json(path)).get("request_states") if path.is_file() else None
-    for state in map(members, states if isinstance(states, list) else []):
+    tree = members(records.read_json(path)) if path.is_file() else {}
+    for state in records.objects(tree.get("request_states")):
         instance, request = members(state.get("instance")), members(state.get("request"))
         if instance.get("perturbation"):
             continue
-        references = instance.get("references")
         right = [
             _plain(members(reference.get("output")).get("text"))
-            for reference in map(members, references if isinstance(references, list) else [])
+            for reference in records.objects(instance.get("references"))
             if "correct" in str(reference.get("tags"))
         ]
         said = _first(members(state.get("result")).get("completions"))
@@ -118,7 +108,6 @@ def _read_helm(path: Path) -> Iterator[tuple[str, Text]]:
 
 def _of_line(line: Mapping[str, Json], number: int) -> tuple[str, Text]:
     """Returns the texts of a line of lm-evaluation-harness, of openai/evals, or of predictions."""
-    data = members(line.get("data"))
     if "doc_id" in line:
         asked = line.get("arguments")
         for _ in range(2):  # a request's first argument, under names or in lists
@@ -127,6 +116,7 @@ def _of_line(line: Mapping[str, Json], number: int) -> tuple[str, Text]:
         answer = _first(line.get("filtered_resps")) or _first(line.get("resps"))
         return str(line["doc_id"]), Text(question, _plain(line.get("target")), _plain(answer))
     if "sample_id" in line:
+        data = members(line.get("data"))
         answer = data.get("sampled", data.get("picked"))
         texts = map(_plain, (data.get("prompt"), data.get("expected"), _first(answer) or answer))
         return str(line["sample_id"]), Text(*texts)
@@ -156,9 +146,7 @@ def _plain(value: object) -> str:
     parts = value if isinstance(value, list) else []
     if parts and all(isinstance(part, Mapping) for part in parts):
         said = ((p.get("role"), p.get("content", p.get("text"))) for p in parts)
-        return "\n\n".join(
-            f"{role}: {_plain(content)}" if role else _plain(content) for role, content in said
-        )
+        return "\n\n".join(f"{role}: {_plain(of)}" if role else _plain(of) for role, of in said)
     if parts and all(isinstance(part, str) for part in parts):
         return "\n".join(parts)
     return json.dumps(value, ensure_ascii=False, default=str)
