@@ -94,8 +94,14 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
     return Figure("marginals", title, caption, drawing, columns, rows)
 
 
-def draw_marginals(sweeps: Sequence[Sweep]) -> tuple["Drawing", dict[str, tuple["Axes", Place]]]:
-    """Draws a panel for each hyperparameter; returns them by name, with what places values."""
+def draw_marginals(
+    sweeps: Sequence[Sweep], apart: float = 0.15
+) -> tuple["Drawing", dict[str, tuple["Axes", Place]]]:
+    """Draws a panel for each hyperparameter; returns them by name, with what places values.
+
+    Args:
+      apart: width in which equal scores of a word are kept apart.
+    """
     every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
     names, drawn = list(dict.fromkeys(axis.name for *_, axis in every)), {}
     size = 2.6 if len(names) > 1 else 4.0, 2.3
@@ -108,8 +114,8 @@ def draw_marginals(sweeps: Sequence[Sweep]) -> tuple["Drawing", dict[str, tuple[
         drawn[name] = panel, place
         for order, (k, sweep, axis) in enumerate(members):
             x = place(axis.used)
-            if words:  # sweeps side by side, and equal scores apart
-                x += plots.jitter(len(x), 0.15) + 0.2 * (order - (len(members) - 1) / 2)
+            if words:  # sweeps side by side
+                x = plots.jitter(len(x), apart) + x + 0.2 * (order - (len(members) - 1) / 2)
             style: Any = {"s": 6, "color": plots.colour(k), "marker": plots.marker(k)}
             panel.scatter(x, _read(sweep)[axis.active], **style)
         panel.set_xlabel(literal(name), fontsize=8)

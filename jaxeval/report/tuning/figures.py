@@ -162,7 +162,7 @@ def _slices(tuned: Tuned) -> Figure:
         )
     ]
     sweep = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
-    drawing, panels = sweeps.draw_marginals([sweep])
+    drawing, panels = sweeps.draw_marginals([sweep], apart=0.0)
     along = {} if tuned.posterior is None else {of.name: of for of in tuned.posterior.slices}
     for axis in axes:
         panel, place = panels[axis.name]
