@@ -73,7 +73,8 @@ class Site:
             self._marks.clear()  # of states too, which change with time
 
     async def warm(self) -> None:
-        """Imports and prepares what figures need, which takes a second."""
+        """Makes the first page, and prepares what figures need, which takes a second."""
+        await self._made(Asked("index"), "html")
 
         def draw() -> None:
             drawing, _ = plots.canvas(2.0, 2.0)
