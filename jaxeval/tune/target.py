@@ -120,10 +120,14 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
-    _refuse_unscored_rungs(base, search)
     for parameter in search.space.parameters:
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
+    every, key = base.training.evaluate_every, "training.evaluate_every"
+    first = 0 if search.halving is None else search.halving.first  # rungs read scores of dev
+    if first % every or (first and any(of.key == key for of in search.space.parameters)):
+        expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
+        raise ConfigError(f"{argument('min_epochs')}: {expected}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     sweeps.refuse_leaks(base, search.space, where)
     session, design = studies.Session(), search.to_dict()
@@ -132,14 +136,3 @@ def target(
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     return Target(source, changes, search.space, loaded, record, design, session)
-
-
-def _refuse_unscored_rungs(base: Any, search: Search) -> None:
-    """Raises ConfigError if dev may not be scored after the epoch of a rung."""
-    if search.halving is None:
-        return
-    every, key = base.training.evaluate_every, "training.evaluate_every"
-    first, name = search.halving.first, argument("min_epochs")
-    if first % every or any(parameter.key == key for parameter in search.space.parameters):
-        expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
-        raise ConfigError(f"{name}: {expected}")
