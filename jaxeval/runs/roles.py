@@ -82,17 +82,14 @@ def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
 def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
     """Returns role -> column of the axes, the model and the status by name."""
     taken = present(table, layout)
-    found: dict[str, list[str]] = {}
-    for name in table.values:
-        if name not in (*taken.values(), *layout.columns.values(), *layout.models):
-            found.setdefault(role(name) or "", []).append(name)
-    known = {axis: found[axis][0] for axis in AXES if axis in found and axis not in taken}
-    if len(found.get("model", ())) == 1 and not (
-        "model" in taken or {*layout.models} & table.values.keys()
-    ):
-        known["model"] = found["model"][0]
-    if "status" in found and "status" not in taken and "model" in {**taken, **known}:
-        known["status"] = found["status"][0]
+    used = {*taken.values(), *layout.columns.values(), *layout.models}
+    free = [name for name in table.values if name not in used]
+    meant = ((of, name) for of, name in item_roles(free).items() if of not in taken)
+    known = {of: name for of, name in meant if of in (*AXES, "model", "status")}
+    if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
+        known.pop("model", None)
+    if "model" not in {**taken, **known}:
+        known.pop("status", None)
     return known
 
 
