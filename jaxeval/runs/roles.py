@@ -118,11 +118,11 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
         cell, what = table.values[name][0], ""
-        if role(name):
-            what = "a time, a step, an index or a setting"
-        elif not len(values) and len(table) > 1:  # of one row: a bad score
+        if not len(values) and len(table) > 1:  # of one row: a bad score
             rows.refuse_notation(cell, name, table.rows[0], table.source)
             what = f"text ({cell})"
+        elif role(name):
+            what = "a time, a step, an index or a setting"
         elif fractions and len(values) and _are_whole(values):
             what = f"whole numbers ({values[0]:g} ...) beside fractions"
         if what:
@@ -244,7 +244,7 @@ def _pick(
     worth = np.where(both, -by if lowest else by, -np.inf)
     # the last of each run counts: of equal ones the first, of a run without a score its last row
     place = np.arange(len(table))
-    order = np.lexsort((np.where(both, -place, place), worth, both, scored, run))
+    order = np.lexsort((np.where(both, -place, place), worth, scored, run))
     last = np.flatnonzero(np.diff(run[order], append=-1))
     best, second = order[last], order[last - 1]
     tied = (run[second] == run[best]) & (second != best) & (worth[second] == worth[best])

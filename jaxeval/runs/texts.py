@@ -201,12 +201,12 @@ def join(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
 
 
 def join_coded(columns: Sequence[Coded]) -> Coded:
-    """Returns the names of several columns, one after the other; unknown ones stay unknown."""
+    """Returns the known names of several columns, one after the other."""
     places: dict[str, int] = {}
     codes = []
     for column in columns:
         own = [places.setdefault(name, len(places)) for name in column.names]
-        codes.append(np.array([*own, -1], np.int32)[column.codes])  # the last is that of -1
+        codes.append(np.array(own, np.int32)[column.codes])
     return Coded(tuple(places), np.concatenate(codes))
 
 
