@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.ablation import ablation
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
-    from jaxeval.comparisons import Comparison, ItemComparison
+    from jaxeval.comparisons import Comparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
     from jaxeval.judge import vectors_judge
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _NAMES = {  # module -> names that it defines
     "ablation": "ablation",
     "compare": "compare compare_items compare_logs compare_options",
-    "comparisons": "Comparison ItemComparison",
+    "comparisons": "Comparison",
     "errors": "JaxevalError",
     "evaluate": "evaluate",
     "judge": "vectors_judge",
@@ -72,7 +72,7 @@ _NAMES = {  # module -> names that it defines
     "vectors.__main__": "vectors_analogies vectors_similarity vectors_svd",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Settlement"]
+__all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement"]
 __all__ += ["Tuned", "settle", "settle_command", "settle_report", "settle_self", "settle_table"]
 __all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
 __all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]

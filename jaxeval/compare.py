@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, looks, parameters, parsers
-from jaxeval.comparisons import Comparison, ItemComparison
+from jaxeval.comparisons import Comparison
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
@@ -37,7 +37,7 @@ def compare(
     seed: Natural = 0,
     ledger: str | Path | None = None,
     paired: Quiet = False,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Compares the score distributions of two or more models, of any program.
 
     Args:
@@ -104,7 +104,7 @@ def _compared(
     unit: Unit | None = None,
     control: str | None = None,
     ledger: Path | None = None,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
     from jaxeval.runs import records
     from jaxeval.stats import study
@@ -125,7 +125,7 @@ def _compared(
 
 def _over_items(
     scores: "Scores", items: "Scores", alone: Sequence[str], rules: "Rules"
-) -> ItemComparison:
+) -> Comparison:
     """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
     from jaxeval.stats import failures
@@ -145,7 +145,7 @@ def _over_items(
         only = f"{text.listed(alone)} {have} one run"
         known.append(f"{only}: all models are compared over items alone")
     whole = dataclasses.replace(items, warnings=tuple(known), notes=())
-    return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
+    return Comparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
 
 
 @parameters.verb
@@ -159,7 +159,7 @@ def compare_items(
     control: str | None = None,
     resamples: Count = 9999,
     seed: Natural = 0,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Compares models by their predictions: the scores of their runs, and item by item.
 
     Args:
@@ -194,10 +194,8 @@ def compare_logs(
     over: Literal["items", "runs", "items,runs"] | None = None,
     alpha: Probability = 0.05,
     margin: Positive | None = None,
-    resamples: Count = 9999,
-    seed: Natural = 0,
     gate: bool = False,
-) -> ItemComparison:
+) -> Comparison:
     """Compares language models item by item, from logs of their evaluations.
 
     Args:
@@ -223,9 +221,8 @@ def compare_logs(
     from jaxeval.stats.results import Rules
 
     factors = None if over is None else estimates.parse_over(over, ConfigError)
-    rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
     complete = gate and missing == "error"
-    rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)
+    rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
@@ -235,7 +232,7 @@ def compare_logs(
             f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
         )
     with cli.waiting("comparing"):
-        return ItemComparison(study(scores, rules), gate)
+        return Comparison(study(scores, rules), gate)
 
 
 COMMANDS: parsers.Commands = {

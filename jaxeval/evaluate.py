@@ -111,28 +111,26 @@ def _number(name: str, value: str | float, most: float, whole: bool = False) -> 
         number = int(value) if whole else float(value)
     except ValueError:
         number = 0
-    if not 0 < number < most:
-        kind = "whole numbers from 1" if whole else "a number above 0, or search"
-        raise ConfigError(f"{argument(name)}: expected {kind}, got {value!r:.60}")
-    return number
+    if 0 < number < most:
+        return number
+    kind = "whole numbers from 1" if whole else "a number above 0, or search"
+    raise ConfigError(f"{argument(name)}: expected {kind}, got {value!r:.60}")
 
 
 def _experiment(
     folder: Path, experiment: str, config: "Source", changes: Sequence[str]
 ) -> "tuple[Source, list[int]]":
     """The config of an experiment, and the seeds of its saved models."""
+    from jaxeval.studies import saved
+
     if config or changes:
         beside = config or changes[0]
         raise ConfigError(f"{argument('experiment')}: expected no CONFIG beside it, got {beside}")
-    from jaxeval.studies import saved
-
     models = saved.choose(folder, "all", experiment).used
     found = [model.about for model in models if not model.about.split]
     if len({repr((about.config, about.hparams)) for about in found}) != 1:
-        named = argument("experiment", experiment)
-        raise ConfigError(
-            f"{named}: expected models that differ in their seeds alone, and of the given split"
-        )
+        expected = "expected models that differ in their seeds alone, and of the given split"
+        raise ConfigError(f"{argument('experiment', experiment)}: {expected}")
     return found[0].config, sorted({about.seed for about in found})
 
 
@@ -148,9 +146,8 @@ def _refuse_unused(others: Mapping[str, object], config: Any) -> None:
     if others["samples"] is not None and not others["mean"]:
         raise ConfigError(f"{argument('samples')}: goes with {argument('mean')}")
     if others["mean"] and not fields.active(config.model):
-        raise ConfigError(
-            f"{argument('mean')}: the config has no dropout, so there are no masks to average over"
-        )
+        said = "the config has no dropout, so there are no masks to average over"
+        raise ConfigError(f"{argument('mean')}: {said}")
 
 
 def _conditions(

@@ -102,11 +102,7 @@ def _baseline(baseline: str, named: Mapping[str, str]) -> str:
 
 
 def _task_changes(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
-    """Returns the changes of each task's configs.
-
-    Raises:
-      ConfigError: a change of a key that the verb sets.
-    """
+    """Returns the changes of each task's configs; raises ConfigError for a key that is fixed."""
     found: dict[str, list[str]] = {task: [] for task in tasks}
     for change in changes:
         task, _, own = change.partition(":")
@@ -132,12 +128,10 @@ def plan(
     """Reads all data and vectors; returns the members of each task in each mode.
 
     Args:
-      named: short name -> file of vectors.
-      corpora: task -> path.
-      changes: task -> `key=value` changes of its configs.
+      named, corpora, changes: short name -> file of vectors; task -> path; task -> `key=value`
+        changes of its configs.
 
-    Raises:
-      ConfigError, DataError: an invalid file, corpus or config.
+    Raises ConfigError, DataError: an invalid file, corpus or config.
     """
     from jaxeval import studies
     from jaxeval.config import reading
@@ -194,8 +188,7 @@ def _judged(
         mode, task, name = (labels[key] for key in ("mode", "task", "vectors"))
         metrics[task] = entry.record.metric
         coverage[name, task] = entry.prepared.source.findings.facts["vectors"]
-        fields = {field: getattr(row, field) for field in _RECORDED}
-        trainings.append({"mode": mode, "task": task, "vectors": name, **fields})
+        trainings.append({**labels, **{field: getattr(row, field) for field in _RECORDED}})
         of_file = scores.setdefault(mode, {}).setdefault(name, {})
         of_file.setdefault(task, []).append(np.nan if row.test is None else row.test)
     judged = []

@@ -84,16 +84,12 @@ def predict(
 
 def _describe(chosen: "Choice") -> str:
     """Names the models in the order of their columns."""
-    names = [
-        f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"
-        for path, about in chosen.used[:8]
-    ]
+    shown, about = chosen.used[:8], chosen.used[0].about
+    devs = ("unknown" if each.dev is None else format(each.dev, ".4g") for _, each in shown)
+    names = [f"{path.stem} (dev {dev})" for (path, _), dev in zip(shown, devs, strict=True)]
     more = ", ..." if len(chosen.used) > len(names) else ""
-    about = chosen.used[0].about
-    return (
-        f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen.used)} of "
-        f"{chosen.saved} saved models, by {about.metric} of dev"
-    )
+    used = f"{len(chosen.used)} of {chosen.saved} saved models, by {about.metric} of dev"
+    return f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {used}"
 
 
 @contextlib.contextmanager

@@ -1,9 +1,8 @@
-"""Checks of corpora: labels that train lacks, repeated and contradictory items, Unicode forms."""
+"""Checks of corpora: labels that train lacks, repeated items."""
 
 import types
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ _MANY = 0.5  # fraction of repeated items from which on there is a warning
 _EXAMPLES = 5  # symbols in a remark
 _LABELS = 12  # in a message
 _LONGEST = 60  # characters of a label or text in a message
-_ROWS = 20  # fewer rows may have a label each
 
 
 class Findings(NamedTuple):
@@ -42,29 +40,27 @@ def classes(
 ) -> list[str]:
     """Returns the classes of a corpus in order.
 
-    Raises DataError: train has one class, or nearly as many as rows; an item has another label.
+    Raises DataError: train has one class; an item has another label than these.
 
     Args:
       items: part -> label, text and line (0: unknown) of each item.
       named: the classes; None: the sorted labels of train.
       files, columns: file of each part, and meaning of tab-separated columns, for errors.
     """
-    train = Counter(label for label, _, _ in items["train"])
-    if len(train) < 2:
-        message = f"the only label of train is {next(iter(train))!r}: nothing to learn"
-        raise DataError(message, files["train"])
-    alone = sum(n == 1 for n in train.values())
-    if named is None and train.total() >= _ROWS and alone > train.total() / 2:
-        message = f"{len(train)} labels in {train.total()} rows of train"
-        raise DataError(f"{message}; of tab-separated lines {columns}", files["train"])
-    labels = sorted(train) if named is None else [*named]
+    labels = sorted({label for label, _, _ in items["train"]})
+    if len(labels) < 2:
+        raise DataError(
+            f"the only label of train is {labels[0]!r}: nothing to learn", files["train"]
+        )
+    labels, source = (labels, "train") if named is None else ([*named], "data.labels")
+    known = {*labels}
     for part, own in items.items():
         for label, text, line in own:
-            if label not in labels:
+            if label not in known:
                 shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
                 more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
-                expected = f"those of {'train' if named is None else 'data.labels'}: {shown}{more}"
                 found = f"{part}: label {label[:_LONGEST]!r} of {text[:_LONGEST]!r}"
+                expected = f"those of {source}: {shown}{more} (of tab-separated lines {columns})"
                 raise DataError(f"{found}; expected {expected}", files[part], line or None)
     return labels
 
@@ -107,40 +103,3 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
             f"({times / total:.2%}): {', '.join(most)}{', ...' * (len(lacking) > _EXAMPLES)}"
         )
     return facts, lines
-
-
-def several_labels(items: Mapping[str, Iterable[tuple[Hashable, str, str]]]) -> list[str]:
-    """Returns warnings about equal items with different labels.
-
-    Args:
-      items: part -> key, text for messages and label of each item.
-    """
-    warnings = []
-    for part, own in items.items():
-        labels: dict[Hashable, dict[str, str]] = defaultdict(dict)
-        for key, text, label in own:
-            labels[key][label] = text
-        apart = [found for found in labels.values() if len(found) > 1]
-        if apart:
-            text = next(iter(apart[0].values()))[:_LONGEST]
-            example = f"{text!r} ({', '.join(sorted(apart[0]))})"
-            warnings.append(f"{part}: {len(apart)} with several labels, such as {example}")
-    return warnings
-
-
-def unicode_forms(texts: Mapping[str, Iterable[str]]) -> list[str]:
-    """Returns a warning if some texts (part -> texts) are in NFC and others in NFD."""
-    counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
-    for part, own in texts.items():
-        for text in own:
-            composed = unicodedata.is_normalized("NFC", text)
-            if composed != unicodedata.is_normalized("NFD", text):
-                counts["NFC" if composed else "NFD"][part] += 1
-    if not all(counts.values()):
-        return []
-    found = " and ".join(
-        f"{form} ({', '.join(f'{part} {n}' for part, n in own.items())})"
-        for form, own in counts.items()
-    )
-    remedy = "bring all files into one Unicode normalisation form (uconv -x any-nfc)"
-    return [f"texts are in {found}: equal letters are different symbols; {remedy}"]

@@ -4,12 +4,12 @@ Each line is a word with its columns; a blank line ends a sentence.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from jaxeval.data import schemes, text
 from jaxeval.data.schemes import Sentence
+from jaxeval.data.text import Line
 from jaxeval.errors import DataError
 
 Tag = Literal["upos", "universal", "xpos", "entity"]
@@ -28,7 +28,7 @@ _EVENTS = (
     *("ASPECTUAL", "EVENT", "I_ACTION", "I_STATE", "OCCURRENCE", "PERCEPTION"),
     *("REPORTING", "STATE"),
 )
-_Words = list[tuple[int, list[str]]]  # line and columns of each
+_Words = list[tuple[Line, list[str]]]  # line and columns of each
 
 
 def read_columns(
@@ -42,43 +42,26 @@ def read_columns(
     that differ in columns (with `advice`); a column that is missing or empty.
     """
     sentences, count = [], 0
-    for block in _blocks(path):
-        words, tags, numbers = [], [], []
-        for number, line in block:
-            columns = split(line)
-            if columns[0] == _DOCUMENT:
-                continue
+    for block in text.paragraphs(path):
+        rows = [(line, split(line.text)) for line in block]
+        rows = [(line, columns) for line, columns in rows if columns[0] != _DOCUMENT]
+        for line, columns in rows:
             count = count or len(columns)
             if len(columns) != count:
-                message = f"expected {count} columns as in the lines before, found {len(columns)}"
-                raise DataError(f"{message}{advice}", path, number)
-            if tag_column is not None and word_column % count == tag_column % count:
-                message = f"word and tag are both column {word_column % count} of {count}"
-                keys = "data.source.word_column, tag_column"
-                raise DataError(f"{message}; expected different ones ({keys})", path, number)
-            alone = tag_column is None and count == 1
-            words.append(_value(columns, 0 if alone else word_column, path, number))
-            if tag_column is not None:
-                tags.append(_value(columns, tag_column, path, number))
-            numbers.append(number)
-        if words:
-            sentences.append(Sentence(tuple(words), tuple(tags), tuple(numbers)))
+                found = f"found {len(columns)}{advice}"
+                raise line.error(f"expected {count} columns as in the lines before, {found}")
+        if not rows:
+            continue
+        if tag_column is not None and word_column % count == tag_column % count:
+            message = f"word and tag are both column {word_column % count} of {count}"
+            keys = "data.source.word_column, tag_column"
+            raise rows[0][0].error(f"{message}; expected different ones ({keys})")
+        words = _values(rows, 0 if tag_column is None and count == 1 else word_column)
+        numbers = tuple(line.number for line, _ in rows)
+        sentences.append(Sentence(words, _values(rows, tag_column), numbers))
     if not sentences:
         raise DataError("no sentence found; expected lines of words", path)
     return sentences
-
-
-def _blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
-    """Yields lines with their numbers, from one blank line to the next."""
-    block: list[tuple[int, str]] = []
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        if line.strip():
-            block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def split(line: str) -> list[str]:
@@ -86,14 +69,18 @@ def split(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
 
 
-def _value(columns: list[str], column: int, path: str | Path, number: int) -> str:
-    if not -len(columns) <= column < len(columns):
-        message = f"expected a column {column} (from 0), found only {len(columns)} columns"
-        raise DataError(message, path, number)
-    content = columns[column].strip(" ")
-    if not content:
-        raise DataError(f"column {column} is empty; expected a word or tag", path, number)
-    return content
+def _values(rows: _Words, column: int | None) -> tuple[str, ...]:
+    """Returns the values of a column; None: no values."""
+    if column is None:
+        return ()
+    first, count = rows[0][0], len(rows[0][1])
+    if not -count <= column < count:
+        raise first.error(f"expected a column {column} (from 0), found only {count} columns")
+    found = tuple([columns[column].strip(" ") for _, columns in rows])
+    if "" in found:
+        empty = rows[found.index("")][0]
+        raise empty.error(f"column {column} is empty; expected a word or tag")
+    return found
 
 
 def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1) -> list[Sentence]:
@@ -104,22 +91,17 @@ def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1)
     are. TimeML itself (XML) is not read. Raises DataError: as `read_columns`, or a tag that is
     neither O, a class nor BIO.
     """
-    return [
-        Sentence(words, tuple(_bio(t, path, n) for t, n in zip(tags, lines, strict=True)), lines)
-        for words, tags, lines in read_columns(path, word_column, tag_column)
-    ]
-
-
-def _bio(tag: str, path: str | Path, line: int) -> str:
-    if tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] in _EVENTS):
-        return tag
-    if tag in _EVENTS:
-        return f"B-{tag}"
-    expected = (
-        f"columns of words and O, one of {', '.join(_EVENTS)}, or B- and I- with one of them"
-    )
-    message = f"{tag!r} is no event tag; expected {expected}; see data.source.tag_column"
-    raise DataError(message, path, line)
+    known = {"O": "O", **{name: f"B-{name}" for name in _EVENTS}}
+    known |= {f"{prefix}-{name}": f"{prefix}-{name}" for prefix in "BI" for name in _EVENTS}
+    sentences = read_columns(path, word_column, tag_column)
+    for _, tags, lines in sentences:
+        for tag, line in zip(tags, lines, strict=True):
+            if tag not in known:
+                names = f"columns of words and O, one of {', '.join(_EVENTS)}"
+                expected = f"expected {names}, or B- and I- with one of them"
+                message = f"{tag!r} is no event tag; {expected}; see data.source.tag_column"
+                raise DataError(message, path, line)
+    return [each._replace(tags=tuple(known[tag] for tag in each.tags)) for each in sentences]
 
 
 def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
@@ -132,48 +114,46 @@ def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
     """
     kind = 1  # position of the type in a mention, by "# global.Entity = GRP-etype-infstat-..."
     sentences: list[Sentence] = []
-    for block in _blocks(path):
+    for block in text.paragraphs(path):
         words: _Words = []
-        for number, line in block:
-            if line.startswith(_ENTITY_FORMAT):
-                names = line.partition("=")[2].strip().split("-")
+        for line in block:
+            if line.text.startswith(_ENTITY_FORMAT):
+                names = line.text.partition("=")[2].strip().split("-")
                 if "etype" not in names:
-                    message = "global.Entity names no etype; expected GRP-etype-..."
-                    raise DataError(message, path, number)
+                    raise line.error("global.Entity names no etype; expected GRP-etype-...")
                 kind = names.index("etype")
-            if columns := _conllu_columns(line, path, number):
-                words.append((number, columns))
+            if columns := _conllu_columns(line):
+                words.append((line, columns))
         if words:
-            tags = () if tag is None else _tags(words, tag, kind, path)
-            numbers, rows = zip(*words, strict=True)
-            sentences.append(Sentence(tuple(row[_FORM] for row in rows), tags, numbers))
+            tags = () if tag is None else _tags(words, tag, kind)
+            forms, numbers = zip(*((row[_FORM], line.number) for line, row in words), strict=True)
+            sentences.append(Sentence(forms, tags, numbers))
     if not sentences:
         raise DataError("no sentence found; expected CoNLL-U, ten columns per word", path)
     return sentences
 
 
-def _conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
+def _conllu_columns(line: Line) -> list[str]:
     """Returns the columns of a word, or [] for a comment, a range or an empty node."""
-    if line.startswith("#"):
+    if line.text.startswith("#"):
         return []
-    columns = line.split("\t")
+    columns = line.text.split("\t")
     if len(columns) != _COLUMNS:
-        message = f"expected {_COLUMNS} columns separated by tabs, found {len(columns)}"
-        raise DataError(message, path, number)
+        raise line.error(f"expected {_COLUMNS} columns separated by tabs, found {len(columns)}")
     if _OTHER.fullmatch(columns[0]):
         return []
     if not _WORD.fullmatch(columns[0]):
-        message = f"expected a word's number, a range or an empty node, found {columns[0]!r}"
-        raise DataError(message, path, number)
+        expected = "expected a word's number, a range or an empty node"
+        raise line.error(f"{expected}, found {columns[0]!r}")
     if not columns[_FORM].strip():
-        raise DataError("the word is empty", path, number)
+        raise line.error("the word is empty")
     return columns
 
 
-def _tags(words: _Words, tag: Tag, kind: int, path: str | Path) -> tuple[str, ...]:
+def _tags(words: _Words, tag: Tag, kind: int) -> tuple[str, ...]:
     if tag == "entity":
         outermost: list[schemes.Entity] = []  # of crossing mentions the first and longest
-        for span in sorted(_mentions(words, kind, path), key=lambda s: (s.start, -s.end)):
+        for span in sorted(_mentions(words, kind), key=lambda s: (s.start, -s.end)):
             if not outermost or span.start >= outermost[-1].end:
                 outermost.append(span)
         return schemes.from_spans(outermost, len(words), "bio")
@@ -181,11 +161,11 @@ def _tags(words: _Words, tag: Tag, kind: int, path: str | Path) -> tuple[str, ..
     for line, columns in words:
         tags.append(columns[_XPOS if tag == "xpos" else _UPOS])
         if tags[-1] in ("", "_"):
-            raise DataError(f"the word has no {tag} tag", path, line)
+            raise line.error(f"the word has no {tag} tag")
     return tuple(_UNIVERSAL.get(t, t) for t in tags) if tag == "universal" else tuple(tags)
 
 
-def _mentions(words: _Words, kind: int, path: str | Path) -> list[schemes.Entity]:
+def _mentions(words: _Words, kind: int) -> list[schemes.Entity]:
     """Returns all mentions of a sentence, nested ones too."""
     spans, opened = [], list[tuple[str, str, int]]()
     for position, (line, columns) in enumerate(words):
@@ -194,13 +174,12 @@ def _mentions(words: _Words, kind: int, path: str | Path) -> list[schemes.Entity
             parts = bracket.strip("()").split("-")
             if bracket.startswith("("):
                 if len(parts) <= kind:
-                    raise DataError(f"mention {bracket!r} has no type", path, line)
+                    raise line.error(f"mention {bracket!r} has no type")
                 opened.append((parts[0], parts[kind], position))
             if bracket.endswith(")"):
                 group = [k for k, (name, *_) in enumerate(opened) if name == parts[0]]
                 if not group:
-                    message = f"mention {parts[0]!r} closes but never opened"
-                    raise DataError(message, path, line)
+                    raise line.error(f"mention {parts[0]!r} closes but never opened")
                 _, name, start = opened.pop(group[-1])
                 spans.append(schemes.Entity(start, position + 1, name))
     return spans + [schemes.Entity(start, len(words), name) for _, name, start in opened]

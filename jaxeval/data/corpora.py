@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import checks, splits, word_table
-from jaxeval.data.word_table import WordTable
+from jaxeval.data.word_table import SavedWords, WordSettings, WordTable
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -139,16 +139,42 @@ class Shape(NamedTuple):
     targets: int = 1
 
 
+_Laid = tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]
+_Sentences = Mapping[str, Sequence[Sequence[str]]]  # name -> words of each row
+
+
+def lay_out_words(
+    sentences: _Sentences, forms: Sequence[str], batch_size: int, settings: WordSettings
+) -> _Laid:
+    """Returns sentences as numbers of their forms in buckets, as `lay_out` does."""
+    number = {form: n for n, form in enumerate(forms)}
+    numbers = {
+        name: [[number[word] for word in sentence] for sentence in own]
+        for name, own in sentences.items()
+    }
+    return lay_out(numbers, batch_size, settings.max_widths)
+
+
+def encode(
+    vocabulary: SavedWords, sentences: _Sentences, batch_size: int, settings: WordSettings
+) -> tuple[list[str], Encoded]:
+    """Returns the forms of sentences, and these as arrays by the vocabulary of a trained model."""
+    found = {word for own in sentences.values() for sentence in own for word in sentence}
+    forms = ["", *sorted(found - {""})]
+    rows, _, columns = lay_out_words(sentences, forms, batch_size, settings)
+    return forms, Encoded({"row": vocabulary.lookup(forms, settings.fold)}, rows, columns)
+
+
 def lay_out(
     sequences: Mapping[str, Sequence[Sequence[int]]],
     batch_size: int,
     most: int,
     tight: bool = False,
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
+) -> _Laid:
     """Pads sequences of numbers to `most` widths or fewer; row n is the n-th of each name.
 
-    Returns the rows, the width, and the arrays NAME [N, T] and NAME_length [N] of each bucket. If
-    `tight`, sequences are padded to the longest of their name in a bucket.
+    Returns the rows, the width, and the arrays NAME [N, T] and NAME_length [N] of each bucket (of
+    "forms": length). If `tight`, sequences are padded to the longest of their name in a bucket.
     """
     lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
     ones = [1] * len(lengths)
@@ -158,8 +184,8 @@ def lay_out(
         arrays = {}
         for name, each in sequences.items():
             own = [each[row] for row in inside]
-            arrays[f"{name}_length"] = count(own)
-            arrays[name] = pad(own, arrays[f"{name}_length"].max() if tight else shape.width)
+            sizes = arrays["length" if name == "forms" else f"{name}_length"] = count(own)
+            arrays[name] = pad(own, sizes.max() if tight else shape.width)
         columns.append(arrays)
     return rows, [shape.width for shape in shapes], columns
 

@@ -1,15 +1,8 @@
 """The embedded corpora: sentences from stochastic grammars, drawn from a seed (docs/data.md).
 
-Entities: ordinary words (mark, bill, rose ...) are also names; dev and test draw most names from
-lexicons of their own; a third of the sentences is in lower case; one name in fifty is mislabelled.
-
-Opinions: every sentence praises one target and criticises another, so that without the target no
-model can do better than naming one class; in two sentences of five a third one is neutral. Three
-in ten targets of dev and test do not occur in train, and one label in fifty is random.
-
-Pairs: opinions on a dish each. About the same dish, a hypothesis of the same polarity is entailed,
-and one of the other polarity contradicts; about another dish it is neutral. Most premises praise,
-and most are about food, so that a hypothesis alone tells something.
+Entities: ordinary words are also names. Opinions: every sentence praises one target and criticises
+another, so that without the target no model can do better than naming one class. Pairs: opinions
+on a dish each; of the same dish and polarity is entailment, of the other polarity contradiction.
 """
 
 from collections.abc import Sequence
@@ -17,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.data import splits
-from jaxeval.data.labelled_text import LabelledPair, LabelledText, Target
+from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.data.schemes import Sentence
 
 _Generator = np.random.Generator
@@ -237,7 +230,7 @@ def _text(generator: _Generator, new: float) -> LabelledText:
     if generator.random() < _DISTRACTED:
         adjectives = _ADJECTIVES[_pick(generator, _LABELS)]
         words += _pick(generator, _DISTRACTORS).format(_pick(generator, adjectives)).split()
-    return LabelledText(" ".join([*words, "."]), tuple(targets))
+    return LabelledText(" ".join([*words, "."]), tuple(targets), (0,) * len(targets))
 
 
 def _target_names(generator: _Generator, count: int, new: float) -> list[str]:
@@ -274,8 +267,11 @@ _WORDS = {
 _FRAMES = ("the {dish} was {word}", "they have {word} {dish}", "{word} {dish} again today")
 
 
-def pairs(seed: int) -> dict[str, list[LabelledPair]]:
-    """Returns train, dev and test pairs."""
+_Pair = tuple[tuple[str, ...], tuple[str, ...], str]  # premise, hypothesis, label
+
+
+def pairs(seed: int) -> dict[str, list[_Pair]]:
+    """Returns train, dev and test pairs: words of premise and hypothesis, label."""
     drawn = {}
     for number, (part, count) in enumerate(zip(splits.PARTS, (1000, 200, 300), strict=True)):
         generator = np.random.default_rng([seed, number])
@@ -283,7 +279,7 @@ def pairs(seed: int) -> dict[str, list[LabelledPair]]:
     return drawn
 
 
-def _pair(draw: _Generator) -> LabelledPair:
+def _pair(draw: _Generator) -> _Pair:
     label = str(draw.choice(["contradiction", "entailment", "neutral"]))
     first = _DISHES[0] if draw.random() < 0.75 else str(draw.choice(_DISHES))
     other = str(draw.choice([dish for dish in _DISHES if dish != first]))
@@ -291,7 +287,7 @@ def _pair(draw: _Generator) -> LabelledPair:
     second = other if label == "neutral" else first
     same = bool(draw.integers(2)) if label == "neutral" else label == "entailment"
     premise, hypothesis = _judge(draw, first, likes), _judge(draw, second, likes == same)
-    return LabelledPair(premise, hypothesis, label)
+    return premise, hypothesis, label
 
 
 def _judge(draw: _Generator, dish: str, like: bool) -> tuple[str, ...]:

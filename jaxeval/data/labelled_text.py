@@ -1,16 +1,16 @@
 """Classified texts in their file formats: tab-separated, SST, TREC, three lines, JSON, SemEval."""
 
+import itertools
 import json
 import re
-import types
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from jaxeval.data import text
+from jaxeval.data import text, words
+from jaxeval.data.text import Line
 from jaxeval.errors import DataError, parsing
 
 _CLASSES = ("negative", "neutral", "positive")
@@ -21,6 +21,7 @@ _HOLE = "$T$"
 _HALF = re.compile("[\ud800-\udfff]")  # a surrogate, which JSON can hold
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
 _TERMS = {"aspectTerm": "term", "Opinion": "target"}  # element -> attribute that holds the words
+_NULL, _CONFLICT = "NULL", "conflict"  # opinions without a target, or without one polarity
 
 
 class Target(NamedTuple):
@@ -32,29 +33,48 @@ class Target(NamedTuple):
 
 
 class LabelledText(NamedTuple):
-    """A text with its targets in order of position, and the line of each."""
+    """A text with its targets in order of position, and the line of each (0: unknown)."""
 
     text: str
     targets: tuple[Target, ...]  # in characters
-    lines: tuple[int, ...] = ()  # empty: unknown
+    lines: tuple[int, ...]
+
+    @property
+    def targeted(self) -> bool:
+        """Whether the labels are of targets."""
+        return self.targets[0].end > 0
 
 
-class LabelledTexts(NamedTuple):
-    """The texts of a file."""
+class Sentence(NamedTuple):
+    """Words, and targets with positions in words."""
 
-    texts: Sequence[LabelledText]
-    targeted: bool  # whether labels are of targets
-    tokenised: bool  # whether words are separated by blanks
-    dropped: Mapping[str, int] = types.MappingProxyType({})  # reason -> targets left out
+    words: tuple[str, ...]
+    targets: tuple[Target, ...]
 
 
-class LabelledPair(NamedTuple):
-    """Two sentences in words, their relation, and the line in the file (0: unknown)."""
+def in_words(
+    parts: Mapping[str, Sequence[LabelledText]], tokenised: bool
+) -> dict[str, list[Sentence]]:
+    """Splits texts into words; the ends of targets are ends of words.
 
-    premise: tuple[str, ...]
-    hypothesis: tuple[str, ...]
-    label: str
-    line: int = 0
+    Equal texts have the same words: they are cut at the targets of all.
+    """
+    borders: dict[str, set[int]] = {}
+    for each in itertools.chain(*parts.values()):
+        ends = {end for target in each.targets for end in target[:2]}
+        borders.setdefault(each.text, set()).update(ends)
+    spans = {t: words.cut(words.split(t, tokenised), at) for t, at in borders.items()}
+
+    def sentence(each: LabelledText) -> Sentence:
+        targets, own = [], spans[each.text]
+        for start, end, label in each.targets:
+            inside = [n for n, span in enumerate(own) if start <= span[0] and span[1] <= end]
+            targets.append(
+                Target(inside[0], inside[-1] + 1, label) if end else Target(0, 0, label)
+            )
+        return Sentence(tuple(each.text[start:end] for start, end in own), tuple(targets))
+
+    return {part: list(map(sentence, own)) for part, own in parts.items()}
 
 
 def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
@@ -69,79 +89,66 @@ def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
     return texts
 
 
-def without_targets(rows: Iterable[tuple[int, str, str]], tokenised: bool) -> LabelledTexts:
-    """Returns the texts of rows: line, text, label."""
-    texts = [LabelledText(content, (Target(0, 0, label),), (n,)) for n, content, label in rows]
-    return LabelledTexts(texts, targeted=False, tokenised=tokenised)
+def without_target(content: str, line: int, label: str = "") -> LabelledText:
+    """Returns a text that is labelled as a whole."""
+    return LabelledText(content, (Target(0, 0, label),), (line,))
 
 
-def read_tsv(path: str | Path) -> LabelledTexts:
+def _read_tsv(path: Path) -> list[LabelledText]:
     """Reads lines of a text, a tab and its label."""
-    rows = text.columns(path, {"text": 1, "label": 2})
-    return without_targets(((n, row["text"], row["label"].strip()) for n, row in rows), False)
+    rows = ((line.number, line.columns({"text": 1, "label": 2})) for line in text.lines(path))
+    return [without_target(row["text"], number, row["label"].strip()) for number, row in rows]
 
 
-def read_sst(path: str | Path) -> LabelledTexts:
+def _read_sst(path: Path) -> list[LabelledText]:
     """Reads lines of a label, 0 (negative) or 1, and a tokenised text (Socher et al. 2013)."""
-    return without_targets(_after_label(text.iterate_lines(path), path, "0 or 1", _SST.get), True)
+    return _behind_labels(text.lines(path), "0 or 1", _SST.get)
 
 
-def read_trec(path: str | Path) -> LabelledTexts:
+def _read_trec(path: Path) -> list[LabelledText]:
     """Reads lines such as `DESC:manner How did ...` in Latin-1 (Li & Roth 2002)."""
-    lines = text.read_bytes(path).decode("latin-1").removesuffix("\n").split("\n")
-    rows = _after_label(lines, path, "LABEL:detail", lambda name: name.rpartition(":")[0])
-    return without_targets(rows, tokenised=True)
+    lines = text.lines(path, "latin-1")
+    return _behind_labels(lines, "LABEL:detail", lambda name: name.rpartition(":")[0])
 
 
-def _after_label(
-    lines: Iterable[str], path: str | Path, expected: str, parse_label: Callable[[str], str | None]
-) -> Iterator[tuple[int, str, str]]:
-    """Yields number, text and label of lines of a label, a blank and a text."""
-    for number, line in enumerate(lines, 1):
-        label, _, content = line.partition(" ")
+def _behind_labels(
+    lines: Iterable[Line], expected: str, parse_label: Callable[[str], str | None]
+) -> list[LabelledText]:
+    """Returns the texts of lines of a label, a blank and a text."""
+    texts = []
+    for line in lines:
+        label, _, content = line.text.partition(" ")
         if not ((name := parse_label(label)) and content.strip()):
-            message = f"expected {expected}, a blank and a text, found {line[:40]!r}"
-            raise DataError(f"{message}; {text.OTHER_FORMAT}", path, number)
-        yield number, content, name
+            message = f"expected {expected}, a blank and a text, found {line.text[:40]!r}"
+            raise line.error(f"{message}; {text.OTHER_FORMAT}")
+        texts.append(without_target(content, line.number, name))
+    return texts
 
 
-def read_three_line(path: str | Path) -> LabelledTexts:
+def _read_three_line(path: Path) -> list[LabelledText]:
     """Reads blocks of three lines (.raw, .seg): a text with `$T$`, the target, its label.
 
     The target is the first `$T$`; further ones stand for its words, too. Blocks of equal texts are
     one text with several targets. Raises DataError: an incomplete block, an unknown label.
     """
-    targets, block, number = [], list[str](), 0
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        if block or line.strip():  # blank lines may stand between blocks
-            block.append(line)
-        if len(block) == 3:
-            targets.append((number, *_target(block, path, number - 2)))
-            block = []
-    if block:
-        message = "expected three lines: a text with $T$, a target, a label"
-        raise DataError(message, path, number - len(block) + 1)
-    return LabelledTexts(_by_text(targets), targeted=True, tokenised=True)
+    targets = []
+    for paragraph in text.paragraphs(path):
+        for first, *others in (paragraph[k : k + 3] for k in range(0, len(paragraph), 3)):
+            before, hole, after = first.text.partition(_HOLE)
+            if not hole or len(others) < 2:
+                expected = f"three lines: a text with {_HOLE} for its target, the target, a label"
+                raise first.error(f"expected {expected}")
+            named, label = " ".join(others[0].text.split()), others[1].text.strip()
+            if label not in _THREE_LINE:
+                raise others[1].error(f"label {label!r}; expected {', '.join(_THREE_LINE)}")
+            start = len(" ".join([*before.split(), ""]))
+            content = f"{before} {named} {after.replace(_HOLE, f' {named} ')}"
+            target = Target(start, start + len(named), _THREE_LINE[label])
+            targets.append((others[1].number, " ".join(content.split()), target))
+    return _by_text(targets)
 
 
-def _target(lines: list[str], path: str | Path, number: int) -> tuple[str, Target]:
-    """Returns the text of a block, words separated by single blanks, and its target."""
-    before, hole, after = lines[0].partition(_HOLE)
-    words = " ".join(lines[1].split())
-    label = _THREE_LINE.get(lines[2].strip())
-    if not hole:
-        raise DataError(f"expected a text with {_HOLE} for its target", path, number)
-    if not words:
-        raise DataError("the target is empty", path, number + 1)
-    if label is None:
-        message = f"label {lines[2].strip()!r}; expected {', '.join(_THREE_LINE)}"
-        raise DataError(message, path, number + 2)
-    start = len(" ".join([*before.split(), ""]))
-    content = f"{before} {words} {after.replace(_HOLE, f' {words} ')}"
-    return " ".join(content.split()), Target(start, start + len(words), label)
-
-
-def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
+def read_json(path: Path, labelled: bool = True) -> list[LabelledText]:
     """Reads JSON lines of `text`, `label`, and `target` or `span`, or of NewsMTSC.
 
     `span` is the target's first character and the one after its last. Without it, every mention of
@@ -151,43 +158,40 @@ def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
     its text; lines with and without targets.
     """
     rows = list[tuple[int, str, Target]]()
-    for number, raw in enumerate(text.iterate_lines(path), 1):
-        if not raw.strip():
-            continue
-        with parsing(f"expected a JSON object {_EXPECTED}", path, number):
+    for line in text.lines(path):
+        with parsing(f"expected a JSON object {_EXPECTED}", path, line.number):
             found = [
-                (number, tree["text"], target)
-                for tree in _flat(json.loads(raw))
+                (line.number, tree["text"], target)
+                for tree in _flat(json.loads(line.text))
                 for target in _json_targets(tree, labelled)
             ]
         rows += found
         if (found[0][2].end > 0) != (targeted := rows[0][2].end > 0):
             expected = "a target or a span" if targeted else "neither target nor span"
-            raise DataError(f"expected {expected}, as in the lines before", path, number)
+            raise line.error(f"expected {expected}, as in the lines before")
     if targeted:
-        return LabelledTexts(_by_text(rows), targeted=True, tokenised=False)
-    return without_targets(((n, content, target.label) for n, content, target in rows), False)
+        return _by_text(rows)
+    return [without_target(content, number, target.label) for number, content, target in rows]
 
 
 def _flat(tree: Any) -> Iterator[Mapping[str, Any]]:
     """Yields a line, or a line for each target of NewsMTSC; raises ValueError."""
     if not isinstance(tree, dict):
         raise ValueError(f"found {str(tree)[:40]}")
-    flat = all(key in tree for key in ("sentence", "from", "to", "polarity"))
-    if not flat and not all(key in tree for key in ("sentence_normalized", "targets")):
+    if {"sentence", "from", "to", "polarity"} <= {*tree}:
+        content, targets = tree["sentence"], [tree]
+    elif {"sentence_normalized", "targets"} <= {*tree}:
+        content, targets = tree["sentence_normalized"], tree["targets"] or [None]
+    else:
         yield tree
         return
-    targets = [tree] if flat else tree["targets"]
-    if not isinstance(targets, list) or not targets:
-        raise ValueError("targets: expected a list of one or more")
-    content = tree["sentence" if flat else "sentence_normalized"]
-    for target in targets:
-        try:
+    try:
+        for target in targets:
             span, label = [target["from"], target["to"]], _NEWS[target["polarity"]]
-        except (KeyError, TypeError):
-            expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
-            raise ValueError(f"targets: expected {expected}") from None
-        yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
+            yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
+    except (KeyError, TypeError, AttributeError):
+        expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
+        raise ValueError(f"targets: expected {expected}") from None
 
 
 def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
@@ -207,9 +211,9 @@ def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
         raise ValueError(f"{key}: found {json.dumps(tree.get(key))[:40]}")
     name, spans, where = str(label).strip() if is_label else "", [(0, 0)], "its text"
     if span is not None:
-        words = content[slice(*span)]
+        named = content[slice(*span)]
         where = f"characters {span[0]} to {span[1]} of {len(content)}"
-        inside = span[1] <= len(content) and words.strip() and target in (None, words)
+        inside = span[1] <= len(content) and named.strip() and target in (None, named)
         spans = [(span[0], span[1])] if inside else []
     elif target is not None:
         spans = _mentions(content, target)
@@ -221,59 +225,55 @@ def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
 
 def _mentions(content: str, target: str) -> list[tuple[int, int]]:
     """Returns where a target occurs: as whole words or, if it never does, in any place."""
-    words = re.escape(target)
-    for pattern in (rf"(?<!\w){words}(?!\w)", words):
+    exact = re.escape(target)
+    for pattern in (rf"(?<!\w){exact}(?!\w)", exact):
         spans = [match.span() for match in re.finditer(pattern, content) if target.strip()]
         if spans:
             return spans
     return []
 
 
-def read_semeval(path: str | Path) -> LabelledTexts:
+def read_semeval(path: Path) -> list[LabelledText]:
     """Reads the sentences with targets of SemEval's XML, each once: 2014 to 2016, MAMS.
 
-    Targets that are NULL or have the polarity `conflict` are dropped and counted, as is custom.
-    Raises DataError: not XML, or with a document type (entities can be bombs); an unknown
-    polarity; a target that is not at its position; no target at all.
+    Targets that are NULL or have the polarity `conflict` are left out, as is custom. Raises
+    DataError: not XML, or with a document type (entities can be bombs); an unknown polarity; a
+    target that is not at its position; no target at all.
     """
-    dropped: Counter[str] = Counter()
     texts = []
     for sentence, line in _sentences(path):
         try:
             content = sentence.findtext("text") or ""
             if not content.strip():
                 raise ValueError("expected a text that is not empty")
-            texts += _by_text((line, content, t) for t in _terms(sentence, content, dropped))
+            texts += _by_text((line, content, target) for target in _terms(sentence, content))
         except ValueError as error:
             name = sentence.get("id")
             where = f"sentence {name!r}: " if name else ""
             raise DataError(f"{where}{error}", path, line) from None
     if not texts:
         raise DataError("no target found; expected <aspectTerm> or <Opinion>", path)
-    return LabelledTexts(texts, targeted=True, tokenised=False, dropped=dropped)
+    return texts
 
 
-def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[Target]:
-    """Yields the targets of a sentence and counts those left out; raises ValueError."""
+def _terms(sentence: Element, content: str) -> Iterator[Target]:
+    """Yields the targets of a sentence; raises ValueError."""
     for term in (e for e in sentence.iter() if e.tag in _TERMS):
-        words, polarity = term.get(_TERMS[term.tag], "NULL"), term.get("polarity")
+        named, polarity = term.get(_TERMS[term.tag], _NULL), term.get("polarity")
         ends = term.get("from", ""), term.get("to", "")
-        if words == "NULL" and term.tag == "Opinion":
-            dropped["NULL"] += 1
-        elif polarity == "conflict":
-            dropped["conflict"] += 1
-        elif polarity not in _CLASSES:
-            expected = f"expected {', '.join(_CLASSES)} or conflict"
-            raise ValueError(f"polarity {polarity!r} of {words!r}; {expected}")
-        elif not all(end.isdecimal() and len(end) < 10 for end in ends):
-            found = f"from={ends[0]!r} to={ends[1]!r} of {words!r}"
+        if polarity == _CONFLICT or (named == _NULL and term.tag == "Opinion"):
+            continue
+        if polarity not in _CLASSES:
+            expected = f"expected {', '.join(_CLASSES)} or {_CONFLICT}"
+            raise ValueError(f"polarity {polarity!r} of {named!r}; {expected}")
+        if not all(end.isdecimal() and len(end) < 10 for end in ends):
+            found = f"from={ends[0]!r} to={ends[1]!r} of {named!r}"
             raise ValueError(f"{found}; expected whole numbers")
-        else:
-            start, end = map(int, ends)
-            if end > len(content) or content[start:end] != words or not words.strip():
-                where = f"at characters {start} to {end}, found {content[start:end]!r}"
-                raise ValueError(f"expected {words!r} {where}")
-            yield Target(start, end, polarity)
+        start, end = map(int, ends)
+        if end > len(content) or content[start:end] != named or not named.strip():
+            where = f"at characters {start} to {end}, found {content[start:end]!r}"
+            raise ValueError(f"expected {named!r} {where}")
+        yield Target(start, end, polarity)
 
 
 def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
@@ -292,3 +292,22 @@ def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
     with parsing("not well-formed XML in UTF-8", path):
         parser.Parse(text.read_bytes(path), True)
     return ((sentence, lines[sentence]) for sentence in builder.close().iter("sentence"))
+
+
+class _Format(NamedTuple):
+    read: Callable[[Path], list[LabelledText]]
+    tokenised: bool = False  # whether words are separated by blanks
+
+
+FORMATS = {
+    "semeval": _Format(read_semeval),
+    "three_line": _Format(_read_three_line, tokenised=True),
+    "json": _Format(read_json),
+    "tsv": _Format(_read_tsv),
+    "sst": _Format(_read_sst, tokenised=True),
+    "trec": _Format(_read_trec, tokenised=True),
+}
+SUFFIXES = {
+    **{".xml": "semeval", ".raw": "three_line", ".seg": "three_line"},
+    **{".json": "json", ".jsonl": "json", ".tsv": "tsv"},
+}

@@ -32,9 +32,7 @@ _SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 class LanguageData:
     """A text, and how it is cut into windows."""
 
-    path: Annotated[
-        str, fields.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
-    ] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder, one file or tfds:NAME")] = ""
     unit: Annotated[_Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"
@@ -91,10 +89,6 @@ def _windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.nda
     return np.where(length > 0, begin, 0).ravel(), length.ravel()
 
 
-# token numbers of each part; meaning of each number; tokens of dev and test that train lacks
-_Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
-
-
 def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """Reads a text and lays out its windows, for `batch` streams of train.
 
@@ -105,7 +99,7 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
         named = argument("data", "PATH")
         raise ConfigError(f"data: a language model needs a text; {named}, or data.path")
     unit, where = settings.unit, settings.path
-    parts, symbols, unseen = (_bytes if unit == "byte" else _words)(settings)
+    parts, symbols, unknown = (_bytes if unit == "byte" else _words)(settings)
     sizes = {part: len(whole) for part, whole in parts.items()}
     if sizes["train"] < batch * settings.window:
         few = f"train: {sizes['train']} tokens are too few for training.batch_size {batch}"
@@ -122,10 +116,10 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     remarks = [
         f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {unit}s"
         " that train lacks, all read as one unknown token"
-        for part, count in unseen.items()
+        for part, count in unknown.items()
         if count
     ]
-    findings = checks.Findings({"unseen_tokens": unseen}, remarks, same)
+    findings = checks.Findings({"unseen_tokens": unknown}, remarks, same)
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     read = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols, findings)
     return lay_out(read, settings, batch, evaluation_batch)
@@ -133,46 +127,48 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
 
 def lay_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """Returns the text with windows for so many streams; train rows only count steps."""
-    steps, starts, lengths = settings.steps_per_epoch * batch, [], []
+    steps = settings.steps_per_epoch * batch
+    start, length = [np.zeros(steps, np.int32)], [np.full(steps, settings.window, np.int32)]
     ends, offset = [0, steps], read.tokens["train"] + 1
     for part in splits.PARTS[1:]:
-        start, length = _windows(read.tokens[part], settings.window, evaluation_batch)
-        starts.append(start + offset)
-        lengths.append(length)
-        ends.append(ends[-1] + len(start))
+        first, size = _windows(read.tokens[part], settings.window, evaluation_batch)
+        start.append(first + offset)
+        length.append(size)
+        ends.append(ends[-1] + len(first))
         offset += read.tokens[part] + 1
-    rows = {
-        part: np.arange(ends[k], ends[k + 1], dtype=np.int32)
-        for k, part in enumerate(splits.PARTS)
-    }
-    columns = {
-        "start": np.concatenate([np.zeros(steps, int), *starts]).astype(np.int32),
-        "length": np.concatenate([np.full(steps, settings.window), *lengths]).astype(np.int32),
-    }
-    return read._replace(corpus=read.corpus._replace(buckets=(columns,)), rows=rows)
+    rows = dict(
+        zip(splits.PARTS, np.split(np.arange(ends[-1], dtype=np.int32), ends[1:3]), strict=True)
+    )
+    columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
+    buckets = ({name: column.astype(np.int32) for name, column in columns.items()},)
+    return read._replace(corpus=read.corpus._replace(buckets=buckets), rows=rows)
+
+
+# token numbers of each part; meaning of each number; tokens of dev and test that train lacks
+_Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
 
 
 def _words(settings: LanguageData) -> _Numbered:
     """Numbers words: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     whole = {}
-    for part, of_part in _lines(settings).items():
+    for part, (name, pieces) in _pieces(settings).items():
         stream = array.array("i")
-        for line in of_part:
+        for line in text.iterate_lines(name, pieces):
             stream.extend(map(numbers.__getitem__, line.split()))
             stream.append(0)
         whole[part] = np.array(stream, np.int32)
-    ends = np.flatnonzero(whole["train"] == 0) + 1
-    parts = _cut(whole, ends, "lines", settings.path)
+    parts = _cut(whole, np.flatnonzero(whole["train"] == 0) + 1, "lines", settings.path)
     vocabulary = int(parts["train"].max(initial=1)) + 1  # numbers beyond are not of train
     known = {part: np.where(tokens < vocabulary, tokens, 1) for part, tokens in parts.items()}
-    unseen = {p: int(np.sum(parts[p] >= vocabulary)) for p in splits.PARTS[1:]}
-    return known, [*itertools.islice(numbers, vocabulary)], unseen
+    unknown = {p: int(np.sum(parts[p] >= vocabulary)) for p in splits.PARTS[1:]}
+    return known, [*itertools.islice(numbers, vocabulary)], unknown
 
 
 def _bytes(settings: LanguageData) -> _Numbered:
     """Numbers bytes: those of train in order of value; 0 is unseen, and starts a part."""
-    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in _contents(settings).items()}
+    raw = {part: b"".join(pieces) for part, (_, pieces) in _pieces(settings).items()}
+    whole = {part: np.frombuffer(read, np.uint8) for part, read in raw.items()}
     parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
     seen = np.unique(parts["train"])
     table = np.zeros(256, np.int32)
@@ -181,30 +177,14 @@ def _bytes(settings: LanguageData) -> _Numbered:
     return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
 
 
-def _lines(settings: LanguageData) -> dict[str, Iterator[str]]:
-    """Returns the lines of each part that exists, without line ends."""
-    if not settings.path.startswith(tfds.PREFIX):
-        return {part: text.iterate_lines(file) for part, file in _files(settings).items()}
-
-    def decoded(part: str, closed: Iterator[bytes]) -> Iterator[str]:
-        raw_lines = (raw for example in closed for raw in example[:-1].split(b"\n"))
-        for number, raw in enumerate(raw_lines, 1):
-            yield text.decode(raw, f"{settings.path} ({part})", number)
-
-    sets = tfds.texts(settings.path, settings.text_feature)
-    return {part: decoded(part, raw) for part, raw in sets.items()}
-
-
-def _contents(settings: LanguageData) -> dict[str, bytes]:
-    """Returns the bytes of each part that exists, decompressed."""
-    if settings.path.startswith(tfds.PREFIX):
-        sets = tfds.texts(settings.path, settings.text_feature)
-        return {part: b"".join(raw) for part, raw in sets.items()}
-    return {part: text.read_bytes(file) for part, file in _files(settings).items()}
-
-
-def _files(settings: LanguageData) -> dict[str, Path]:
-    return text.find_parts(settings, "data", alone=Path(settings.path).is_file())
+def _pieces(settings: LanguageData) -> dict[str, tuple[str | Path, Iterator[bytes]]]:
+    """Returns the name of each part that exists and its bytes, decompressed, in pieces."""
+    path = settings.path
+    if path.startswith(tfds.PREFIX):
+        examples = tfds.texts(path, settings.text_feature)
+        return {part: (f"{path} ({part})", own) for part, own in examples.items()}
+    files = text.find_parts(settings, "data", alone=Path(path).is_file())
+    return {part: (file, text.pieces(file)) for part, file in files.items()}
 
 
 def _cut(

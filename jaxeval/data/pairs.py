@@ -17,8 +17,8 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import checks, corpora, generated, splits, text, word_table, words
-from jaxeval.data.labelled_text import LabelledPair
+from jaxeval.data import checks, corpora, generated, splits, text, vectors, word_table, words
+from jaxeval.data.text import Line
 from jaxeval.errors import DataError, parsing
 
 _SIDES = ("premise", "hypothesis")
@@ -56,7 +56,7 @@ class PairData(word_table.WordSettings):
     """The source of the pairs and how they are read."""
 
     source: Annotated[_PairSource, about("files or the generated corpus")] = _PairSource()
-    longest: Annotated[fields.Length | None, about("words of a sentence that are _read")] = None
+    longest: Annotated[fields.Length | None, about("words of a sentence that are read")] = None
     padded_to: word_table.PaddedTo = None
 
 
@@ -65,6 +65,15 @@ class SavedVocabulary(word_table.SavedWords):
     """The meaning of a trained classifier's numbers."""
 
     labels: tuple[str, ...]
+
+
+class LabelledPair(NamedTuple):
+    """Two sentences, as text or in words, their relation, and the line (0: unknown)."""
+
+    premise: Sequence[str]
+    hypothesis: Sequence[str]
+    label: str
+    line: int = 0
 
 
 def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
@@ -86,7 +95,8 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     of_words = {p: [side for pair in own for side in pair[:2]] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
-    rows, widths, columns = _lay_out(pairs, forms, batch_size, settings)
+    in_words = _sides(pairs, settings.padded_to)
+    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
     for bucket, arrays in zip(rows, columns, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
     return corpora.WordCorpus(
@@ -108,18 +118,9 @@ def _cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
     return pair._replace(premise=pair.premise[:longest], hypothesis=pair.hypothesis[:longest])
 
 
-def _lay_out(
-    pairs: Sequence[LabelledPair], forms: Sequence[str], batch: int, settings: PairData
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
-    number = {form: n for n, form in enumerate(forms)}
-    numbers = {
-        side: [
-            [number[word] for word in words.pad(getattr(pair, side), settings.padded_to)]
-            for pair in pairs
-        ]
-        for side in _SIDES
-    }
-    return corpora.lay_out(numbers, batch, settings.max_widths)
+def _sides(pairs: Sequence[LabelledPair], width: int | None) -> dict[str, list[tuple[str, ...]]]:
+    """Returns the words of each premise, and of each hypothesis."""
+    return {side: [words.pad(getattr(pair, side), width) for pair in pairs] for side in _SIDES}
 
 
 _Parts = Mapping[str, Sequence[LabelledPair]]
@@ -132,17 +133,19 @@ def _read(source: _PairSource) -> tuple[_Parts, Mapping[str, str | Path], list[s
     no pair; too few pairs to draw from.
     """
     if source.path is None:
-        return generated.pairs(source.seed), dict.fromkeys(splits.PARTS, "generated corpus"), []
+        drawn = generated.pairs(source.seed)
+        made = {part: [LabelledPair(*pair) for pair in own] for part, own in drawn.items()}
+        return made, dict.fromkeys(splits.PARTS, "generated corpus"), []
     found = text.find_parts(source, "data.source", alone=True)
     parts, remarks = dict[str, list[LabelledPair]](), list[str]()
     for part, file in found.items():
         named = text.detect_format(file, source.format, _SUFFIXES, _READERS)
-        rows, ppdb = [*_READERS[named](file)], named == "ppdb"
-        decided = [row for row in rows if row.label != _UNDECIDED or ppdb]
+        pairs = [*_READERS[named](file)]
+        decided = [pair for pair in pairs if pair.label != _UNDECIDED]
         if not decided:
             raise DataError("no pair with a label found", file)
-        parts[part] = [_in_words(row, ppdb, file) for row in decided]
-        if left_out := len(rows) - len(decided):
+        parts[part] = [_in_words(pair, named == "ppdb", file) for pair in decided]
+        if left_out := len(pairs) - len(decided):
             remarks.append(f"{file.name}: {left_out} pairs without a gold label left out")
     if len(parts) == 1:
         remarks.append(
@@ -166,103 +169,79 @@ def _deal(source: _PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[
     test, rest = order[: source.test_pairs], order[source.test_pairs :]
     count = int(source.dev_fraction * len(rest))
     if not count:
-        raise DataError(
-            f"{len(pairs):,} pairs are too few to draw {source.test_pairs:,} for test and a "
-            f"fraction of {source.dev_fraction:g} for dev; lower data.source.test_pairs",
-            source.path,
-        )
+        draws = f"{source.test_pairs:,} for test and a fraction of {source.dev_fraction:g} for dev"
+        few = f"{len(pairs):,} pairs are too few to draw {draws}"
+        raise DataError(f"{few}; lower data.source.test_pairs", source.path)
     return {"train": rest[count:], "dev": rest[:count], "test": test}
 
 
-class _Row(NamedTuple):
-    """The pair in a line of a file."""
-
-    number: int
-    first: str
-    second: str
-    label: str = ""
-
-
-def _in_words(row: _Row, tokenised: bool, file: Path) -> LabelledPair:
+def _in_words(pair: LabelledPair, tokenised: bool, file: Path) -> LabelledPair:
     premise, hypothesis = (
-        tuple(each[start:end] for start, end in words.split(each, tokenised))
-        for each in (row.first, row.second)
+        tuple(side[start:end] for start, end in words.split(side, tokenised))
+        for side in map(str, pair[:2])
     )
     if not (premise and hypothesis):
-        raise DataError("expected two sentences with words in them", file, row.number)
-    return LabelledPair(premise, hypothesis, row.label, row.number)
+        raise DataError("expected two sentences with words in them", file, pair.line)
+    return pair._replace(premise=premise, hypothesis=hypothesis)
 
 
-def read_unlabelled(path: Path) -> list[_Row]:
+def read_unlabelled(path: Path) -> list[LabelledPair]:
     """Reads pairs of JSON lines like SNLI's, of two columns, or PPDB's; other values are ignored.
 
     Lines are PPDB's if the first one is: a number, a label in brackets, two phrases. Raises
     DataError: a line that is no pair, or no pair at all.
     """
     if _SUFFIXES.get(text.suffix(path)) == "snli":
-        rows = [*_read_snli(path, _SENTENCES)]
-    else:
-        first = _first_line(path)
-        ppdb = len(first) > 3 and _score(first[0]) is not None and first[1][:1] == "["
-        rows = [*(_read_ppdb(path) if ppdb else _read_tsv(path, _SENTENCES))]
-    if not rows:
-        raise DataError("no pair found; expected two sentences a line, or JSON lines", path)
-    return rows
+        return [*_read_snli(path, _SENTENCES)]
+    first = next(text.lines(path)).text.split("\t")
+    if len(first) > 3 and vectors.is_number(first[0]) and first[1][:1] == "[":
+        return [*_read_ppdb(path)]
+    return [*_read_tsv(path, _SENTENCES)]
 
 
-def _first_line(file: Path) -> list[str]:
-    """Returns the columns of the first line that is not empty."""
-    return next((line for line in text.iterate_lines(file) if line), "").split("\t")
-
-
-def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[_Row]:
-    for number, line in enumerate(text.iterate_lines(file), 1):
-        if not line.strip():
-            continue
-        with parsing(f"expected a JSON object with the texts {', '.join(keys)}", file, number):
-            tree = json.loads(line)
+def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[LabelledPair]:
+    for line in text.lines(file):
+        expected = f"expected a JSON object with the texts {', '.join(keys)}"
+        with parsing(expected, file, line.number):
+            tree = json.loads(line.text)
             texts = [tree[key] for key in keys]
             if not all(isinstance(each, str) for each in texts):
                 raise TypeError("not a text")
-        yield _Row(number, *texts)
+        yield _pair(line, *texts)
 
 
-def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[_Row]:
+def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[LabelledPair]:
     """Reads the first columns, or those that a header such as SNLI's names."""
-    head = next(iter(text.iterate_lines(file)), "").split("\t")
-    named = all(name in head for name in keys)
-    columns = {name: (head.index(name) if named else n) + 1 for n, name in enumerate(keys)}
-    for number, row in text.columns(file, columns):
-        if number > 1 or not named:
-            first, second, *label = (row[name] for name in keys)
-            yield _Row(number, first, second, *(each.strip() for each in label))
+    columns = {name: n for n, name in enumerate(keys, 1)}
+    for line in text.lines(file):
+        fields = line.text.split("\t")
+        if line.number == 1 and {*keys} <= {*fields}:
+            columns = {name: fields.index(name) + 1 for name in keys}
+        else:
+            yield _pair(line, *line.columns(columns).values())
 
 
-def _score(column: str) -> float | None:
-    """Returns a score of PPDB, in or out of its range, or None for what is not a number."""
-    try:
-        return None if math.isnan(float(column)) else float(column)
-    except ValueError:
-        return None
-
-
-def _read_ppdb(file: Path) -> Iterator[_Row]:
+def _read_ppdb(file: Path) -> Iterator[LabelledPair]:
     """Reads lines of a mean score in [0, 5], a syntactic label and two phrases (Pavlick 2015).
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
     """
-    if len(_first_line(file)) < 4:
-        expected = "expected lines of PPDB: a score, a label in brackets and two phrases, by tabs"
-        raise DataError(f"{expected}; {text.OTHER_FORMAT}", file)
-    for number, row in text.columns(file, {"score": 1, "first": 3, "second": 4}):
-        score = _score(row["score"])
-        if score is None or not 0 <= score <= 5:
-            found = f"expected a mean score from 0 to 5 first, found {row['score']!r}"
-            raise DataError(found, file, number)
-        yield _Row(number, row["first"], row["second"], str(max(math.ceil(score), 1)))
+    for line in text.lines(file):
+        if line.number == 1 and line.text.count("\t") < 3:
+            expected = "expected a score, a label in brackets and two phrases, by tabs"
+            raise line.error(f"{expected} (PPDB); {text.OTHER_FORMAT}")
+        row = line.columns({"score": 1, "first": 3, "second": 4})
+        score = float(row["score"]) if vectors.is_number(row["score"]) else math.nan
+        if not 0 <= score <= 5:
+            raise line.error(f"expected a mean score from 0 to 5 first, found {row['score']!r}")
+        yield _pair(line, row["first"], row["second"], str(max(math.ceil(score), 1)))
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[_Row]]] = {
+def _pair(line: Line, premise: str, hypothesis: str, label: str = "") -> LabelledPair:
+    return LabelledPair(premise, hypothesis, label.strip(), line.number)
+
+
+_READERS: Mapping[str, Callable[[Path], Iterator[LabelledPair]]] = {
     "snli": _read_snli,
     "tsv": _read_tsv,
     "ppdb": _read_ppdb,
@@ -270,7 +249,11 @@ _READERS: Mapping[str, Callable[[Path], Iterator[_Row]]] = {
 
 
 def encode(
-    settings: PairData, vocabulary: SavedVocabulary, rows: Sequence[_Row], file: Path, batch: int
+    settings: PairData,
+    vocabulary: SavedVocabulary,
+    pairs: Sequence[LabelledPair],
+    file: Path,
+    batch: int,
 ) -> corpora.Encoded:
     """Encodes pairs of a file for a trained classifier, in batches of `batch`.
 
@@ -278,7 +261,5 @@ def encode(
     DataError: a sentence without words.
     """
     tokenised = settings.source.format == "ppdb"
-    pairs = [_cut(_in_words(row, tokenised, file), settings.longest) for row in rows]
-    forms = ["", *sorted({word for pair in pairs for side in pair[:2] for word in side})]
-    numbers, _, columns = _lay_out(pairs, forms, batch, settings)
-    return corpora.Encoded({"row": vocabulary.lookup(forms, settings.fold)}, numbers, columns)
+    cut = [_cut(_in_words(pair, tokenised, file), settings.longest) for pair in pairs]
+    return corpora.encode(vocabulary, _sides(cut, settings.padded_to), batch, settings)[1]

@@ -18,6 +18,7 @@ _PREFIXES = {"iob1": "IB", "bio": "BI", "iobes": "BIES"}
 # entity tags of any scheme (L, U: BILOU; M: BMES), and spellings of O
 _ENTITY, _BARE = re.compile("[BIESLUM]-.+", re.IGNORECASE), re.compile("[BIESLUM]")
 _OUTSIDE = re.compile("[Oo0]")
+_Parsed = tuple[str, str]  # prefix and type of a tag; ("O", "") outside of entities
 
 
 class Sentence(NamedTuple):
@@ -44,14 +45,6 @@ class _Legality(NamedTuple):
     end: np.ndarray  # [Y] bool
 
 
-class _IllegalTag(ValueError):
-    """A tag that the scheme does not allow at a position."""
-
-    def __init__(self, position: int, message: str):
-        super().__init__(message)
-        self.position = position
-
-
 def detect(tags: Mapping[str, int]) -> Scheme:
     """Returns the scheme of tags: `iobes` if E- or S- occurs, else `bio`, or `none`.
 
@@ -70,46 +63,33 @@ def detect(tags: Mapping[str, int]) -> Scheme:
     return "iobes" if prefixes & {"E", "S"} else "bio"
 
 
-def _parse(tag: str, scheme: Scheme, position: int = 0) -> tuple[str, str]:
-    """Returns prefix and type; ("O", "") outside of entities."""
-    if tag == "O":
-        return "O", ""
-    prefix, _, kind = tag.partition("-")
-    if not kind or prefix not in [*_PREFIXES[scheme]]:
-        allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
-        message = f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
-        raise _IllegalTag(position, message)
-    return prefix, kind
+def _may_follow(left: _Parsed, right: _Parsed, scheme: Scheme) -> bool:
+    """Returns whether a tag may follow another; outside of a sentence is O."""
+    if scheme == "iobes":
+        unfinished = left[0] in "BI"
+        return unfinished == (right[0] in "IE") and (not unfinished or left[1] == right[1])
+    return right[0] != ("I" if scheme == "bio" else "B") or left[1] == right[1]
 
 
-def _to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    """Returns the spans of tags; raises an error for the first tag that the scheme forbids."""
-    spans: list[Entity] = []
-    start, kind = 0, ""  # of the open span; "" when none is open
-    opening = {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
+def _fault(tags: Sequence[str], scheme: Scheme) -> tuple[int, str] | None:
+    """Returns the position of the first tag that the scheme forbids, and what is wrong with it."""
+    before: _Parsed = ("O", "")
     for position, tag in enumerate([*tags, "O"]):
-        prefix, now = _parse(tag, scheme, position)
-        if kind and not (now == kind and prefix in ("IE" if scheme == "iobes" else "I")):
-            if scheme == "iobes":
-                after = f"tag {tag!r}" if position < len(tags) else "the sentence ends"
-                message = f"{after} after an open {kind}; expected I-{kind} or E-{kind}"
-                raise _IllegalTag(min(position, len(tags) - 1), message)
-            spans.append(Entity(start, position, kind))
-            kind = ""
-        if prefix == "O":
-            continue
-        if not kind:
-            if prefix not in opening:
-                raise _IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
-            start, kind = position, now
-        if scheme == "iobes" and prefix in "ES":
-            spans.append(Entity(start, position + 1, kind))
-            kind = ""
-    return spans
+        prefix, _, kind = tag.partition("-")
+        if tag != "O" and not (kind and prefix in [*_PREFIXES[scheme]]):
+            allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
+            return position, f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
+        if not _may_follow(before, (prefix, kind), scheme):
+            if position == len(tags):
+                return position - 1, f"tag {tags[-1]!r} leaves an entity open"
+            last = repr(tags[position - 1]) if position else "nothing"
+            return position, f"tag {tag!r} cannot follow {last} in scheme {scheme}"
+        before = prefix, kind
+    return None
 
 
 def lenient_spans(tags: Sequence[str]) -> list[Entity]:
-    """Returns the spans of predicted BIO or IOBES tags, valid or not, by the rule `conlleval`."""
+    """Returns the spans of tags by the rule of `conlleval`, which reads invalid tags, too."""
     spans: list[Entity] = []
     before, kind_before = "O", ""
     for position, tag in enumerate(tags):
@@ -143,40 +123,22 @@ def convert(
     """Converts tags to another scheme; raises DataError for an illegal one, with file and line."""
     converted = []
     for number, sentence in enumerate(sentences, 1):
-        try:
-            spans = _to_spans(sentence.tags, source)
-        except _IllegalTag as error:
-            line = sentence.lines[error.position] if sentence.lines else None
-            place = "" if line else f"sentence {number}, word {error.position + 1}: "
+        if fault := _fault(sentence.tags, source):
+            position, message = fault
+            line = sentence.lines[position] if sentence.lines else None
+            place = "" if line else f"sentence {number}, word {position + 1}: "
             hint = "set data.source.scheme: iob1, bio, iobes, or none where tags are no entities"
-            raise DataError(f"{place}{error}; {hint}", path, line) from None
-        tags = from_spans(spans, len(sentence.tags), target)
+            raise DataError(f"{place}{message}; {hint}", path, line)
+        tags = from_spans(lenient_spans(sentence.tags), len(sentence.tags), target)
         converted.append(sentence._replace(tags=tags))
     return converted
 
 
-def possible_tags(labels: Sequence[str], scheme: Scheme) -> frozenset[str]:
-    """Returns the tags that files in a scheme may hold, given labels in any scheme."""
-    if scheme == "none":
-        return frozenset(labels)
-    kinds = {kind for _, dash, kind in (label.partition("-") for label in labels) if dash}
-    return frozenset({"O", *(f"{p}-{kind}" for p in _PREFIXES[scheme] for kind in kinds)})
-
-
 def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> _Legality:
     """Returns which label may follow which, start and end a sentence."""
-    if scheme == "none":
-        count = len(labels)
-        return _Legality(*(np.ones(shape, bool) for shape in ((count, count), count, count)))
-    outside = ("O", "")
-    parsed = [_parse(label, scheme) for label in labels]
-    moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
-    start = np.array([_may_follow(outside, b, scheme) for b in parsed])
-    return _Legality(moves, start, np.array([_may_follow(a, outside, scheme) for a in parsed]))
-
-
-def _may_follow(left: tuple[str, str], right: tuple[str, str], scheme: Scheme) -> bool:
-    if scheme == "iobes":
-        unfinished = left[0] in "BI"
-        return unfinished == (right[0] in "IE") and (not unfinished or left[1] == right[1])
-    return right[0] != ("I" if scheme == "bio" else "B") or left[1] == right[1]
+    size = len(labels) + 1  # outside of the sentence, then the labels
+    moves = np.ones((size, size), bool)
+    if scheme != "none":
+        parsed = [("O", ""), *(label.partition("-")[::2] for label in labels)]
+        moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
+    return _Legality(moves[1:, 1:], moves[0, 1:], moves[1:, 0])

@@ -6,21 +6,37 @@ of the word table, Y classes, P parts, B buckets. Form 0 and row 0 are padding.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import checks, corpora, sentiment_files, splits, word_table, words
-from jaxeval.data.labelled_text import LabelledText
-from jaxeval.data.sentiment_files import Sentence, SentimentSource
-from jaxeval.errors import ConfigError
-from jaxeval.files import Json
+from jaxeval.data import checks, corpora, generated, labelled_text, splits, text, word_table, words
+from jaxeval.data.labelled_text import LabelledText, Sentence
+from jaxeval.errors import ConfigError, DataError
 
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
+_PatternIfAny = Annotated[str | None, about("file name pattern; absent: drawn from train")]
+
+
+@reading.settings
+class SentimentSource:
+    """Files, or the generated corpus."""
+
+    path: fields.CorpusPath = None
+    format: Annotated[
+        Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
+        about("auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
+    ] = "auto"
+    train: fields.FilePattern = "*[Tt]rain*"
+    dev: _PatternIfAny = "*[Dd]ev*"
+    test: _PatternIfAny = "*[Tt]est*"
+    seed: Annotated[fields.Natural, about("of the generated corpus, of drawn parts")] = 1
+    sentences: Annotated[fields.Count, about("generated: of train; dev and test have half")] = 400
 
 
 @reading.settings
@@ -46,20 +62,14 @@ class SentimentData(word_table.WordSettings):
     test_fraction: Annotated[_Fraction, about("drawn test, test of a block split: of all")] = 0.2
     padded_to: word_table.PaddedTo = None
 
-    @pydantic.model_validator(mode="after")
-    def _different(self) -> "SentimentData":
-        if self.labels != "auto" and len({*self.labels}) < max(len(self.labels), 2):
-            raise ValueError(f"labels: expected two or more different ones (got {self.labels})")
-        return self
-
 
 @reading.settings
 class SavedVocabulary(word_table.SavedWords):
     """The meaning of a trained classifier's numbers."""
 
     labels: tuple[str, ...]
-    targeted: bool
-    tokenised: bool
+    targeted: bool  # whether labels are of targets
+    tokenised: bool  # whether words are separated by blanks
 
 
 def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
@@ -70,12 +80,11 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     [N, K]. Raises ConfigError: `padded_to` of texts with targets; DataError: the texts cannot be
     read; a label is not among the classes; train has one class; test repeats train.
     """
-    fractions = splits.Fractions(settings.dev_fraction, settings.test_fraction)
-    read = sentiment_files.read(settings.source, fractions)
+    read = _read(settings)
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
     labels = _classes(settings, read)
-    parts = sentiment_files.in_words(read.parts, read.tokenised)
+    parts = labelled_text.in_words(read.parts, read.tokenised)
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     by_part = {part: _rows(settings, own) for part, own in parts.items()}
@@ -87,7 +96,7 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
         [[target.label for target in row.targets] for row in rows],
         [part for part in splits.PARTS for _ in by_part[part]],
         positions,
-        fractions if settings.split == "block" else None,
+        (settings.dev_fraction, settings.test_fraction) if settings.split == "block" else None,
     )
     sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
     if settings.vocabulary == "all":
@@ -105,46 +114,95 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
             "padded_widths": [shape.width for shape in shapes],
             "padded_targets": [shape.targets for shape in shapes],
         },
-        findings=read.findings.joined(_findings(settings, parts, read.targeted), findings),
+        findings=_findings(settings, parts, read).joined(findings),
         positions=positions,
         groups=groups,
         sizes=sizes,
     )
 
 
-def _findings(
-    settings: SentimentData, parts: Mapping[str, Sequence[Sentence]], targeted: bool
-) -> checks.Findings:
-    """Returns sizes of the parts, and warnings about repeated and contradictory items."""
-    targets = {p: [(s.words, t) for s in own for t in s.targets] for p, own in parts.items()}
-    counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
-    facts: dict[str, Json] = {
-        "texts": {part: len(own) for part, own in parts.items()},
-        "classes": {part: dict(sorted(own.items())) for part, own in counts.items()},
-    }
-    named = {
-        part: [((w, t[:2]), " ".join(w[t.start : t.end] or w), t.label) for w, t in own]
-        for part, own in targets.items()
-    }
-    items = "targets" if targeted else "texts"
-    warnings = checks.repeats(targets, settings.source.path, items)
-    return checks.Findings(facts, [], [*warnings, *checks.several_labels(named)])
+class _Texts(NamedTuple):
+    """Texts by part, and the file that each part was read or drawn from."""
+
+    parts: Mapping[str, Sequence[LabelledText]]
+    files: Mapping[str, str | Path]
+    targeted: bool
+    tokenised: bool
+    remarks: Sequence[str] = ()  # about drawn parts
 
 
-def _classes(settings: SentimentData, read: sentiment_files.TextParts) -> list[str]:
+def _read(settings: SentimentData) -> _Texts:
+    """Returns the texts of train, dev and test.
+
+    If the files have no test, it is a fraction of train's texts; dev is then drawn from the rest.
+    Raises DataError: a file that cannot be read; files with and without targets; too few texts to
+    draw from; a folder without train, or with a file that no pattern fits.
+    """
+    source, remarks = settings.source, list[str]()
+    if source.path is None:
+        drawn = generated.texts(source.seed, source.sentences)
+        return _Texts(drawn, dict.fromkeys(splits.PARTS, "generated corpus"), True, True)
+    files = text.find_parts(source, "data.source", ("train",), alone=True)
+    known = labelled_text.SUFFIXES, labelled_text.FORMATS
+    formats = {p: known[1][text.detect_format(f, source.format, *known)] for p, f in files.items()}
+    parts = {part: formats[part].read(file) for part, file in files.items()}
+    targeted = {part: texts[0].targeted for part, texts in parts.items()}
+    for part in parts:
+        if targeted[part] != targeted["train"]:
+            raise DataError(f"train and {part} differ: one has targets, one has none", source.path)
+    for part, fraction in (("test", settings.test_fraction), ("dev", settings.dev_fraction)):
+        if part not in files:
+            parts["train"], parts[part] = _draw(source, parts["train"], part, fraction)
+            drawn_by = f"drawn by data.source.seed {source.seed}"
+            said = f"{part}: the files have none; it is {fraction:.0%} of train's texts"
+            remarks.insert(0, f"{said}, {drawn_by}")
+    return _Texts(
+        {part: parts[part] for part in splits.PARTS},
+        {part: files.get(part, files["train"]) for part in splits.PARTS},
+        targeted["train"],
+        formats["train"].tokenised,
+        remarks,
+    )
+
+
+def _draw(
+    source: SentimentSource, texts: Sequence[LabelledText], part: str, fraction: float
+) -> tuple[list[LabelledText], list[LabelledText]]:
+    """Draws a fraction of the different texts for a part; returns the other texts and these."""
+    different = [*dict.fromkeys(each.text for each in texts)]
+    size = int(fraction * len(different))
+    if not size or size == len(different):
+        raise DataError(f"{len(different)} texts are too few to draw {part} from", source.path)
+    generator = np.random.default_rng([source.seed, splits.PARTS.index(part)])
+    drawn = {different[k] for k in generator.permutation(len(different))[:size]}
+    return [t for t in texts if t.text not in drawn], [t for t in texts if t.text in drawn]
+
+
+def _classes(settings: SentimentData, read: _Texts) -> list[str]:
     items = {
         part: [
             (target.label, each.text, line)
             for each in texts
-            for target, line in zip(
-                each.targets, each.lines or [0] * len(each.targets), strict=True
-            )
+            for target, line in zip(each.targets, each.lines, strict=True)
         ]
         for part, texts in read.parts.items()
     }
     named = None if settings.labels == "auto" else settings.labels
-    columns = "column 1 is the text, column 2 the label"
-    return checks.classes(items, named, read.files, columns)
+    return checks.classes(items, named, read.files, "column 1 is the text, column 2 the label")
+
+
+def _findings(
+    settings: SentimentData, parts: Mapping[str, Sequence[Sentence]], read: _Texts
+) -> checks.Findings:
+    """Returns sizes of the parts, and warnings about repeated items."""
+    targets = {p: [(s.words, t) for s in own for t in s.targets] for p, own in parts.items()}
+    counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
+    classes = {part: dict(sorted(own.items())) for part, own in counts.items()}
+    texts = {part: len(own) for part, own in parts.items()}
+    warnings = checks.repeats(
+        targets, settings.source.path, "targets" if read.targeted else "texts"
+    )
+    return checks.Findings({"texts": texts, "classes": classes}, read.remarks, warnings)
 
 
 def _rows(settings: SentimentData, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -174,12 +232,14 @@ def _lay_out(
     shapes = corpora.choose_shapes(lengths, targets, batch_size, settings.max_widths)
     positions = corpora.assign(lengths, targets, shapes)
     form_numbers = {form: number for number, form in enumerate(forms)}
-    label_numbers = {label: number for number, label in enumerate(labels)}
+    numbered = {label: number for number, label in enumerate(labels)}  # others are unlabelled
     columns = []
     for bucket, shape in zip(positions, shapes, strict=True):
         inside = [rows[row] for row in bucket]
         numbers = [[form_numbers[word] for word in row.words] for row in inside]
-        each = [[(t.start, t.end, label_numbers[t.label]) for t in row.targets] for row in inside]
+        each = [
+            [(t.start, t.end, numbered.get(t.label, 0)) for t in row.targets] for row in inside
+        ]
         start, end, classes = ([[t[k] for t in own] for own in each] for k in range(3))
         columns.append(
             {
@@ -194,20 +254,44 @@ def _lay_out(
     return tuple(columns), positions, shapes
 
 
+def read_unlabelled(source: SentimentSource, path: Path, targeted: bool) -> list[LabelledText]:
+    """Reads the texts of a file: JSON or tab-separated lines as in training, else one text a line.
+
+    Labels are optional and ignored. A file is tab-separated if it is named `*.tsv`, or if
+    `source.format` says so. Raises DataError: a line without a text; with a target, or without
+    one, other than the classifier was trained on (`targeted`); tabs in other files.
+    """
+    suffix, read = text.suffix(path), list[LabelledText]()
+    if labelled_text.SUFFIXES.get(suffix) == "json":
+        read = labelled_text.read_json(path, labelled=False)
+        if read[0].targeted != targeted:
+            needs = "a target in every line" if targeted else "texts without targets"
+            raise DataError(f"expected {needs}, as the classifier was trained on", path)
+        return read
+    if targeted:
+        raise DataError("expected a file of JSON lines (.json, .jsonl) with text and target", path)
+    for line in text.lines(path):
+        content = line.text
+        if suffix == ".tsv" or source.format == "tsv":
+            content = line.columns({"text": 1})["text"]
+        elif "\t" in content:
+            expected = "expected a text, found columns; a file of columns is named *.tsv"
+            raise line.error(f"{expected}, with the text in column 1 and its label in column 2")
+        read.append(labelled_text.without_target(content, line.number))
+    return read
+
+
 def encode(
     settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
 ) -> tuple[list[Sentence], corpora.Encoded]:
     """Encodes texts for a trained classifier, in batches of `batch`; returns the rows, too.
 
     A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
-    forms [N, T], length [N], start and end [N, K], targets [N].
+    the arrays of `build`, with meaningless labels.
     """
-    sentences = sentiment_files.in_words({"texts": texts}, vocabulary.tokenised)["texts"]
+    sentences = labelled_text.in_words({"texts": texts}, vocabulary.tokenised)["texts"]
     rows = _rows(settings, sentences)
     forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
-    labels = sorted({target.label for row in rows for target in row.targets})  # ignored
-    columns, positions, _ = _lay_out(settings, rows, forms, labels, batch)
-    for arrays in columns:
-        del arrays["labels"]
+    columns, positions, _ = _lay_out(settings, rows, forms, vocabulary.labels, batch)
     row = vocabulary.lookup(forms, settings.fold)
     return rows, corpora.Encoded({"row": row}, positions, columns)

@@ -6,11 +6,10 @@ START, its symbols, END (after Wiemerslage et al. 2024).
 Notation: N pairs of a bucket, Ts and Tt its widths.
 """
 
-import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -21,8 +20,8 @@ from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, corpora, splits, text
+from jaxeval.data.text import Line
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.files import Json
 
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, START, END, UNKNOWN = range(len(SPECIALS))
@@ -33,11 +32,7 @@ _Unit = Literal["characters", "words"]
 class Seq2SeqData:
     """The source of the pairs and how they are read."""
 
-    path: Annotated[
-        str,
-        fields.IMMATERIAL,
-        about("folder of three tab-separated files, one pair per line"),
-    ] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder of three tab-separated files")] = ""
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
@@ -50,9 +45,7 @@ class Seq2SeqData:
         str, pydantic.Field(min_length=1, description="stands between features")
     ] = ";"
     source_symbols: Annotated[_Unit, about("code points, or words between spaces")] = "characters"
-    target_symbols: Annotated[_Unit, about("likewise; words: phones between spaces")] = (
-        "characters"
-    )
+    target_symbols: Annotated[_Unit, about("likewise; words: such as phones")] = "characters"
     tied: Annotated[bool, about("one vocabulary for sources and targets")] = True
     max_length: Annotated[
         fields.Length, about("most symbols of a source with features, of a target")
@@ -84,88 +77,58 @@ class SequencePair(NamedTuple):
     features: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Vocabulary:
-    """Numbers of symbols: the specials, then `symbols`, which may be spelt like specials."""
+@reading.settings
+class Vocabularies:
+    """The meaning of a model's numbers: the specials, then the symbols of train.
 
-    symbols: tuple[str, ...]
-
-    @functools.cached_property
-    def names(self) -> tuple[str, ...]:
-        """The name of each number."""
-        return (*SPECIALS, *self.symbols)
-
-    @functools.cached_property
-    def _numbers(self) -> Mapping[str, int]:
-        return {symbol: number for number, symbol in enumerate(self.symbols, len(SPECIALS))}
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def encode(self, symbols: Iterable[str]) -> list[int]:
-        """Returns the numbers of symbols; UNKNOWN for symbols that it lacks."""
-        return [self._numbers.get(symbol, UNKNOWN) for symbol in symbols]
-
-
-class Vocabularies(NamedTuple):
-    """Vocabularies of train; in a source, features have the numbers after all other symbols.
-
-    Attributes:
-      features: None if there are none; it has its own specials, so that an unknown feature is not
-        an unknown letter.
+    Symbols may be spelt like specials. In a source, features have the numbers after all other
+    symbols, with specials of their own: an unknown feature is not an unknown letter.
     """
 
-    source: _Vocabulary  # equal to `target` if they are tied
-    target: _Vocabulary
-    features: _Vocabulary | None
+    specials: tuple[str, ...] = SPECIALS
+    source: tuple[str, ...]  # equal to `target` if they are tied
+    target: tuple[str, ...]
+    features: tuple[str, ...] | None  # None: there are none
 
-    def to_dict(self) -> dict[str, Json]:
-        """Returns the keys of `SavedVocabulary`, symbols in the order of their numbers."""
-        return {
-            "specials": [*SPECIALS],
-            "source": [*self.source.symbols],
-            "target": [*self.target.symbols],
-            "features": None if self.features is None else [*self.features.symbols],
-        }
-
-    @property
+    @functools.cached_property
     def source_names(self) -> tuple[str, ...]:
         """The name of each source number; features are in brackets."""
-        features = () if self.features is None else self.features.names
-        return (*self.source.names, *(f"[{name}]" for name in features))
+        features = () if self.features is None else (*SPECIALS, *self.features)
+        return (*SPECIALS, *self.source, *(f"[{name}]" for name in features))
+
+    @functools.cached_property
+    def target_names(self) -> tuple[str, ...]:
+        """The name of each target number."""
+        return (*SPECIALS, *self.target)
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, dict[str, int]]:
+        """The numbers of the symbols of each field."""
+        begin = len(SPECIALS)
+        begins = {"source": begin, "target": begin, "features": 2 * begin + len(self.source)}
+        return {
+            field: {symbol: n for n, symbol in enumerate(getattr(self, field) or (), first)}
+            for field, first in begins.items()
+        }
 
     def encode_source(self, pair: SequencePair) -> list[int]:
         """Returns the numbers of a pair's source and features."""
-        features = [] if self.features is None else self.features.encode(pair.features)
-        shifted = (len(self.source) + number for number in features)
-        return [START, *self.source.encode(pair.source), END, *shifted]
+        source, features = self._numbers["source"], self._numbers["features"]
+        symbols = (source.get(symbol, UNKNOWN) for symbol in pair.source)
+        unknown = len(SPECIALS) + len(self.source) + UNKNOWN
+        return [START, *symbols, END, *(features.get(name, unknown) for name in pair.features)]
 
     def encode_target(self, pair: SequencePair) -> list[int]:
         """Returns the numbers of a pair's target."""
-        return [START, *self.target.encode(pair.target), END]
+        numbers = self._numbers["target"]
+        return [START, *(numbers.get(symbol, UNKNOWN) for symbol in pair.target), END]
 
     def target_text(self, numbers: Sequence[int], unit: _Unit) -> str:
         """Returns a target or a model's output up to END, without START, as text."""
         begin = int(len(numbers) > 0 and numbers[0] == START)
         end = next((k for k, number in enumerate(numbers) if number == END), len(numbers))
         joint = "" if unit == "characters" else " "
-        return joint.join(self.target.names[number] for number in numbers[begin:end])
-
-
-@reading.settings
-class SavedVocabulary:
-    """The meaning of a trained model's numbers."""
-
-    specials: tuple[str, ...]
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    features: tuple[str, ...] | None
-
-    @property
-    def vocabularies(self) -> Vocabularies:
-        """The vocabularies."""
-        features = None if self.features is None else _Vocabulary(self.features)
-        return Vocabularies(_Vocabulary(self.source), _Vocabulary(self.target), features)
+        return joint.join(self.target_names[number] for number in numbers[begin:end])
 
 
 class SequenceCorpus(NamedTuple):
@@ -213,8 +176,6 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
             raise DataError(f"the targets of train have a single symbol; {see}", settings.path)
         unseen[side], lines = checks.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
-        texts = {p: {"".join(getattr(pair, side)) for pair in own} for p, own in parts.items()}
-        warnings += [f"{side}: {line}" for line in checks.unicode_forms(texts)]
     return SequenceCorpus(
         Corpus(tuple(columns), {}),
         splits.given(parts, rows),
@@ -233,8 +194,8 @@ def _collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
     )
     if tied:
         source = target = source | target
-    each = [_Vocabulary(tuple(sorted(own))) for own in (source, target, features)]
-    return Vocabularies(each[0], each[1], each[2] if features else None)
+    each = (tuple(sorted(own)) for own in (source, target, features))
+    return Vocabularies(source=next(each), target=next(each), features=next(each) or None)
 
 
 def _read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
@@ -249,24 +210,24 @@ def _read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
     columns, parts = {**settings.columns, "target": settings.target_column}, {}
     for part, file in text.find_parts(settings, "data").items():
         first = settings.train_items if part == "train" else None
-        rows = itertools.islice(text.columns(file, columns), first)
-        parts[part] = [_pair(settings, values, file, line) for line, values in rows]
+        lines = itertools.islice(text.lines(file), first)
+        parts[part] = [_pair(settings, line.columns(columns), line) for line in lines]
     return parts
 
 
-def _pair(settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int) -> SequencePair:
+def _pair(settings: Seq2SeqData, values: Mapping[str, str], line: Line) -> SequencePair:
     """Returns the symbols of a line's source, and of its target and features, if any."""
     features: tuple[str, ...] = ()
     if "features" in values:
         features = tuple(values["features"].split(settings.feature_separator))
     if not all(feature.strip() for feature in features):
-        raise DataError(f"an empty feature in {values['features']!r}", file, line)
+        raise line.error(f"an empty feature in {values['features']!r}")
     source = _split(values["source"], settings.source_symbols)
     target = _split(values.get("target", ""), settings.target_symbols)
     for name, length in (("source", len(source) + len(features)), ("target", len(target))):
         if length > settings.max_length:
-            message = f"a {name} of {length} symbols; data.max_length allows {settings.max_length}"
-            raise DataError(message, file, line)
+            allowed = f"data.max_length allows {settings.max_length}"
+            raise line.error(f"a {name} of {length} symbols; {allowed}")
     return SequencePair(source, target, features)
 
 
@@ -276,18 +237,17 @@ def _split(content: str, unit: _Unit) -> tuple[str, ...]:
 
 
 def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[SequencePair]]:
-    """Returns the lines of a file that are not empty, and their sources; targets are ignored.
+    """Returns the lines of a file that are not blank, and their sources; targets are ignored.
 
     A line without tabs is a source as a whole, unless features belong to it. Raises DataError: a
     line without source or features, or one that is too long.
     """
     columns, lines, pairs = settings.columns, [], []
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        if line:
-            alone = "\t" not in line and len(columns) == 1
-            values = {"source": line} if alone else text.values(line, columns, path, number)
-            lines.append(line)
-            pairs.append(_pair(settings, values, path, number))
+    for line in text.lines(path):
+        alone = "\t" not in line.text and len(columns) == 1
+        values = {"source": line.text} if alone else line.columns(columns)
+        lines.append(line.text)
+        pairs.append(_pair(settings, values, line))
     return lines, pairs
 
 

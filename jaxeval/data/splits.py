@@ -10,7 +10,7 @@ Notation: G groups in the order of their first rows in the corpus, N_b rows of b
 """
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,13 +65,6 @@ def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:
     return digest.hexdigest()[:16]
 
 
-class Fractions(NamedTuple):
-    """The fraction of test, and that of dev in the rest."""
-
-    dev: float
-    test: float
-
-
 class Groups(NamedTuple):
     """Groups of rows that random splits keep whole; rows of a group lie in one bucket."""
 
@@ -81,7 +74,8 @@ class Groups(NamedTuple):
     items: np.ndarray  # [G] number of targets in these rows
     labels: np.ndarray  # [G] equal for groups with the same labels
     part: np.ndarray  # [G] that of its first row in the given split
-    blocks: Fractions | None  # sizes of blocks of neighbours; None: splits are stratified
+    # fractions of dev (in the rest) and test, as blocks of neighbours; None: stratified splits
+    blocks: tuple[float, float] | None
 
     def deal(self, number: int) -> Rows:
         """Returns the rows of split `number`; raises ConfigError if a part is empty."""
@@ -100,7 +94,7 @@ class Groups(NamedTuple):
         Stratified splits all have those of the groups' own parts.
         """
         if self.blocks is not None:
-            return _most_rows(self, self.blocks)
+            return _most_rows(self, *self.blocks)
         counts = np.zeros((len(PARTS), len(self.row_groups)), np.int64)
         np.add.at(counts, (self.part, self.bucket), self.rows)
         return counts
@@ -111,7 +105,7 @@ def collect(
     labels: Sequence[Sequence[str]],
     parts: Sequence[str],
     buckets: Sequence[np.ndarray],
-    blocks: Fractions | None,
+    blocks: tuple[float, float] | None,
 ) -> Groups:
     """Returns the groups of rows with equal keys.
 
@@ -126,9 +120,8 @@ def collect(
         collected[n] += names
     alike = [tuple(sorted(names)) for names in collected]
     rank = {names: n for n, names in enumerate(sorted({*alike}))}
-    bucket = np.zeros(len(keys), int)
-    for b, rows in enumerate(buckets):
-        bucket[rows] = b
+    bucket = np.repeat(np.arange(len(buckets)), [len(rows) for rows in buckets])
+    bucket[np.concatenate(buckets)] = bucket.copy()
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     return Groups(
         [group[rows] for rows in buckets],
@@ -175,7 +168,7 @@ def _block(groups: Groups, number: int) -> np.ndarray:
     generator = np.random.default_rng(number)
     part = np.full(len(groups.part), _TRAIN)
     rest = np.arange(len(part))
-    for name, fraction in ((_TEST, groups.blocks.test), (_DEV, groups.blocks.dev)):
+    for name, fraction in zip((_TEST, _DEV), groups.blocks[::-1], strict=True):
         start = int(generator.integers(int(groups.items[rest].sum()) + 1))
         inside, behind = _cut(groups.items[rest], start, fraction)
         part[rest[inside]] = name
@@ -200,45 +193,29 @@ def _cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np
     return order[:taken], order[taken:]
 
 
-def _most_rows(groups: Groups, blocks: Fractions) -> np.ndarray:
+def _most_rows(groups: Groups, dev: float, test: float) -> np.ndarray:
     """Returns the most rows [P, B] that a part has in any split of `_block`."""
-    items = groups.items
-    total = int(items.sum())
-    rows = np.zeros((len(groups.row_groups), 2 * total), np.int32)  # at each group's first item
-    np.add.at(rows, (groups.bucket, np.cumsum(items) - items), groups.rows)
-    rows[:, total:] = rows[:, :total]
-    upto = np.pad(np.cumsum(rows, axis=1, dtype=np.int32), ((0, 0), (1, 0)))
+    total = int(groups.items.sum())
+    rows = np.zeros((len(groups.row_groups), total), np.int32)
+    before = np.cumsum(groups.items) - groups.items  # each group's first item
+    np.add.at(rows, (groups.bucket, before), groups.rows)
+    upto = np.pad(np.cumsum([*rows.T, *rows.T], axis=0, dtype=np.int32).T, ((0, 0), (1, 0)))
     most = np.zeros((len(PARTS), len(rows)), np.int64)
-    for begin, end in _blocks(items, int(blocks.test * total)):
-        test = upto[:, end] - upto[:, begin]
-        behind = upto[:, end : begin + total + 1]
-        low, high = _extremes(behind - behind[:, :1], blocks.dev)
-        most = np.maximum(most, np.stack([upto[:, total] - test - low, high, test]))
+    # first item of each different block, and the one after its last
+    ends, starts = np.array([*before, *before + total, 2 * total]), np.arange(total)
+    moved = (ends[np.searchsorted(ends, starts + size)] for size in (0, int(test * total)))
+    for begin, end in {*zip(*(each.tolist() for each in moved), strict=True)}:
+        inside = upto[:, end] - upto[:, begin]
+        rest = upto[:, end : begin + total + 1] - upto[:, end : end + 1]  # before each item
+        size = rest.shape[1] - 1
+        length, circle = (
+            int(dev * size),
+            np.concatenate([rest, rest[:, 1:] + rest[:, -1:]], axis=1),
+        )
+        blocks = circle[:, length : length + size] - circle[:, :size]
+        train = rest[:, -1] - blocks.min(axis=1)
+        most = np.maximum(most, np.stack([train, blocks.max(axis=1), inside]))
     return most
-
-
-def _blocks(items: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Yields the first item of each different block, and the one after its last."""
-    ends = np.concatenate([[0], np.cumsum(items), np.cumsum(items) + items.sum()])
-    starts = np.arange(items.sum())
-    moved = (ends[np.searchsorted(ends, starts + shift)] for shift in (0, size))
-    yield from sorted({*zip(*(each.tolist() for each in moved), strict=True)})
-
-
-def _extremes(upto: np.ndarray, fraction: float) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the fewest and most rows [B] in a block of a circle of n items.
-
-    A block across the end of the circle is the complement of a stretch of the other items.
-
-    Args:
-      upto: [B, n + 1] number of rows before each item.
-    """
-    size = upto.shape[1] - 1
-    length = int(fraction * size)
-    inside = upto[:, length:] - upto[:, : size + 1 - length]
-    across = upto[:, -1:] - (upto[:, size - length :] - upto[:, : length + 1])
-    both = np.concatenate([inside, across], axis=1)
-    return both.min(axis=1), both.max(axis=1)
 
 
 def pad(rows: Rows, sizes: np.ndarray) -> Rows:

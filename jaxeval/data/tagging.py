@@ -4,10 +4,11 @@ Notation: N sentences of a bucket, T its width, F word forms, W characters of th
 V rows of the word table, Y labels that can be predicted. Form 0 and row 0 are padding.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 import pydantic
@@ -31,10 +32,6 @@ from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 _Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
-_UNSEEN = {  # consequence of tags that train lacks, by whether a model has rows for them
-    False: "they count as errors",
-    True: "as the files are split, no model can learn them",
-}
 _ADVICE = (
     "; a tagger reads one word a line, alone or in columns (by tabs) as in training, and a "
     "blank line after each sentence: cut running text into words first"
@@ -46,11 +43,7 @@ class SentenceSource:
     """Files, a `tfds:` name, or the generated corpus."""
 
     path: Annotated[
-        str | None,
-        fields.IMMATERIAL,
-        pydantic.Field(
-            min_length=1, description="folder of the files or tfds:NAME; absent: generated"
-        ),
+        fields.CorpusPath, about("folder of the files or tfds:NAME; absent: generated")
     ] = None
     format: Annotated[
         Literal["auto", "conll", "conllu", "tempeval3"],
@@ -113,7 +106,7 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
         raise DataError(f"{message} to learn", settings.source.path or "generated corpus")
     unseen, lines = checks.unseen(tags)
     warnings = checks.repeats(items, settings.source.path, "sentences")
-    warnings += [f"tags: {line}; {_UNSEEN[settings.vocabulary == 'all']}" for line in lines]
+    warnings += [f"tags: {line}; no model can learn them from train" for line in lines]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
@@ -121,7 +114,8 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     predicted = sorted(names) if scheme == "none" else ["O", *sorted(names - {"O"})]
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    rows, widths, columns = _lay_out([s.words for s in sentences], forms, batch_size, settings)
+    in_words = {"forms": [sentence.words for sentence in sentences]}
+    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
     for bucket, width, arrays in zip(rows, widths, columns, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
@@ -159,20 +153,24 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
     else:
         found = text.find_parts(source, "data.source")
         files = {part: str(file) for part, file in found.items()}
-        parts = {part: _read_file(source, file) for part, file in found.items()}
+        columns = conll.read_tempeval3 if source.format == "tempeval3" else conll.read_columns
+        parts = {
+            part: conll.read_conllu(file, source.tag)
+            if _is_conllu(source, file)
+            else columns(file, source.word_column, source.tag_column)
+            for part, file in found.items()
+        }
     scheme = source.scheme
     if scheme == "auto":
-        every = (tag for own in parts.values() for sentence in own for tag in sentence.tags)
-        scheme = schemes.detect(Counter(every))
+        every = itertools.chain.from_iterable(parts.values())
+        scheme = schemes.detect(Counter(tag for sentence in every for tag in sentence.tags))
     if scheme != "none":
         for part, own in parts.items():
             parts[part] = schemes.convert(own, scheme, settings.scheme, files[part])
     parts["train"] = parts["train"][: settings.train_sentences]
     if settings.zero_digits:
-        parts = {
-            part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in own]
-            for part, own in parts.items()
-        }
+        for part, own in parts.items():
+            parts[part] = [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in own]
     return parts, scheme
 
 
@@ -180,62 +178,35 @@ def _is_conllu(source: SentenceSource, file: Path) -> bool:
     return source.format == "conllu" or (source.format == "auto" and ".conllu" in file.name)
 
 
-def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
-    if _is_conllu(source, file):
-        return conll.read_conllu(file, source.tag)
-    read = conll.read_tempeval3 if source.format == "tempeval3" else conll.read_columns
-    return read(file, source.word_column, source.tag_column)
-
-
-def _lay_out(
-    sentences: Sequence[Sequence[str]], forms: Sequence[str], batch: int, settings: TaggingData
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
-    """Lays out forms [N, T] and length [N] of each bucket."""
-    number = {form: k for k, form in enumerate(forms)}
-    numbers = [[number[word] for word in sentence] for sentence in sentences]
-    laid_out = corpora.lay_out({"forms": numbers}, batch, settings.max_widths)
-    for arrays in laid_out[2]:
-        arrays["length"] = arrays.pop("forms_length")
-    return laid_out
-
-
-class _Untagged(NamedTuple):
-    """The lines of a file, and its sentences without tags."""
-
-    lines: Sequence[str]
-    sentences: Sequence[Sentence]
-
-    def with_columns(self, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:
-        """Returns the lines, each word followed by its tags [models][sentences][words]."""
-        lines = [*self.lines]
-        for number, sentence in enumerate(self.sentences):
-            for position, at in enumerate(sentence.lines):
-                line = lines[at - 1]
-                blank = " " if " " in line.strip(" ") and "\t" not in line else "\t"
-                lines[at - 1] = blank.join([line, *(each[number][position] for each in tags)])
-        return lines
-
-
-def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> _Untagged:
-    """Reads the sentences of a file in a format that a tagger was trained on.
+def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[Sentence]]:
+    """Returns the lines of a file in a format that a tagger was trained on, and its sentences.
 
     A `*.conllu` file is CoNLL-U. In all others the words are in `source.word_column`, or in the
-    only column; columns of tags are optional and ignored. Lines that all end in one of `tags`
-    (of training) are columns. Raises DataError: no words; running text: lines that differ in
-    columns, or every sentence is a line of several columns.
+    only column; columns of tags are optional and ignored. Raises DataError: no words; running
+    text: lines that differ in columns, or every sentence is a line of several words.
     """
-    lines = list(text.iterate_lines(path))
+    lines = [*text.iterate_lines(path)]
     if _is_conllu(source, path):
-        return _Untagged(lines, conll.read_conllu(path, None))
+        return lines, conll.read_conllu(path, None)
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
     first = sentences[0].lines[0]
-    columns = conll.split(lines[first - 1])
-    by_blanks = len(columns) > 1 and "\t" not in lines[first - 1]
-    last = {conll.split(lines[s.lines[0] - 1])[-1] for s in sentences}
-    if by_blanks and max(len(s.words) for s in sentences) == 1 and not last <= {*tags}:
-        found = f"every sentence is a line of {len(columns)} columns"
-        raise DataError(f"{found}{_ADVICE}", path, first)
-    return _Untagged(lines, sentences)
+    columns = len(conll.split(lines[first - 1]))
+    if columns > 1 and "\t" not in lines[first - 1] and all(len(s.words) == 1 for s in sentences):
+        raise DataError(f"every sentence is a line of {columns} columns{_ADVICE}", path, first)
+    return lines, sentences
+
+
+def with_columns(
+    lines: Sequence[str], sentences: Sequence[Sentence], tags: Sequence[Sequence[Sequence[str]]]
+) -> list[str]:
+    """Returns the lines, each word followed by its tags [models][sentences][words]."""
+    more = [*lines]
+    for number, sentence in enumerate(sentences):
+        for position, at in enumerate(sentence.lines):
+            line = more[at - 1]
+            blank = " " if " " in line.strip(" ") and "\t" not in line else "\t"
+            more[at - 1] = blank.join([line, *(each[number][position] for each in tags)])
+    return more
 
 
 def encode(
@@ -251,13 +222,8 @@ def encode(
     """
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
-    forms = ["", *sorted({word for sentence in sentences for word in sentence})]
-    rows, _, columns = _lay_out(sentences, forms, batch, settings)
+    forms, encoded = corpora.encode(vocabulary, {"forms": sentences}, batch, settings)
     characters = words.characters(forms, vocabulary.characters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
-    shared = {
-        "row": vocabulary.lookup(forms, settings.fold),
-        "characters": np.pad(characters, ((0, 0), (0, padding))),
-        **words.shapes(forms),
-    }
-    return corpora.Encoded(shared, rows, columns)
+    padded = np.pad(characters, ((0, 0), (0, padding)))
+    return encoded._replace(shared={**encoded.shared, "characters": padded, **words.shapes(forms)})

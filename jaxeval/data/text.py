@@ -6,10 +6,10 @@ import io
 import itertools
 import os
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxeval.errors import DataError
 
@@ -30,56 +30,91 @@ _BLOCK = 1 << 18
 _TOO_LARGE = "too large for a text file of this kind"
 
 
-def iterate_lines(path: str | Path) -> Iterator[str]:
+class Line(NamedTuple):
+    """A line of a file, without its end."""
+
+    path: str | Path
+    number: int  # from 1
+    text: str
+
+    def error(self, message: str) -> DataError:
+        """Returns the error that names this line."""
+        return DataError(message, self.path, self.number)
+
+    def columns(self, names: Mapping[str, int]) -> dict[str, str]:
+        """Returns the values between tabs by name; quotes have no meaning.
+
+        Raises DataError: a column that is missing or blank. `names`: name -> column, from 1.
+        """
+        fields = self.text.split("\t")
+        for name, column in names.items():
+            if column > len(fields):
+                found = f"found {len(fields)}, split at tabs"
+                raise self.error(f"expected a column {column} ({name}), {found}")
+            if not fields[column - 1].strip():
+                raise self.error(f"column {column} ({name}) is empty")
+        return {name: fields[column - 1] for name, column in names.items()}
+
+
+def lines(path: str | Path, encoding: str = "utf-8") -> Iterator[Line]:
+    """Yields the lines of a file that are not blank; raises DataError as `iterate_lines`."""
+    numbered = enumerate(iterate_lines(path, encoding=encoding), 1)
+    return (Line(path, number, line) for number, line in numbered if line and not line.isspace())
+
+
+def paragraphs(path: str | Path) -> Iterator[list[Line]]:
+    """Yields the lines between blank lines; raises DataError as `iterate_lines`."""
+    block: list[Line] = []
+    for number, line in enumerate(iterate_lines(path), 1):
+        if line and not line.isspace():
+            block.append(Line(path, number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def iterate_lines(
+    path: str | Path, raw: Iterable[bytes] | None = None, encoding: str = "utf-8"
+) -> Iterator[str]:
     """Yields the lines of a file without line ends (\\n or \\r\\n) and byte order mark.
 
     Raises DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
+
+    Args:
+      raw: the bytes in pieces; None: those of the file.
     """
-    text = False
-    for number, raw in enumerate(itertools.chain.from_iterable(blocks(path)), 1):
-        line = decode(raw, path, number)
-        text = text or bool(line.strip())
-        yield line
+    number, text = 1, False
+    for block in blocks(path, raw):
+        try:
+            decoded = decode(b"\n".join(block), path, None, encoding).split("\n")
+        except DataError:  # again, to name the line
+            decoded = [decode(line, path, at, encoding) for at, line in enumerate(block, number)]
+        if number == 1:
+            decoded[0] = decoded[0].removeprefix("\ufeff")
+        text = text or any(map(str.strip, decoded))
+        number += len(block)
+        for line in decoded:
+            yield line.removesuffix("\r")
     if not text:
         raise DataError("the file is empty; expected text", path)
 
 
-def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yields line number and `values` of tab-separated lines, without empty lines.
-
-    There is no header, and quotes have no meaning. `names`: name -> column, from 1.
-    """
-    for number, line in enumerate(iterate_lines(path), 1):
-        if line:
-            yield number, values(line, names, path, number)
-
-
-def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -> dict[str, str]:
-    """Returns the values of a line's columns; raises DataError if one is missing or blank."""
-    fields = line.split("\t")
-    for name, column in names.items():
-        if column > len(fields):
-            message = f"expected a column {column} ({name}), found {len(fields)}, split at tabs"
-            raise DataError(message, path, number)
-        if not fields[column - 1].strip():
-            raise DataError(f"column {column} ({name}) is empty", path, number)
-    return {name: fields[column - 1] for name, column in names.items()}
-
-
-def blocks(path: str | Path) -> Iterator[list[bytes]]:
-    """Yields the lines of a file without newlines, in blocks as they are read.
+def blocks(path: str | Path, raw: Iterable[bytes] | None = None) -> Iterator[list[bytes]]:
+    """Yields the lines of a file (or of `raw`) without newlines, in blocks as they are read.
 
     Raises DataError: no such file, damaged or too large, a line that does not end.
     """
     left, number = b"", 1
-    for piece in pieces(path):
-        lines = (left + piece).split(b"\n")
-        left = lines.pop()
+    for piece in pieces(path) if raw is None else raw:
+        block = (left + piece).split(b"\n")
+        left = block.pop()
         if len(left) > _LONGEST_LINE:
-            raise DataError(_TOO_LARGE, path, number + len(lines))
-        number += len(lines)
-        if lines:
-            yield lines
+            raise DataError(_TOO_LARGE, path, number + len(block))
+        number += len(block)
+        if block:
+            yield block
     if left:
         yield [left]
 
@@ -96,37 +131,27 @@ def pieces(path: str | Path) -> Iterator[bytes]:
     """Yields the bytes of a file, decompressed; raises DataError as `blocks`."""
     total = 0
     with opened(path) as stream:
-        most = _most_bytes(path)
+        most = Path(path).stat().st_size
+        if isinstance(stream, gzip.GzipFile):
+            most = max(_SMALL, _MOST_TIMES * most)
         while piece := stream.read(_BLOCK):
             total += len(piece)
-            if total > most:
+            if total > min(most, _MOST_BYTES):
                 raise DataError(_TOO_LARGE, path)
             yield piece
 
 
-def _most_bytes(path: str | Path) -> int:
-    """Returns the limit of a file's decompressed size: a plain file's own, or less than memory."""
-    size = Path(path).stat().st_size
-    with Path(path).open("rb") as stream:
-        zipped = stream.read(len(_GZIP)) == _GZIP
-    return min(_MOST_BYTES, max(_SMALL, _MOST_TIMES * size) if zipped else size)
-
-
-def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
-    """Decodes bytes of a file; raises DataError if they are not UTF-8, or binary.
-
-    A line, which has a number, loses its end and a byte order mark.
-    """
-    if number == 1:
-        raw = raw.removeprefix(BOM)
+def decode(
+    raw: bytes, path: str | Path, number: int | None = None, encoding: str = "utf-8"
+) -> str:
+    """Decodes bytes of a file; raises DataError, with the line's number, if they are no text."""
     if b"\x00" in raw:
         raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
     try:
-        text = raw.decode("utf-8")
+        return raw.decode(encoding)
     except UnicodeDecodeError:
         advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
         raise DataError(advice, path, number) from None
-    return text if number is None else text.removesuffix("\r")
 
 
 @contextlib.contextmanager
@@ -176,10 +201,7 @@ def no_file(path: str | Path, said: str = "no such file or folder") -> DataError
 
 
 def find_parts(
-    settings: Any,
-    key: str,
-    required: Collection[str] = _PARTS,
-    alone: bool = False,
+    settings: Any, key: str, required: Collection[str] = _PARTS, alone: bool = False
 ) -> dict[str, Path]:
     """Returns the files of train, dev and test: those in a folder that fit a part's pattern.
 
@@ -199,37 +221,35 @@ def find_parts(
     if not folder.is_dir():
         raise no_file(folder, "no such file or folder; expected one that holds the corpus")
     names = sorted(file.name for file in folder.iterdir() if file.is_file())
-    patterns = {part: getattr(settings, part) for part in _PARTS}
-    fitting = {p: _fitting(names, p, pattern, key) for p, pattern in patterns.items() if pattern}
-    if alone and len(names) == 1 and not any(own for p, own in fitting.items() if p != "train"):
+    patterns = {part: pattern for part in _PARTS if (pattern := getattr(settings, part))}
+    fitting = {p: _fitting(names, pattern, f"{key}.{p}") for p, pattern in patterns.items()}
+    if alone and len(names) == 1 and not (fitting.get("dev") or fitting.get("test")):
         return {"train": folder / names[0]}
-    unread = [name for name in names if not any(name in own for own in fitting.values())]
-    files = {}
-    for part, pattern in patterns.items():
-        found = fitting.get(part, [])
-        if len(found) > 1:
-            several = f"{len(found)} files fit the {part} pattern {pattern!r}"
-            listed = ", ".join(found[:_MOST_NAMES])
-            raise DataError(f"{several}: {listed}; set {key}.{part}=NAME", folder)
-        if found:
-            files[part] = folder / found[0]  # the pattern itself if it is absolute
-            continue
-        beside = [
-            name for name in unread if "train" in files and name.endswith(files["train"].suffix)
-        ]
-        if part in required or (pattern and beside):
-            holds = ", ".join((beside or names)[:_MOST_NAMES]) or "no file"
-            lacking = f"no file fits the {part} pattern {pattern!r}; the folder holds {holds}"
+    # the path itself if a pattern is absolute
+    files = {part: folder / own[0] for part, own in fitting.items() if len(own) == 1}
+    read, suffix = {*itertools.chain(*fitting.values())}, files.get("train", folder).suffix
+    beside = [n for n in names if n not in read and "train" in files and n.endswith(suffix)]
+    for part, own in fitting.items():
+        said = f"the {part} pattern {patterns[part]!r}"
+        if len(own) > 1:
+            several = f"{len(own)} files fit {said}: {_listed(own)}"
+            raise DataError(f"{several}; set {key}.{part}=NAME", folder)
+        if not own and (part in required or beside):
             absent = "" if part in required else ", or null: there is none"
-            raise DataError(f"{lacking}; set {key}.{part}=NAME{absent}", folder)
+            holds = f"the folder holds {_listed(beside or names)}"
+            raise DataError(f"no file fits {said}; {holds}; set {key}.{part}=NAME{absent}", folder)
     return files
 
 
-def _fitting(names: list[str], part: str, pattern: str, key: str) -> list[str]:
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) or "no file"
+
+
+def _fitting(names: list[str], pattern: str, key: str) -> list[str]:
     if not Path(pattern).is_absolute():
         return [name for name in names if fnmatch(name, pattern)]
     if not Path(pattern).is_file():
-        raise no_file(pattern, f"no such file; {key}.{part} names it as the {part} part")
+        raise no_file(pattern, f"no such file; {key} names it")
     return [pattern]
 
 
@@ -239,14 +259,10 @@ def detect_format(
     """Returns the named format of a file or, for "auto", the one of its suffix (before .gz)."""
     if named != "auto":
         return named
-    ending = suffix(file)
-    if ending not in suffixes:
-        raise DataError(
-            f"its name does not tell its format; expected {', '.join(suffixes)}, or "
-            f"data.source.format=FORMAT, one of {', '.join(formats)}",
-            file,
-        )
-    return suffixes[ending]
+    if found := suffixes.get(suffix(file)):
+        return found
+    expected = f"expected {', '.join(suffixes)}, or data.source.format=FORMAT, one of "
+    raise DataError(f"its name does not tell its format; {expected}{', '.join(formats)}", file)
 
 
 def suffix(file: Path) -> str:

@@ -1,5 +1,6 @@
 """Prepared sets of TensorFlow Datasets, read without TensorFlow: tagged sentences, and texts."""
 
+import contextlib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sente
     prepared on this machine as array_record; it lacks a part or feature.
     """
     builder, key = _open(name), "data.source.tag_feature"
-    words = _feature(builder, _WORDS, "words", key, name)
-    tags = _feature(builder, (tag_feature,) if tag_feature else _TAGS, "tags", key, name)
+    words = _feature(builder, _WORDS, key, name)
+    tags = _feature(builder, (tag_feature,) if tag_feature else _TAGS, key, name)
     names = getattr(getattr(builder.info.features[tags], "feature", None), "names", None)
     parts: dict[str, list[Sentence]] = {}
     for part, split in _splits(builder, tuple(_SPLITS), name).items():
@@ -46,17 +47,14 @@ def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
     `feature` is by default the first of text, sentence, document, article. Raises DataError: the
     set is not prepared; it has no train; the feature is missing or not a text.
     """
-    import tensorflow_datasets as tfds
-
     builder, key = _open(name), "data.text_feature"
-    chosen = _feature(builder, (feature,) if feature else _TEXTS, "text", key, name)
-    if not isinstance(kind := builder.info.features[chosen], tfds.features.Text):
-        message = f"feature {chosen} is {type(kind).__name__}, not Text"
-        raise DataError(f"{name}: {message}; it has {_names(builder)}; set {key}")
+    chosen = _feature(builder, (feature,) if feature else _TEXTS, key, name)
 
     def closed(split: str) -> Iterator[bytes]:
         for example in _examples(builder, split, name):
-            raw: bytes = example[chosen]
+            raw = example[chosen]
+            if not isinstance(raw, bytes):
+                raise DataError(f"{name}: feature {chosen} is not a text; set {key}")
             yield raw if raw.endswith(b"\n") else raw + b"\n"
 
     return {part: closed(split) for part, split in _splits(builder, ("train",), name).items()}
@@ -64,10 +62,6 @@ def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
 
 def _text(value: object) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
-
-def _names(builder: "DatasetBuilder") -> str:
-    return ", ".join(builder.info.features)
 
 
 def _splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> dict[str, str]:
@@ -82,15 +76,12 @@ def _splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> di
     return named
 
 
-def _feature(
-    builder: "DatasetBuilder", candidates: Sequence[str], what: str, key: str, name: str
-) -> str:
+def _feature(builder: "DatasetBuilder", candidates: Sequence[str], key: str, name: str) -> str:
     """Returns the first of the candidates that the set has."""
-    for candidate in candidates:
-        if candidate in builder.info.features:
-            return candidate
-    lacking = f"no feature for the {what} among {', '.join(candidates)}"
-    raise DataError(f"{name}: {lacking}; it has {_names(builder)}; set {key}")
+    if found := next((each for each in candidates if each in builder.info.features), None):
+        return found
+    lacking = f"no feature among {', '.join(candidates)}"
+    raise DataError(f"{name}: {lacking}; it has {', '.join(builder.info.features)}; set {key}")
 
 
 def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[Mapping[str, Any]]:
@@ -113,12 +104,9 @@ def _open(name: str) -> "DatasetBuilder":
         with parsing("not a prepared tfds folder", path, passing=(MemoryError,)):
             return tfds.builder_from_directory(path)
     stem = path.partition("/")[0].partition(":")[0]
-    for module in (f"text.{stem}.{stem}", f"translate.{stem}.{stem}", f"datasets.{stem}.{stem}"):
-        try:  # registers builders that tfds hides without TensorFlow
-            importlib.import_module(f"tensorflow_datasets.{module}")
-            break
-        except ImportError:
-            continue
+    for folder in ("text", "translate", "datasets"):
+        with contextlib.suppress(ImportError):  # registers what tfds hides without TensorFlow
+            importlib.import_module(f"tensorflow_datasets.{folder}.{stem}.{stem}")
     with parsing("tfds cannot open it here", name, passing=(MemoryError,)):
         builder = tfds.builder(path, try_gcs=False, file_format="array_record")
     if not Path(builder.data_dir).is_dir():

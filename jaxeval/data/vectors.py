@@ -1,13 +1,12 @@
 """Pretrained word vectors: GloVe's text, word2vec's text or binary format; plain or gzip.
 
-Lines of text are read in blocks. The numbers of a block of regular lines (a word without blanks, D
-numbers, single blanks) are parsed at once; any other block is read line by line, with the same
-result, or an error. Notation: V words, D numbers of a vector.
+Files are read in blocks, and only the numbers of requested words are parsed, a block's at once.
+Notation: V words, D numbers of a vector.
 """
 
 import dataclasses
 import io
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +18,13 @@ _MOST = 1e6  # magnitude of a number; larger ones are another format, or damage
 _WIDEST = 4096  # numbers of a vector
 _GROWTH = 1.25
 _SHOWN = 40  # characters of a word in a message
-_FIRST_PRINTABLE = 32
 _START = 1 << 16  # bytes that determine the format
 _LONGEST_HEADER = 64
 _LONGEST_WORD = 4096  # bytes
 _BLOCK = 1 << 22  # bytes of the binary format
 _TEXT = bytes([9, 10, 13, *range(32, 127)])
+_Choose = Callable[[Sequence[str]], dict[str, int]]  # words -> those to be read, with their places
+_Block = tuple[list[str], np.ndarray]  # chosen words and their vectors [words, D]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,150 +54,138 @@ def read(
       DataError: names file and line; another format, numbers beyond a million, vectors of more
         than 4,096 numbers or that are all 0, or no vectors.
     """
-    into = _Collection(path, words, unknown)
+    index: dict[str, int] = {}
+    table: np.ndarray | None = None  # grows in place: there may be no room for a second one
+
     with text.opened(path) as stream:
         start = stream.read(_START)
-    return into.finish((_read_binary if _is_binary(start) else _read_text)(into))
+    choose = _chooser(index, words, unknown)
+    for names, rows in (_read_binary if _is_binary(start) else _read_text)(path, choose):
+        begin, end = len(index), len(index) + len(names)
+        table = np.empty((0, rows.shape[1]), np.float32) if table is None else table
+        if end > len(table):
+            size = max(end, int(len(table) * _GROWTH)), rows.shape[1]
+            table.resize(size, refcheck=False)
+        table[begin:end] = rows
+        index.update(zip(names, range(begin, end), strict=True))
+    assert table is not None  # there are vectors
+    table.resize((len(index), table.shape[1]), refcheck=False)
+    if index and not table.any():
+        raise DataError("all its vectors are 0; expected word vectors", path)
+    if unknown is None:
+        return Vectors(index, table, None)
+    if unknown not in index:
+        raise DataError(f"no vector named {shown(unknown)} for unknown words", path)
+    row = index[unknown]
+    vector, names = table[row].copy(), [*index]
+    if words is not None and unknown not in words:
+        del names[row]
+        table = np.delete(table, row, axis=0)
+    return Vectors({name: k for k, name in enumerate(names)}, table, vector)
 
 
-class _Collection:
-    """The vectors read so far. The table grows in place: no second one of its size is needed."""
+def _chooser(index: Container[str], words: Container[str] | None, unknown: str | None) -> _Choose:
+    """Returns the function that chooses requested words that are not in the index yet."""
 
-    def __init__(self, path: str | Path, words: Container[str] | None, unknown: str | None):
-        self.path = path
-        self._index: dict[str, int] = {}  # word -> row
-        self._words, self._unknown = words, unknown
-        self._table: np.ndarray | None = None  # [at least as many rows as words, D]
-
-    def choose(self, names: Sequence[str]) -> dict[str, int]:
-        """Returns which of these vectors to read: the first of each requested word -> its row."""
+    def choose(names: Sequence[str]) -> dict[str, int]:
         fresh: dict[str, int] = {}
-        for row, name in enumerate(names):
-            requested = self._words is None or name in self._words or name == self._unknown
-            if requested and name not in self._index:
-                fresh.setdefault(name, row)
+        for place, name in enumerate(names):
+            if (words is None or name in words or name == unknown) and name not in index:
+                fresh.setdefault(name, place)
         return fresh
 
-    def add(self, names: Sequence[str], table: np.ndarray) -> None:
-        """Adds the vectors [rows, D] of chosen words."""
-        if self._table is None:
-            self._table = np.empty((0, table.shape[1]), np.float32)
-        start, stop = len(self._index), len(self._index) + len(names)
-        if stop > len(self._table):
-            rows = max(stop, int(len(self._table) * _GROWTH))
-            self._table.resize((rows, table.shape[1]), refcheck=False)
-        self._table[start:stop] = table
-        self._index.update(zip(names, range(start, stop), strict=True))
-
-    def finish(self, size: int) -> Vectors:
-        """Returns all vectors; raises DataError if all are 0, or the unknown word has none."""
-        if self._unknown is not None and self._unknown not in self._index:
-            message = f"no vector named {shown(self._unknown)} for unknown words"
-            raise DataError(message, self.path)
-        if self._table is None:
-            return Vectors({}, np.zeros((0, size), np.float32), None)
-        self._table.resize((len(self._index), size), refcheck=False)
-        if self._index and not self._table.any():
-            raise DataError("all its vectors are 0; expected word vectors", self.path)
-        if self._unknown is None:
-            return Vectors(self._index, self._table, None)
-        row = self._index[self._unknown]
-        unknown, table, names = self._table[row].copy(), self._table, [*self._index]
-        if self._words is not None and self._unknown not in self._words:
-            names, table = [*names[:row], *names[row + 1 :]], np.delete(table, row, axis=0)
-        return Vectors({name: k for k, name in enumerate(names)}, table, unknown)
+    return choose
 
 
-def _read_text(into: _Collection) -> int:
-    """Reads a text file; returns D."""
+def _read_text(path: str | Path, choose: _Choose) -> Iterator[_Block]:
     promised, size, number = None, 0, 1
-    for lines in text.blocks(into.path):
+    for lines in text.blocks(path):
         if number == 1:
-            lines[0] = text.decode(lines[0], into.path, 1).encode()
-            header = _sizes(lines[0])
-            if header is None:
-                size = len(lines[0].rstrip(b" ").split(b" ")) - 1
-            else:
+            lines[0] = lines[0].removeprefix(text.BOM)
+            size = len(lines[0].rstrip(b" \r").split(b" ")) - 1
+            if (header := _sizes(lines[0])) is not None:
                 promised, size = header
-                _check_size(size, into.path, 1)
+                _check_size(size, path, 1)
                 lines, number = lines[1:], 2
-        if lines and not (1 <= size <= _WIDEST and _at_once(lines, size, into)):
-            _line_by_line(lines, number, size, into)
+        try:
+            block = _parse(lines, size, choose)
+        except ValueError:
+            _refuse(lines, number, size, path)
+            raise
+        yield block
         number += len(lines)
     count = number - (1 if promised is None else 2)
     if count < 1:
-        message = "no vectors found; expected one word and its numbers per line"
-        raise DataError(message, into.path)
+        raise DataError("no vectors found; expected one word and its numbers per line", path)
     if promised not in (None, count):
         message = f"its first line promises {promised} vectors, found {count}; a file cut short?"
-        raise DataError(message, into.path)
-    return size
+        raise DataError(message, path)
 
 
-def _at_once(lines: list[bytes], size: int, into: _Collection) -> bool:
-    """Adds the vectors of regular lines; returns False, and adds none, if a line is irregular."""
+def _parse(lines: list[bytes], size: int, choose: _Choose) -> _Block:
+    """Returns the vectors of lines; raises ValueError if a line is none."""
+    whole = b"".join(lines)
+    if lines and not (1 <= size <= _WIDEST and b"\t" not in whole and b"\0" not in whole):
+        raise ValueError
     lines = [line.rstrip(b" \r") for line in lines]
-    control = np.frombuffer(b"".join(lines), np.uint8) < _FIRST_PRINTABLE
-    if control.any() or any(line.count(b" ") != size for line in lines):
-        return False
-    fields = [line.partition(b" ") for line in lines]
-    try:
-        names = b"\n".join([word for word, _, _ in fields]).decode().split("\n")
-    except UnicodeDecodeError:
-        return False
-    chosen = into.choose(names)
-    if len(chosen) < len(lines) and not all(is_number(n.rpartition(b" ")[2]) for *_, n in fields):
-        return False
-    table = _numbers([fields[row][2] for row in chosen.values()], size)
-    if table is not None:
-        into.add([*chosen], table)
-    return table is not None
+    fields = [
+        line.partition(b" ")[::2] if line.count(b" ") == size else _with_blanks(line, size)
+        for line in lines
+    ]
+    names = b"\n".join([word for word, _ in fields]).decode().split("\n") if lines else []
+    chosen = choose(names)
+    if len(chosen) < len(lines) and not all(is_number(n.rpartition(b" ")[2]) for _, n in fields):
+        raise ValueError
+    return [*chosen], _numbers([fields[place][1] for place in chosen.values()], size)
 
 
-def _numbers(lines: list[bytes], size: int) -> np.ndarray | None:
-    """Parses the numbers of lines [lines, D] float32; None if some are unusable."""
+def _with_blanks(line: bytes, size: int) -> tuple[bytes, bytes]:
+    """Returns the numbers of a line, and all before them as a word; raises ValueError."""
+    word, *numbers = line.rsplit(b" ", size)
+    if len(numbers) < size or is_number(word.rpartition(b" ")[2]):
+        raise ValueError
+    return word, line[len(word) + 1 :]
+
+
+def _numbers(lines: list[bytes], size: int) -> np.ndarray:
+    """Parses the numbers of lines [lines, D] float32; raises ValueError if some are unusable."""
     if not lines:
         return np.zeros((0, size), np.float32)
     import pyarrow
     from pyarrow import csv
 
     column = pyarrow.py_buffer(b"\n".join(lines).replace(b" ", b"\n"))
-    try:
-        values = csv.read_csv(
-            column,
-            csv.ReadOptions(column_names=["numbers"]),
-            csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
-            csv.ConvertOptions(column_types={"numbers": pyarrow.float64()}, null_values=[]),
-        )["numbers"].to_numpy()
-    except pyarrow.ArrowInvalid:
-        return None
+    values = csv.read_csv(  # its ArrowInvalid is a ValueError
+        column,
+        csv.ReadOptions(column_names=["numbers"]),
+        csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
+        csv.ConvertOptions(column_types={"numbers": pyarrow.float64()}, null_values=[]),
+    )["numbers"].to_numpy()
     with np.errstate(over="ignore"):  # too large for float32 becomes inf, which is unusable
         table = values.astype(np.float32).reshape(len(lines), size)
-    return table if _usable(table) else None
+    if not _usable(table):
+        raise ValueError
+    return table
 
 
-def _line_by_line(lines: list[bytes], number: int, size: int, into: _Collection) -> None:
-    """Adds the vectors of lines, the first with this number; raises DataError."""
-    for at, line in enumerate(lines, number):
-        if b"\t" in line:  # a word and its first number would be read as a word
-            message = "expected blanks between word and numbers, found a tab"
-            raise DataError(message, into.path, at)
-        fields = text.decode(line, into.path, at).rstrip(" ").split(" ")
+def _refuse(lines: list[bytes], number: int, size: int, path: str | Path) -> None:
+    """Raises DataError for the first line that is no vector; the first has this number."""
+    for at, raw in enumerate(lines, number):
+        line = text.Line(path, at, text.decode(raw, path, at).rstrip(" \r"))
+        fields = line.text.split(" ")
+        if "\t" in line.text:  # a word and its first number would be read as a word
+            raise line.error("expected blanks between word and numbers, found a tab")
         more = len(fields) > size + 1 and is_number(fields[-size - 1])
         if size < 1 or len(fields) <= size or more:
-            found = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
-            raise DataError(found, into.path, at)
-        _check_size(size, into.path, at)
-        if wrong := [field for field in fields[-size:] if not is_number(field)]:
-            found = f"expected numbers after the word, found {shown(wrong[0])}"
-            raise DataError(found, into.path, at)
-        with np.errstate(over="ignore"):
-            vector = np.array([fields[-size:]], np.float32)
-        if not _usable(vector):
-            found = f"a vector holds {np.abs(vector).max():g}; expected at most {_MOST:g}"
-            raise DataError(found, into.path, at)
-        if chosen := into.choose([" ".join(fields[:-size])]):
-            into.add([*chosen], vector)
+            found = f"found {len(fields) - 1}"
+            raise line.error(f"expected a word and {max(size, 1)} numbers, {found}")
+        _check_size(size, path, at)
+        for field in fields[-size:]:
+            if not is_number(field):
+                raise line.error(f"expected numbers after the word, found {shown(field)}")
+            if not abs(float(field)) <= _MOST:
+                raise line.error(f"a vector holds {float(field):g}; expected at most {_MOST:g}")
+    raise DataError("expected numbers such as -1.5 or 2e-3 after each word", path, number)
 
 
 def _is_binary(start: bytes) -> bool:
@@ -213,13 +201,10 @@ def _is_binary(start: bytes) -> bool:
     return bool(vector.translate(None, _TEXT))
 
 
-def _read_binary(into: _Collection) -> int:
-    """Reads a header "V D", then V times a word, a blank and D float32; returns D."""
-    path = into.path
+def _read_binary(path: str | Path, choose: _Choose) -> Iterator[_Block]:
+    """Yields vectors of a header "V D", then V times a word, a blank and D float32."""
     with text.opened(path) as stream:
-        sizes = _sizes(stream.readline(_LONGEST_HEADER))
-        assert sizes is not None  # checked by _is_binary
-        count, size = sizes
+        count, size = _sizes(stream.readline(_LONGEST_HEADER)) or (0, 0)
         _check_size(size, path, 1)
         found = 0
         for raw, table in _binary_blocks(stream, size, path):
@@ -232,15 +217,11 @@ def _read_binary(into: _Collection) -> int:
                 message = f"the vector of {name} holds nan, inf or more than {_MOST:g}"
                 raise DataError(message, path)
             found += len(names)
-            chosen = into.choose(names)
-            into.add([*chosen], table[[*chosen.values()]])
-            if found > count:
-                break
+            chosen = choose(names)
+            yield [*chosen], table[[*chosen.values()]]
     if found != count:
-        least = "at least " if found > count else ""
-        message = f"its first line promises {count} vectors, found {least}{found}; cut short?"
-        raise DataError(message, path)
-    return size
+        promise = f"its first line promises {count} vectors"
+        raise DataError(f"{promise}, found {found}; a file cut short?", path)
 
 
 def _binary_blocks(

@@ -36,11 +36,7 @@ _Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 class WordSettings:
     """Settings of data whose words have vectors."""
 
-    vectors: Annotated[
-        str | None,
-        fields.IMMATERIAL,
-        about("file of pretrained vectors: GloVe, word2vec"),
-    ] = None
+    vectors: Annotated[str | None, fields.IMMATERIAL, about("file: GloVe, word2vec")] = None
     vectors_unknown: Annotated[
         str | None, about("name of the file's vector for unknown words")
     ] = None
@@ -153,11 +149,9 @@ def build(
     read = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32), None)
     findings = checks.Findings()
     if settings.vectors is not None:
-        names = {name for form in forms for name in words.spellings(form)}
-        read = _read(settings, settings.vectors, names)
+        read = _read(settings, settings.vectors, {n for f in forms for n in words.spellings(f)})
         findings = _coverage(counts, read.index, settings.vectors)
-    odd = checks.Findings(warnings=checks.unicode_forms(counts))
-    return forms, _table(settings, forms, vocabulary, read), findings.joined(odd)
+    return forms, _table(settings, forms, vocabulary, read), findings
 
 
 def _read(settings: WordSettings, path: str, names: Container[str]) -> vectors.Vectors:
@@ -169,8 +163,8 @@ def _read(settings: WordSettings, path: str, names: Container[str]) -> vectors.V
         return dataclasses.replace(read, unknown=np.zeros(read.table.shape[1], np.float32))
     # VecEval (2016): the mean of all other vectors of the file, zeros if there are none
     read = vectors.read(path)
-    inside = {word: row for word, row in read.index.items() if word in names}
-    rows = [*inside.values()]
+    inside = [word for word in read.index if word in names]
+    rows = [read.index[word] for word in inside]
     outside = np.ones(len(read.table), bool)
     outside[rows] = False
     total = np.sum(read.table, axis=0, dtype=np.float64, where=outside[:, None])
@@ -183,21 +177,20 @@ def _table(
 ) -> WordTable:
     spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
     names = sorted(read.index, key=lambda name: name not in spelled)  # the vocabulary's first
-    inside = sum(name in spelled for name in names)
+    end = FIRST + sum(name in spelled for name in names)
     in_file = words.rows(forms, read.index)
     own = vocabulary if not names or settings.without_vector == "own" else ()
     others = [form for form, row in zip(forms, in_file, strict=True) if row < 0 and form in own]
-    end = FIRST + inside
     folded = {w: r for r, w in enumerate(dict.fromkeys(map(settings.fold, others)), end)}
     size, width = end + len(folded), read.table.shape[1]
-    rows = [*range(FIRST, end), *range(size, size + len(names) - inside)]
+    rows = [*range(FIRST, end), *range(size, size + FIRST + len(names) - end)]
+    order = [read.index[name] for name in names]
     drawn = np.random.default_rng([width, len(folded)]).uniform(-_SPREAD, _SPREAD, (size, width))
     drawn[words.PADDING] = 0.0
     if read.unknown is not None:
         drawn[words.UNKNOWN] = read.unknown
-    order = [read.index[name] for name in names]
-    drawn[FIRST:end] = read.table[order[:inside]]
-    table = np.concatenate([drawn.astype(np.float32), read.table[order[inside:]]])
+    drawn[FIRST:end] = read.table[order[: end - FIRST]]
+    table = np.concatenate([drawn.astype(np.float32), read.table[order[end - FIRST :]]])
     pretrained = np.zeros(len(table), bool)
     pretrained[rows] = True
     pretrained[:FIRST] = bool(names)

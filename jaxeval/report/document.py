@@ -1,8 +1,11 @@
 """Results of the verbs: numbers, and a document that presents them; no renderer is imported."""
 
+import csv
 import dataclasses
+import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _SUFFIXES = (".json", ".html", ".md", ".tex")
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+@\uff1d\uff0b\uff0d\uff20-]")  # how formulas begin (OWASP)
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-", re.ASCII | re.IGNORECASE)
 
 
 class Bold(str):
@@ -190,3 +195,19 @@ def to_json_object(value: object) -> dict[str, Json]:
     tree = to_json(value)
     assert isinstance(tree, Mapping)
     return dict(tree)
+
+
+def to_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Returns rows as CSV for a spreadsheet, which reads no text as a formula.
+
+    Texts that begin as a formula get an apostrophe in front, as OWASP advises against "CSV
+    injection"; numbers stay as they are.
+    """
+    stream = io.StringIO()
+    csv.writer(stream).writerows([_harmless(cell) for cell in row] for row in rows)
+    return stream.getvalue()
+
+
+def _harmless(cell: object) -> object:
+    formula = isinstance(cell, str) and _FORMULA.match(cell) and not _PLAIN.fullmatch(cell)
+    return f"'{cell}" if formula else cell

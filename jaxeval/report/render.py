@@ -2,7 +2,6 @@
 
 import errno
 import functools
-import html
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +30,12 @@ _LATEX = str.maketrans(
 _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # in numbers, not in names
 # brackets, as of intervals, are escaped only where they would make a link or a checkbox
 _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
+_CONTEXT: dict[str, object] = {  # of templates: what a page may lack
+    "most_rows": None,  # of a table; None: all
+    **{"path": "", "query": "", "csv": False},  # of its JSON and CSV, without the ending
+    **{"nav": (), "events": "", "listed": None, "names": None},  # of pages that follow runs
+    **{"refresh": 0, "forms": (), "about": "", "modes": (), "mode": "", "links": {}},  # of boards
+}
 
 
 def _console(stderr: bool) -> "Console":
@@ -94,17 +99,17 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
         console.print(line)
 
 
-def to_page(document: Document) -> str:
+def to_page(document: Document, template: str = "page.html.jinja", **more: object) -> str:
     """Returns one HTML file with all blocks, details and figures; it needs no network."""
-    return page_top(document) + page_figures(document.figures())
+    return page_top(document, template, **more) + page_figures(document.figures())
 
 
-def page_top(document: Document, template: str = "page.html.jinja", **more: object) -> str:
+def page_top(document: Document, template: str, **more: object) -> str:
     """Returns a page without its figures and its end.
 
     Args:
-      template: one that extends page.html.jinja.
-      more: what it needs beside the document.
+      template: one of this folder.
+      more: what it needs beside the document, and has no default in `_CONTEXT`.
     """
     parts = {"sections": document.blocks, "details": document.details}
     known = {name: [*_sections(blocks)] for name, blocks in parts.items()}
@@ -138,7 +143,7 @@ def _environment() -> "jinja2.Environment":
     )
     environment.filters["breakable"] = _breakable
     environment.tests["bold"] = lambda cell: isinstance(cell, Bold)
-    environment.globals |= {"most_rows": None, "links": {}}
+    environment.globals |= _CONTEXT
     return environment
 
 
@@ -167,22 +172,8 @@ def _sections(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
 
 def to_notebook(document: Document) -> str:
     """Returns the answer, the tables and the notes as HTML; all text is escaped."""
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-    parts = []
     notes = text.fold(document.notes, document.noun)
-    for block in [*document.answer, *document.blocks, *notes]:
-        if not isinstance(block, Table):
-            line = block.text if isinstance(block, Heading) else block
-            parts.append(f"<p>{html.escape(line)}</p>")
-            continue
-        title = f"<caption>{html.escape(block.title)}</caption>" if block.title else ""
-        body = "".join(row("td", cells) for cells in block.rows)
-        head = f"<thead>{row('th', block.columns)}</thead>"
-        parts.append(f"<table>{title}{head}<tbody>{body}</tbody></table>")
-    return "".join(parts)
+    return page_top(document._replace(notes=notes), "notebook.html.jinja")
 
 
 def to_markdown(document: Document) -> str:

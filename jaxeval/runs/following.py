@@ -4,17 +4,19 @@ SQLite numbers the rows of `scores` (rowid). A look costs microseconds until ano
 has committed; then only rows with a higher number are read.
 """
 
+import array
 import contextlib
 import dataclasses
 import itertools
 import json
 import statistics
+import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,7 +62,7 @@ class Followed:
     row: int = 0  # the last one of its scores
     _ended: set[_Key] = dataclasses.field(default_factory=set)
     _members: list[MemberRow] | None = None
-    _curve: dict[int, list[float]] | None = None  # epoch -> dev scores
+    _curve: "dict[int, array.array[float]] | None" = None  # epoch -> dev scores
     _changed: dict[int, int] = dataclasses.field(default_factory=dict)  # epoch -> its last row
     _writes: deque[tuple[float, int]] = dataclasses.field(
         default_factory=lambda: deque(maxlen=_LOOKS)
@@ -112,8 +114,12 @@ class Followed:
     def _add(self, row: int, epoch: int, value: float | None) -> None:
         assert self._curve is not None
         if value is not None:
-            self._curve.setdefault(epoch, []).append(value)
+            self._curve.setdefault(epoch, array.array("d")).append(value)
             self._changed[epoch] = row
+
+
+def _shared(value: Any) -> Any:
+    return sys.intern(value) if isinstance(value, str) else value
 
 
 class Following:
@@ -215,8 +221,8 @@ class Following:
         with self._lock:
             known = self.experiments[experiment]
             if known._members is None:
-                rows = self._store.members(experiment)  # each has its own copy of the config
-                known._members = [row._replace(config=rows[0].config) for row in rows]
+                rows = self._store.members(experiment)  # each with copies of equal texts
+                known._members = [MemberRow(*map(_shared, row)) for row in rows]
             return known._members
 
     def scores(self, experiment: str, key: _Key, after: int) -> dict[int, dict[str, float]]:

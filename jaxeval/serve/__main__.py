@@ -13,7 +13,7 @@ from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.parameters import Changes, Count, Number, Positive, Seeds
 
 if TYPE_CHECKING:
-    from jaxeval.serve.parts import Part
+    from jaxeval.serve.app import Part
 
 _MOST_CONNECTIONS = 500  # more are told to come later
 Port = Annotated[int, Number(1, 65535)]
@@ -93,8 +93,8 @@ def serve_board(
     file, limits = Path(baseline), confined.Limits(judge_hours * 3600, int(judge_gb * 1e9))
     with cli.waiting("reading the corpora"):
         asked = {"baseline": str(file.resolve()), "settings": judge}
-        tried = asyncio.run(confined.call("plan", limits, asked))
-    if not tried.offline:
+        _, offline = asyncio.run(confined.call("plan", limits, asked))
+    if not offline:
         cli.say("this kernel gives no process a network of its own: uploads are judged with one")
     settings = board.Settings(judge, file, limits, upload_mb << 20)
     with contextlib.closing(board.Board(Path(folder), settings)) as opened:
@@ -148,7 +148,7 @@ def _listen(part: "Part", host: str, port: int) -> None:
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     settings = uvicorn.Config(
-        app.make([part], token), host, port, log_level="error", server_header=False
+        app.make(part, token), host, port, log_level="error", server_header=False
     )
     settings.http = "h11"  # httptools, if it is there, reads a header without end
     settings.timeout_graceful_shutdown = 1  # streams of events never end

@@ -1,10 +1,10 @@
-"""The web application: the parts that it joins, static files, errors."""
+"""The web application: routes, tasks beside them, static files, errors."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from starlette.applications import Starlette
@@ -13,21 +13,29 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from jaxeval import report
 from jaxeval.errors import JaxevalError
-from jaxeval.serve import guard, limits
-from jaxeval.serve.parts import Part
+from jaxeval.serve import guard
 
+TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}  # forms of a page
+_MOST_COMPARED = 8  # colours
 _THREADS = 8  # each keeps freed memory of its own
 _STATIC = Path(__file__).parent / "static"
 _FILES = {file.name: file for file in _STATIC.iterdir()}
 _FILES["page.css"] = Path(report.__file__).parent / "page.css"
 
 
-def make(parts: Sequence[Part], token: str | None) -> Starlette:
-    """Returns the application of some parts.
+class Part(NamedTuple):
+    """Pages of one kind, and tasks that run beside them as long as the server does."""
+
+    routes: Sequence[BaseRoute]
+    tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
+
+
+def make(part: Part, token: str | None) -> Starlette:
+    """Returns the application.
 
     Args:
       token: that every request must have; None: names of this machine alone are served.
@@ -37,24 +45,31 @@ def make(parts: Sequence[Part], token: str | None) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(task()) for part in parts for task in part.tasks]
+            tasks = [group.create_task(task()) for task in part.tasks]
             yield
             for task in tasks:
                 task.cancel()
 
-    middleware = [
-        Middleware(limits.Limits),
-        Middleware(guard.Guard, token),
-        Middleware(GZipMiddleware, compresslevel=5),
-    ]
+    guards = [Middleware(guard.Guard, token), Middleware(GZipMiddleware, compresslevel=5)]
     errors: dict[Any, Any] = {HTTPException: _refuse, JaxevalError: _refuse}
-    routes = [
-        *(route for part in parts for route in part.routes),
-        Route("/static/{name}", _static),
-    ]
+    routes = [*part.routes, Route("/static/{name}", _static)]
     return Starlette(
-        routes=routes, middleware=middleware, exception_handlers=errors, lifespan=lifespan
+        routes=routes, middleware=guards, exception_handlers=errors, lifespan=lifespan
     )
+
+
+def form(request: Request, *forms: str) -> str:
+    """Returns the form that an address asks for, html by default; 404 for others than `forms`."""
+    asked = str(request.path_params.get("form", "html"))
+    if asked not in (forms or TYPES):
+        raise HTTPException(404, f"no such page; expected {', '.join(forms or TYPES)}")
+    return asked
+
+
+def check_ticked(ticked: Sequence[str]) -> None:
+    """Refuses to compare fewer than two, or more than there are colours."""
+    if not 2 <= len(ticked) <= _MOST_COMPARED:
+        raise HTTPException(400, f"tick 2 to {_MOST_COMPARED}; found {len(ticked)}")
 
 
 def _refuse(request: Request, error: Exception) -> Response:

@@ -115,7 +115,7 @@ class Board:
         self._asked += 1
         try:
             async with self._slots:
-                return (await confined.call(work, _QUICK, arguments)).found
+                return (await confined.call(work, _QUICK, arguments))[0]
         finally:
             self._asked -= 1
 

@@ -1,12 +1,21 @@
-"""The pages of a board: leaderboards, the queue, submissions, comparisons; and its routes."""
+"""The pages of a board, and what changes it: uploads, received within limits, and deletions."""
 
+import asyncio
+import collections
+import hashlib
+import hmac
 import json
+import secrets
+import shutil
+import tempfile
+import time
 import urllib.parse
 from pathlib import Path
 from typing import Any
 
+import anyio
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import (
     FileResponse,
     HTMLResponse,
@@ -16,18 +25,16 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from jaxeval.errors import ConfigError, printable
 from jaxeval.files import Json
-from jaxeval.report import text
+from jaxeval.report import render, text
 from jaxeval.report.document import Document, Table
-from jaxeval.serve import board_pages, uploads
-from jaxeval.serve.board import Board
-from jaxeval.serve.parts import Part
+from jaxeval.serve import app, submissions
+from jaxeval.serve.board import ID, Board
 from jaxeval.serve.submissions import SUFFIXES, Submission
 
 _API = Path(__file__).parent / "static" / "openapi.json"
-_MOST_COMPARED = 8  # colours
 _RELOADED = 10  # seconds
-_TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 _TOLD = ("id", "name", "about", "words", "dimension", "state", "message", "uploaded")
 _RULES = (
     "A file is text (GloVe, word2vec) or word2vec's binary format, plain or gzip. It is deleted "
@@ -35,11 +42,18 @@ _RULES = (
     "The test labels of the tasks are public: vectors may have been made with them.",
     "Without a browser: curl --data-binary @FILE 'ADDRESS/vectors?name=NAME'",
 )
+_TABLES = "Is one model really better? Upload a CSV with columns model, seed and score."
+_MOST_QUEUED = 100
+_MOST_AN_HOUR = 100  # uploads from an address
+_LONGEST = 300  # letters of a description
+_PATIENCE, _WHOLE = 30.0, 3600.0  # seconds without a byte, and of an upload
+_MOST_OF_A_TABLE = 5 << 20  # bytes
+_KEPT_FREE = 4  # times the largest upload, on the disk
 
 
-def part(board: Board) -> Part:
-    """Returns the pages of a board, and what runs beside them."""
-    pages, changes = _Pages(board), uploads.Uploads(board)
+def part(board: Board) -> app.Part:
+    """Returns the routes of a board, and what runs beside them."""
+    pages = _Pages(board)
     found = {
         "/vectors/compare": pages.compare,
         "/vectors": pages.leaderboard,
@@ -49,47 +63,36 @@ def part(board: Board) -> Part:
     routes = [
         Route("/", lambda request: RedirectResponse("/vectors")),
         Route("/openapi.json", lambda request: FileResponse(_API)),
-        Route("/tables", _tables),
-        *(Route(f"/{kind}", changes.upload, methods=["POST"]) for kind in SUFFIXES),
+        Route("/tables", pages.tables),
+        *(Route(f"/{kind}", pages.upload, methods=["POST"]) for kind in SUFFIXES),
         *(Route(f"{path}.{{form}}", answer) for path, answer in found.items()),
         *(Route(path, answer) for path, answer in found.items()),
-        *(Route(f"/{kind}/{{id}}", changes.delete, methods=["DELETE"]) for kind in SUFFIXES),
+        *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
-    return Part(routes, (board.judge_all, board.rank_all))
-
-
-def _form(request: Request, *forms: str) -> str:
-    form = str(request.path_params.get("form", "html"))
-    if form not in forms:
-        raise HTTPException(404, f"no such page; expected {', '.join(forms)}")
-    return form
+    return app.Part(routes, (board.judge_all, board.rank_all))
 
 
 def _page(document: Document, **context: Any) -> Response:
-    return HTMLResponse(board_pages.page(document, **context))
+    return HTMLResponse(render.to_page(document, "board.html.jinja", **context))
 
 
 def _file(target: Path, form: str) -> Response:
-    return FileResponse(target.with_suffix(f".{form}"), media_type=_TYPES[form])
-
-
-async def _tables(request: Request) -> Response:
-    said = "Is one model really better? Upload a CSV with columns model, seed and score."
-    return _page(Document((said,), title="Compare a table of scores"), forms=["tables"])
+    return FileResponse(target.with_suffix(f".{form}"), media_type=app.TYPES[form])
 
 
 class _Pages:
-    """Answers requests that change nothing."""
+    """Answers requests."""
 
     def __init__(self, board: Board):
         self._board, judge = board, board.settings.judge
         self._modes = ("fixed", "tuned") if judge["modes"] == "both" else (judge["modes"],)
         tasks = f"tasks {', '.join(judge['data'])} | seeds {judge['seeds']}"
         self._signature = f"{tasks} | {text.versions()}"
+        self._hour, self._counts = 0, collections.Counter[str]()  # uploads by address
 
     async def leaderboard(self, request: Request) -> Response:
         """Answers with the leaderboard of a mode, or says that it is being made."""
-        form, mode = _form(request, *_TYPES), self._mode(request)
+        form, mode = app.form(request), self._mode(request)
         judged = {of.id for of in self._board.submissions.every("vectors", "judged")}
         target = self._board.folder / "leaderboards" / mode
         known = self._board.ranked
@@ -110,7 +113,7 @@ class _Pages:
     async def queue(self, request: Request) -> Response:
         """Answers with all submissions of vectors, the last one first."""
         every = self._board.submissions.every("vectors")[::-1]
-        if _form(request, "html", "json") == "json":
+        if app.form(request, "html", "json") == "json":
             return JSONResponse({"submissions": [self._told(of) for of in every]})
         waiting = text.counted(sum(of.pending for of in every), "file waits", "files wait")
         rows = [
@@ -127,6 +130,10 @@ class _Pages:
         links = {of.name: of.id for of in reversed(every)}  # the last one of a name
         return _page(document, path="/queue", forms=["vectors"], links=links)
 
+    async def tables(self, request: Request) -> Response:
+        """Answers with the form for a table."""
+        return _page(Document((_TABLES,), title="Compare a table of scores"), forms=["tables"])
+
     def _told(self, of: Submission) -> dict[str, Json]:
         """Returns what anybody may know of a submission."""
         place, seconds = self._board.submissions.wait(of) if of.pending else (None, None)
@@ -141,9 +148,16 @@ class _Pages:
         left = "" if seconds is None else f", judged in about {text.duration(seconds)}"
         return f"{f'place {place} in the queue' if place else 'is being judged'}{left}"
 
+    def _find(self, request: Request) -> Submission:
+        """Returns the submission that an address names."""
+        kind, key = request.url.path.split("/")[1], str(request.path_params["id"])
+        if (found := self._board.submissions.find(kind, key)) is None:
+            raise HTTPException(404, "no such submission; it may have been deleted")
+        return found
+
     async def submission(self, request: Request) -> Response:
         """Answers with the page of a submission: its result, or its place in the queue."""
-        of, form = uploads.find(self._board, request), _form(request, "html", "json")
+        of, form = self._find(request), app.form(request, "html", "json")
         size = f"{of.words} words of {of.dimension} dimensions. " if of.words else ""
         page = {"path": f"/{of.kind}/{of.id}", "forms": ["delete"] if of.key else []}
         page["about"] = size + of.about
@@ -162,13 +176,98 @@ class _Pages:
 
     async def compare(self, request: Request) -> Response:
         """Answers with the comparison of those that were ticked."""
-        form, mode = _form(request, "html", "json"), self._mode(request)
+        form, mode = app.form(request, "html", "json"), self._mode(request)
         chosen = sorted({*request.query_params.getlist("v")})
         judged = {of.id: of for of in self._board.submissions.every("vectors", "judged")}
         if not {*chosen} <= {*judged}:
             raise HTTPException(404, "no such vectors were judged; they may have been deleted")
-        if not 2 <= len(chosen) <= _MOST_COMPARED:
-            raise HTTPException(400, f"tick 2 to {_MOST_COMPARED}; found {len(chosen)}")
+        app.check_ticked(chosen)
         query = urllib.parse.urlencode([("mode", mode), *(("v", key) for key in chosen)])
         page = {"path": "/vectors/compare", "query": f"?{query}"}
         return _file(await self._board.shown([judged[key] for key in chosen], mode, **page), form)
+
+    async def upload(self, request: Request) -> Response:
+        """Checks a file of vectors and queues it; compares a table at once."""
+        kind, query = request.url.path.removeprefix("/"), request.query_params
+        self._count(request, kind)
+        incoming = self._board.folder / "incoming"
+        with tempfile.TemporaryDirectory(dir=incoming) as place:  # which is moved if all is well
+            name = submissions.checked_name(query.get("name", ""))
+            about = printable(query.get("about", "").strip())[:_LONGEST]
+            options: dict[str, Json] = {o: query[o] for o in ("score", "metric") if query.get(o)}
+            if lower := query.get("lower_is_better"):
+                if lower not in ("true", "false"):
+                    raise ConfigError("lower_is_better: expected true or false")
+                options["lower_is_better"] = lower == "true"
+            file = Path(place) / f"{name}{SUFFIXES[kind]}"
+            of = Submission(await self._receive(request, file, options), kind, name, about)
+            self._refuse_known(of)
+            page = f"/{kind}/{of.id}"
+            if kind == "vectors":
+                of = of._replace(**await self._board.ask("check", {"file": str(file)}))
+            else:
+                asked = {"file": str(file), "path": page, "options": options}
+                await self._board.ask("table", asked)
+                of = of._replace(state="judged")
+            self._refuse_known(of)  # again: another one may have been as quick
+            key = secrets.token_urlsafe(16)
+            self._board.submissions.add(of._replace(key=_hash(key)), file.parent)
+        return JSONResponse({"id": of.id, "page": page, "key": key}, 201, {"location": page})
+
+    async def delete(self, request: Request) -> Response:
+        """Deletes a submission for who has its key."""
+        of = self._find(request)
+        if not hmac.compare_digest(of.key, _hash(request.headers.get("x-key", ""))):
+            raise HTTPException(403, "x-key: expected the key that came with the upload")
+        self._board.remove(of)
+        return Response(status_code=204)
+
+    def _count(self, request: Request, kind: str) -> None:
+        """Refuses more than so many uploads from an address, or in the queue."""
+        address, hour = request.client.host if request.client else "", int(time.time() // 3600)
+        if hour != self._hour:
+            self._hour, self._counts = hour, collections.Counter()
+        self._counts[address] += 1
+        if self._counts[address] > _MOST_AN_HOUR:
+            raise HTTPException(429, "too many uploads within an hour", {"retry-after": "600"})
+        if len(self._board.submissions.every(kind, "queued")) >= _MOST_QUEUED:
+            raise HTTPException(503, "the queue is full; try again later")
+
+    async def _receive(self, request: Request, file: Path, options: dict[str, Json]) -> str:
+        """Writes the body of a request to a file; returns the id of file and options."""
+        most = self._board.settings.most_bytes
+        free = _KEPT_FREE * most
+        most = most if file.suffix == SUFFIXES["vectors"] else _MOST_OF_A_TABLE
+        digest, size = hashlib.sha256(json.dumps(options).encode() if options else b""), 0
+        chunks = request.stream()
+        try:
+            async with asyncio.timeout(_WHOLE), await anyio.open_file(file, "wb") as stream:
+                while True:
+                    if shutil.disk_usage(file.parent).free < free:  # others are received meanwhile
+                        raise HTTPException(507, "the server's disk is full")
+                    async with asyncio.timeout(_PATIENCE):
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        return digest.hexdigest()[:ID]
+                    size += len(chunk)
+                    if size > most or int(request.headers.get("content-length", 0)) > most:
+                        raise HTTPException(413, f"expected at most {most >> 20} MB")
+                    digest.update(chunk)
+                    await stream.write(chunk)
+        except TimeoutError:
+            expected = f"a byte every {_PATIENCE:.0f} s, and all within an hour"
+            raise HTTPException(408, f"too slow: expected {expected}") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the upload was broken off") from None
+
+    def _refuse_known(self, of: Submission) -> None:
+        """Refuses what is there, and another file of vectors with the same name."""
+        for other in self._board.submissions.every(of.kind):
+            same = other.name.casefold() == of.name.casefold() and of.kind == "vectors"
+            if other.state != "failed" and (same or other.id == of.id):
+                what = "this name is taken" if same else "this file is here"
+                raise HTTPException(409, f"{what}: {other.name}, /{of.kind}/{other.id}")
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -34,15 +34,8 @@ class Limits(NamedTuple):
     memory: int  # bytes
 
 
-class Answer(NamedTuple):
-    """What a function returned, and whether its process had no network."""
-
-    found: Any
-    offline: bool
-
-
-async def call(work: str, limits: Limits, arguments: Mapping[str, object]) -> Answer:
-    """Calls a function of `judged` in a process of its own.
+async def call(work: str, limits: Limits, arguments: Mapping[str, object]) -> tuple[Any, bool]:
+    """Calls a function of `judged` in a process; returns its result, and whether it was offline.
 
     Raises:
       RunError: a line for who uploaded: what is wrong with the file, or which limit was met.
@@ -72,7 +65,7 @@ async def call(work: str, limits: Limits, arguments: Mapping[str, object]) -> An
     told = json.loads(out)
     if "error" in told:
         raise RunError(told["error"])
-    return Answer(**told)
+    return told["found"], told["offline"]
 
 
 def _confine(memory: int, parent: int) -> bool:

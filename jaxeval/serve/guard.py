@@ -1,4 +1,4 @@
-"""What every request must pass: host, origin and token; and the headers of every answer.
+"""What every request must pass: rate, host, origin and token; and the headers of every answer.
 
 A page of another site can make a browser ask for http://127.0.0.1, and by DNS rebinding read the
 answer; then Host is that site's name. Elsewhere than on loopback a token is asked for.
@@ -6,6 +6,7 @@ answer; then Host is that site's name. Elsewhere than on loopback a token is ask
 
 import hmac
 import re
+import time
 import urllib.parse
 
 from starlette.datastructures import MutableHeaders
@@ -14,6 +15,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _COOKIE = "jaxeval"
+_BURST, _RATE = 300.0, 60.0  # requests of one address: at once, and a second
+_MOST_CLIENTS = 1000
 _SAFE, _OTHER = ("GET", "HEAD"), ("same-site", "cross-site")
 _LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d{1,5})?", re.ASCII)
 _HEADERS = {
@@ -26,7 +29,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Refuses requests that are not from this server's own pages.
+    """Refuses requests that are not from this server's own pages, or too many of an address.
 
     Args:
       token: of the address that was printed; None: only loopback names are served.
@@ -34,6 +37,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str | None):
         self._app, self._token = app, token
+        self._left = dict[str, tuple[float, float]]()  # address -> requests, at which time
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it."""
@@ -52,6 +56,8 @@ class Guard:
         await (refused or self._app)(scope, receive, with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
+        if not self._take(request.client.host if request.client else ""):
+            return PlainTextResponse("too many requests\n", 429, {"retry-after": "1"})
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if self._token is None and not _LOOPBACK.fullmatch(host):
             return PlainTextResponse("Host: expected a name of this machine\n", 403)
@@ -74,3 +80,13 @@ class Guard:
 
     def _same(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())
+
+    def _take(self, client: str) -> bool:
+        """Counts a request of an address; returns whether it may ask."""
+        now = time.monotonic()
+        left, then = self._left.pop(client, (_BURST, now))
+        left = min(_BURST, left + _RATE * (now - then))
+        self._left[client] = max(0.0, left - 1.0), now
+        while len(self._left) > _MOST_CLIENTS:
+            del self._left[next(iter(self._left))]  # that was quiet the longest
+        return left >= 1.0

@@ -4,8 +4,6 @@ Arguments and results are JSON. The folder of each submission of vectors gets re
 `vectors judge --json` writes it for one file; leaderboards and comparisons are made of these.
 """
 
-import csv
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -17,14 +15,14 @@ import numpy as np
 from jaxeval import errors, files
 from jaxeval.errors import DataError
 from jaxeval.files import Json
+from jaxeval.report import render
 from jaxeval.report.comparison import tables
-from jaxeval.report.document import Document, Result
+from jaxeval.report.document import Result, to_csv
 from jaxeval.report.vectors import JudgedVectors
-from jaxeval.serve import board_pages
 from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 
-_RESULT = "result.json"
+_RESULT, _TEMPLATE = "result.json", "board.html.jinja"
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
@@ -66,7 +64,7 @@ def table(file: str, path: str, options: Mapping[str, Any]) -> None:
 
     os.chdir(Path(file).parent)
     found = compare(read(Path(file).name, sources.layout(**options)))
-    _write(Path("page"), found.document(), found, path=path, forms=["delete"])
+    _write(Path("page"), found, path=path, forms=["delete"])
 
 
 def show(
@@ -82,12 +80,11 @@ def show(
       mode: "" for both.
       page: what the page's template needs.
     """
-    found = _judged(_results(folder, names), baseline, mode)
-    _write(Path(target), found.document(), found, **page)
+    _write(Path(target), _judged(_results(folder, names), baseline, mode), **page)
 
 
-def _write(target: Path, document: Document, found: Result, **page: Any) -> None:
-    html = board_pages.page(document, document.figures(), **page)
+def _write(target: Path, found: Result, **page: Any) -> None:
+    html = render.to_page(found.document(), _TEMPLATE, **page)
     files.write_text(target.with_suffix(".html"), html)
     files.write_json(str(target.with_suffix(".json")), found.to_dict())
 
@@ -110,19 +107,20 @@ def leaderboards(folder: str, names: Mapping[str, str], baseline: str, target: s
         place, rows = Path(target) / mode.mode, _rows(mode, ids)
         document = JudgedVectors({}, found.metrics, {}, [mode], ()).document()
         document = document._replace(
-            notes=[*notes, *document.notes], details=(), title="Leaderboard of word vectors"
+            notes=[*notes, *document.notes],
+            details=(),
+            figures=tuple,
+            title="Leaderboard of word vectors",
         )
         page |= {"path": "/vectors", "query": f"?mode={mode.mode}", "mode": mode.mode}
-        files.write_text(place.with_suffix(".html"), board_pages.page(document, **page))
+        html = render.to_page(document, _TEMPLATE, **page)
+        files.write_text(place.with_suffix(".html"), html)
         about: dict[str, object] = {"mode": mode.mode, "metrics": found.metrics}
         about |= {"seeds": mode.seeds, "baseline": mode.baseline}
         about |= {"rows": rows, "left_out": left_out}
         files.write_json(str(place.with_suffix(".json")), about)
-        out = io.StringIO()
-        writer = csv.DictWriter(out, [*rows[0]])
-        writer.writeheader()
-        writer.writerows(rows)
-        files.write_text(place.with_suffix(".csv"), out.getvalue())
+        lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
+        files.write_text(place.with_suffix(".csv"), lines)
 
 
 def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:

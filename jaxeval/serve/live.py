@@ -1,8 +1,16 @@
-"""Routes of the pages that follow a runs database, and their stream of events."""
+"""Pages that follow a runs database, each made once for all tabs; and their streams of events."""
 
 import asyncio
+import dataclasses
+import functools
+import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+import math
+import time
+import urllib.parse
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from concurrent import futures
+from typing import NamedTuple
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -11,44 +19,177 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from jaxeval.errors import JaxevalError
+from jaxeval.files import Json
 from jaxeval.report import plots, render
-from jaxeval.report.document import Figure
-from jaxeval.runs.following import Following
-from jaxeval.serve.pages import KINDS, Asked
-from jaxeval.serve.parts import Links, Part
-from jaxeval.serve.site import Site
+from jaxeval.report.document import Figure, to_csv
+from jaxeval.runs.following import Followed, Following
+from jaxeval.serve import app
+from jaxeval.serve.pages import KINDS, Asked, Pages
 
 _SECONDS = 0.5  # between two looks at the database
 _KEEP_ALIVE = 15.0  # seconds between two comments in a stream without events
-_MOST_COMPARED = 8  # colours
+_MOST_ROWS = 200  # of a table on a page; the CSV has all
+_MOST_KEPT = 32  # answers and figures
+_REMADE, _REDRAWN = 5, 20  # answers, figures: made again after so many times what making took
+_FIGURES = "figures"  # beside the forms of a page
 
 
-def part(followed: Following, location: str, links: Links = (("/", "Experiments"),)) -> Part:
-    """Returns the pages of a runs database that is followed."""
-    site = Site(followed, location, links)
-    site.made(Asked("index"))  # imports what the first visitor would wait for
+class _Made(NamedTuple):
+    """An answer, or its part before the figures, and what draws these."""
 
-    async def look() -> None:
+    body: bytes
+    figures: Callable[[], Iterable[Figure]] = tuple
+
+
+@dataclasses.dataclass
+class _Kept:
+    """What is made, or is being made, for a mark."""
+
+    mark: str
+    made: asyncio.Future[tuple[_Made, float]]  # and the seconds that it took
+    until: float = math.inf  # it counts until then, whatever the mark
+
+    def counts(self, mark: str) -> bool:
+        return self.mark == mark or self.until > time.monotonic()
+
+
+class Site:
+    """The pages of a runs database. All but what makes pages runs in the event loop."""
+
+    def __init__(self, followed: Following, location: str):
+        self.followed, self._pages = followed, Pages(followed, location)
+        self._kept = dict[tuple[Asked, str], _Kept]()
+        # few threads, as each keeps freed memory of its own; matplotlib has one state for all
+        self._making = futures.ThreadPoolExecutor(2)
+        self._drawing = futures.ThreadPoolExecutor(1)
+        self._begun, self._marks = time.time_ns(), dict[Asked, str]()
+        self._make(Asked("index"), "html", "")  # imports what the first visitor would wait for
+
+    async def look(self) -> None:
+        """Reads for ever what was written since the last look."""
         while True:
             await asyncio.sleep(_SECONDS)
-            await anyio.to_thread.run_sync(site.look)
+            await anyio.to_thread.run_sync(self.followed.poll)
+            self._marks.clear()  # of states too, which change with time
 
+    async def warm(self) -> None:
+        """Imports and prepares what figures need, which takes a second."""
+
+        def draw() -> None:
+            drawing, _ = plots.canvas(2.0, 2.0)
+            render.page_figures([Figure("warm", "", "", drawing, (), ())])
+
+        await asyncio.get_running_loop().run_in_executor(self._drawing, draw)
+
+    async def made(self, asked: Asked, form: str) -> _Made:
+        """Returns an answer; of a page the part before the figures."""
+        mark = self.mark(asked)
+        make = functools.partial(self._make, asked, form, mark)
+        return await self._get((asked, form), mark, make, self._making, _REMADE)
+
+    def _make(self, asked: Asked, form: str, mark: str) -> _Made:
+        page = self._pages.page(asked)
+        if form == "json":
+            return _Made(json.dumps(page.data, ensure_ascii=False, allow_nan=False).encode())
+        if form == "csv":
+            return _Made(to_csv(page.rows).encode())
+        pairs = [("kind", asked.kind), *(("e", e) for e in asked.experiments), ("after", "")]
+        top = render.page_top(
+            page.document,
+            "live.html.jinja",
+            **{"path": asked.path, "query": asked.query, "revision": mark},
+            **{"most_rows": _MOST_ROWS, "events": f"/events?{urllib.parse.urlencode(pairs)}"},
+            **page.context,
+        )
+        return _Made(top.encode(), page.document.figures)
+
+    async def drawn(self, asked: Asked, figures: Callable[[], Iterable[Figure]]) -> bytes:
+        """Returns the figures and the end of a page."""
+
+        def draw() -> _Made:
+            return _Made(render.page_figures(figures(), _MOST_ROWS).encode())
+
+        key, mark = (asked, _FIGURES), self._mark_of_figures(asked)
+        return (await self._get(key, mark, draw, self._drawing, _REDRAWN)).body
+
+    async def _get(
+        self,
+        key: tuple[Asked, str],
+        mark: str,
+        make: Callable[[], _Made],
+        pool: futures.Executor,
+        patience: int,
+    ) -> _Made:
+        """Returns what counts for a mark; made once for all who ask.
+
+        Args:
+          patience: it counts for so many times what making it took.
+        """
+
+        def timed() -> tuple[_Made, float]:
+            begun = time.monotonic()
+            return make(), time.monotonic() - begun
+
+        kept = self._kept.pop(key, None)
+        if kept is None or not kept.counts(mark):
+            kept = _Kept(mark, asyncio.get_running_loop().run_in_executor(pool, timed))
+        self._kept[key] = kept
+        for oldest in [*self._kept][:-_MOST_KEPT]:
+            del self._kept[oldest]
+        try:
+            made, took = await asyncio.shield(kept.made)  # others wait too
+        except JaxevalError:
+            self._kept.pop(key, None)
+            raise
+        if kept.until == math.inf:
+            kept.until = time.monotonic() + patience * took
+        return made
+
+    def tag(self, asked: Asked, form: str) -> str:
+        """Returns a text that differs if two answers do."""
+        marks = {form: self.mark(asked)}
+        marks |= {_FIGURES: self._mark_of_figures(asked)} if form == "html" else {}
+        known = [(self._kept.get((asked, part)), mark) for part, mark in marks.items()]
+        return "".join(kept.mark if kept and kept.counts(m) else m for kept, m in known)
+
+    def mark(self, asked: Asked) -> str:
+        """Returns a text that changes when a page does, over restarts too."""
+        if asked not in self._marks:
+            known = self._known(asked)
+            states = [(of.row, of.name, self._pages.state(of)) for of in known]
+            self._marks[asked] = self._digest(states, self._mark_of_figures(asked))
+        return self._marks[asked]
+
+    def _mark_of_figures(self, asked: Asked) -> str:
+        versions = [of.version for of in self._known(asked)]
+        return self._digest(versions, self._pages.stamp(asked))
+
+    def _known(self, asked: Asked) -> list[Followed]:
+        known = self.followed.experiments
+        return [known[e] for e in asked.experiments or [*known]]
+
+    def _digest(self, *values: object) -> str:
+        text = repr((self._begun, values)).encode()
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    def news(self, asked: Asked, after: int) -> dict[str, Json]:
+        """Returns what a stream sends: the points of curves that changed after a row."""
+        curves: dict[str, Json] = {
+            e: [[*point] for point in self.followed.curve(e, after)]
+            for e in asked.experiments
+            if asked.kind in ("e", "compare")
+        }
+        return {"row": self.followed.row, "revision": self.mark(asked), "curves": curves}
+
+
+def part(followed: Following, location: str) -> app.Part:
+    """Returns the pages of a runs database that is followed."""
+    site = Site(followed, location)
     answer = _handler(site)
-    paths = ("/", "/index.{form}", "/compare", "/compare.{form}")
-    kinds = [f"/{kind}/{{id}}" for kind in ("e", "sweep", "tune")]
-    routes = [Route(path, answer) for path in paths]
-    routes += [Route(path, answer) for kind in kinds for path in (f"{kind}.{{form}}", kind)]
-    return Part([*routes, Route("/events", _events(site))], [look, _warm])
-
-
-async def _warm() -> None:
-    """Imports and prepares what figures need, which takes a second."""
-
-    def draw() -> None:
-        drawing, _ = plots.canvas(2.0, 2.0)
-        render.page_figures([Figure("warm", "", "", drawing, (), ())])
-
-    await anyio.to_thread.run_sync(draw)
+    paths = ["/index", "/compare", *(f"/{kind}/{{id}}" for kind in ("e", "sweep", "tune"))]
+    routes = [Route(path, answer) for of in paths for path in (f"{of}.{{form}}", of)]
+    stream = Route("/events", _events(site))
+    return app.Part([Route("/", answer), *routes, stream], [site.look, site.warm])
 
 
 def _asked(site: Site, kind: str, names: Sequence[str]) -> Asked:
@@ -59,8 +200,8 @@ def _asked(site: Site, kind: str, names: Sequence[str]) -> Asked:
         if key is None:
             raise HTTPException(404, "no such experiment; expected an id or a name")
         found[key] = None
-    if kind == "compare" and not 2 <= len(found) <= _MOST_COMPARED:
-        raise HTTPException(400, f"tick 2 to {_MOST_COMPARED} experiments; found {len(found)}")
+    if kind == "compare":
+        app.check_ticked([*found])
     if kind not in KINDS or (kind != "compare" and len(found) != (kind != "index")):
         raise HTTPException(404, "no such page")
     if len(metrics := {site.followed.experiments[key].metric for key in found}) > 1:
@@ -68,35 +209,30 @@ def _asked(site: Site, kind: str, names: Sequence[str]) -> Asked:
     return Asked(kind, tuple(found))
 
 
-def _handler(site: Site) -> Callable[[Request], Response]:
+def _handler(site: Site) -> Callable[[Request], Awaitable[Response]]:
     """Returns the function that answers for a page, its JSON and its CSV."""
 
-    def answer(request: Request) -> Response:
-        form = request.path_params.get("form", "html")
-        if form not in ("html", "json", "csv"):
-            raise HTTPException(404, "no such page; expected .json or .csv")
+    async def answer(request: Request) -> Response:
+        form = app.form(request)
         kind = request.url.path.split("/")[1].partition(".")[0] or "index"
         names = request.query_params.getlist("e") if kind == "compare" else []
         names = [request.path_params["id"]] if "id" in request.path_params else names
         asked = _asked(site, kind, names)
-        headers = {"etag": f'W/"{form}-{site.tag(asked)}"'}
+        headers = {"etag": f'W/"{form}-{site.tag(asked, form)}"'}
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         try:
-            page, top = site.made(asked)
+            made = await site.made(asked, form)
         except JaxevalError as error:
             raise HTTPException(404, str(error)) from None
-        if form == "json":
-            text = json.dumps(page.data, ensure_ascii=False, allow_nan=False)
-            return Response(text, 200, headers, "application/json")
-        if form == "csv":
-            return Response(page.csv(), 200, headers, "text/csv")
+        if form != "html":
+            return Response(made.body, 200, headers, app.TYPES[form])
 
-        def parts() -> Iterator[bytes]:
-            yield top  # at once: drawing takes its time
-            yield site.figures(asked, page)
+        async def parts() -> AsyncIterator[bytes]:
+            yield made.body  # at once: drawing takes its time
+            yield await site.drawn(asked, made.figures)
 
-        return StreamingResponse(parts(), 200, headers, "text/html")
+        return StreamingResponse(parts(), 200, headers, app.TYPES[form])
 
     return answer
 

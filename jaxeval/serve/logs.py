@@ -1,9 +1,7 @@
 """Pages of logs: the answers of two models to the same items, side by side, with their texts."""
 
-import csv
-import io
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,14 +12,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from jaxeval.report import render, text
-from jaxeval.report.document import Document, to_json
+from jaxeval.report.document import Document, to_csv, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding, texts
 from jaxeval.runs.logs.texts import Text
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Status
-from jaxeval.serve.parts import Part
+from jaxeval.serve import app
 
 _ON_A_PAGE = 20
 _RIGHT = 0.5  # the least mean score of a right answer
@@ -59,12 +57,24 @@ class Pairs(NamedTuple):
     notes: Sequence[str]
 
 
-def part(paths: Sequence[str]) -> Part:
+def part(paths: Sequence[str]) -> app.Part:
     """Returns the pages of logs; errors as of `finding.read_rows`."""
     logs = _Logs(finding.read_rows(paths, Layout()))
-    answer = _handler(logs)
+
+    def answer(request: Request) -> Response:
+        form, asked = app.form(request), _parse(logs, request.query_params)
+        pairs = logs.pairs(asked)
+        if form == "html":
+            return HTMLResponse(_page(logs, asked, pairs))
+        of = {k: choice for choice, places in pairs.chosen.items() for k in places}
+        rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
+        if form == "csv":
+            return Response(to_csv([("item", *asked[:2], "choice"), *rows]), media_type="text/csv")
+        found = {"items": rows, "titles": pairs.titles, "notes": pairs.notes}
+        return JSONResponse(to_json({**asked._asdict(), **found}))
+
     home = Route("/", lambda _: RedirectResponse("/logs", 303))
-    return Part([home, Route("/logs", answer), Route("/logs.{form}", answer)])
+    return app.Part([home, Route("/logs", answer), Route("/logs.{form}", answer)])
 
 
 class _Logs:
@@ -150,28 +160,6 @@ def _choices(
     return chosen, {name: title for name, (title, _) in masks.items()}
 
 
-def _handler(logs: _Logs) -> Callable[[Request], Response]:
-    """Returns the function that answers for a page, its JSON and its CSV."""
-
-    def answer(request: Request) -> Response:
-        asked, form = _parse(logs, request.query_params), request.path_params.get("form", "html")
-        pairs = logs.pairs(asked)
-        if form == "html":
-            return HTMLResponse(_page(logs, asked, pairs))
-        of = {k: choice for choice, places in pairs.chosen.items() for k in places}
-        rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
-        if form == "json":
-            found = {"items": rows, "titles": pairs.titles, "notes": pairs.notes}
-            return JSONResponse(to_json({**asked._asdict(), **found}))
-        if form != "csv":
-            raise HTTPException(404, "no such page; expected .json or .csv")
-        out = io.StringIO()
-        csv.writer(out).writerows([("item", asked.a, asked.b, "choice"), *rows])
-        return Response(out.getvalue(), media_type="text/csv")
-
-    return answer
-
-
 def _parse(logs: _Logs, query: Mapping[str, str]) -> _Asked:
     """Returns what is asked for; HTTPException if there is no such model, task or metric."""
 
@@ -205,10 +193,10 @@ def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
         signature=" | ".join(filter(None, [logs.rows.source, *asked[2:4], text.versions()])),
     )
     steps = {"previous": asked.page - 1, "next": asked.page + 1}
-    top = render.page_top(
+    return render.to_page(
         document,
         "logs.html.jinja",
-        **{"links": [(asked.address(), "Logs")], "beside": [], "path": "/logs"},
+        **{"nav": [(asked.address(), "Logs")], "path": "/logs"},
         query=asked.address().removeprefix("/logs"),
         asked=asked,
         known={"models": logs.models, "metrics": logs.metrics},
@@ -220,7 +208,6 @@ def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
         place=f"page {asked.page} of {last}",
         steps=[(asked.address(page=n), name) for name, n in steps.items() if 1 <= n <= last],
     )
-    return top + render.page_figures(())
 
 
 def _with_texts(

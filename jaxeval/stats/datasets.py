@@ -198,17 +198,15 @@ def _bootstrap(
     interval = Interval.none(confidence, "more runs than are resampled")
     if drawn:
         interval = percentile_interval(np.concatenate(drawn), confidence, method)
-    name = statistic.__name__.strip("_").replace("_", " ")
-    return Effect(name, float(statistic(strata)), interval, tuple(map(len, strata)))
+    return Effect(float(statistic(strata)), interval, tuple(map(len, strata)))
 
 
 def friedman(table: np.ndarray) -> HypothesisTest:
     """Friedman's test, corrected for ties, of a table [N, k] of at least 2 x 3 scores."""
     ranks = _ranks(table, True)
-    statistic, null = _chi_squared(ranks), "all models rank alike"
+    statistic, method = _chi_squared(ranks), "chi-squared, corrected for ties"
     p_value = float(scipy.stats.chi2.sf(statistic, ranks.shape[1] - 1))
-    method = "chi-squared, corrected for ties"
-    return HypothesisTest("Friedman", statistic, p_value, ranks.shape, null, method)
+    return HypothesisTest(statistic, p_value, ranks.shape, method)
 
 
 def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
@@ -228,9 +226,8 @@ def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) 
     (sets, models), found, p_value = ranks.shape, _chi_squared(ranks), (1 + hits) / (1 + resamples)
     rest = sets * (models - 1) - found
     statistic = (sets - 1) * found / rest if rest > 1e-9 else math.inf
-    method = f"ranks permuted within data sets, {resamples} resamples, seed {seed}"
-    null, method = "all models rank alike", f"corrected for ties; {method}"
-    return HypothesisTest("Iman-Davenport", statistic, p_value, ranks.shape, null, method)
+    drawn = f"ranks permuted within data sets, {resamples} resamples, seed {seed}"
+    return HypothesisTest(statistic, p_value, ranks.shape, f"corrected for ties; {drawn}")
 
 
 def _rank_models(

@@ -19,15 +19,11 @@ from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
     Rules,
-    Sample,
     count,
     percentile_interval,
-    sample,
     sign,
 )
 
-_BITS = 16  # signs whose sums are looked up in one table
-_BLOCK = 1_000_000  # permutations at a time
 _ROUNDING = 1e-12  # relative: equal sums in another order
 _ROUNDS = 20_000  # shuffles or resamples at a time, fewer of many items: bounds memory
 _MOST_DRAWN = 4_000_000  # numbers at a time
@@ -115,44 +111,6 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
     )
 
 
-def sign_flips(
-    differences: Sample, *, permutations: int = 1_000_000, seed: int = 0
-) -> HypothesisTest:
-    """Paired permutation test: A and B are exchanged at random on each item (cluster).
-
-    Exact if there are at most `permutations` exchanges, else with p = (1 + hits) / (1 +
-    permutations). Sums of 16 signs are looked up in a table.
-    """
-    values = sample(differences, "differences")
-    permutations = count(permutations, "permutations")
-    observed, moved = float(values.sum()), values[values != 0]
-    least = abs(observed) - _ROUNDING * float(np.abs(values).sum())
-    if len(moved) < 63 and 2 ** len(moved) <= permutations:
-        share = float(np.mean(np.abs(_signed_sums(moved)) >= least))
-        method = f"exact, all {2 ** len(moved)} exchanges"
-    else:
-        generator, hits = np.random.default_rng(seed), 0
-        for begin in range(0, permutations, _BLOCK):
-            sums = np.zeros(min(_BLOCK, permutations - begin))
-            for k in range(0, len(moved), _BITS):
-                table = _signed_sums(moved[k : k + _BITS])
-                signs = np.frombuffer(generator.bytes(2 * len(sums)), np.uint16)
-                sums += table[signs if len(table) == 2**_BITS else signs % len(table)]
-            hits += int(np.sum(np.abs(sums) >= least))
-        share = (1 + hits) / (1 + permutations)
-        method = f"{permutations} permutations, seed {seed}"
-    null, n = "both models' scores of an item are exchangeable", len(values)
-    mean, name = observed / n, "paired permutation"
-    return HypothesisTest(name, mean, share, (n,), null, method, sign(observed))
-
-
-def _signed_sums(values: np.ndarray) -> np.ndarray:
-    sums = np.zeros(1)
-    for value in values.tolist():
-        sums = np.concatenate([sums + value, sums - value])
-    return sums
-
-
 def _approximate_randomization(
     a: np.ndarray,
     b: np.ndarray,
@@ -182,9 +140,9 @@ def _approximate_randomization(
     for rounds in _blocks(iterations, int(np.minimum(sizes, _AS_BITS).sum())):
         swapped = start + _moved(generator, kinds, sizes, rounds)
         hits += int(np.sum(np.abs(score(swapped) - score(both - swapped)) >= least))
-    p_value, null = (1 + hits) / (1 + iterations), "the two runs' answers are exchangeable"
-    name, method = "approximate randomisation", f"{iterations} shuffles, seed {seed}"
-    return HypothesisTest(name, observed, p_value, (len(first),), null, method, sign(observed))
+    method = f"{iterations} shuffles, seed {seed}"
+    p_value, n = (1 + hits) / (1 + iterations), (len(first),)
+    return HypothesisTest(observed, p_value, n, method, sign(observed))
 
 
 def _paired_bootstrap(
@@ -212,7 +170,7 @@ def _paired_bootstrap(
     method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
     interval = percentile_interval(np.concatenate(drawn), confidence, method)
     gap = float(score(first.sum(0)) - score(second.sum(0)))
-    return Effect("difference", gap, interval, (n,))
+    return Effect(gap, interval, (n,))
 
 
 def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

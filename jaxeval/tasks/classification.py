@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
-from jaxeval.data import pairs, sentiment, sentiment_files
+from jaxeval.data import pairs, sentiment
 from jaxeval.data.corpora import WordCorpus
 from jaxeval.data.pairs import PairData
 from jaxeval.data.sentiment import SentimentData
@@ -212,7 +212,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
     options.refuse_others("sentiment")
     first = saved[0].read_vocabulary(sentiment.SavedVocabulary)
     source, targeted = saved[0].config.data.source, first.targeted
-    texts = sentiment_files.read_unlabelled(source, file, first.labels, targeted, first.tokenised)
+    texts = sentiment.read_unlabelled(source, file, targeted)
 
     def targets() -> Iterator[dict[str, object]]:
         for each in texts:
@@ -258,7 +258,7 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
         model = PairClassifier(config.model, sizes)
         return _program(saved, model, rows, vocabulary.labels, np.stack)
 
-    items = ({"premise": row.first, "hypothesis": row.second} for row in each_row)
+    items = ({"premise": each.premise, "hypothesis": each.hypothesis} for each in each_row)
     return _lines(items, kind.predictions(saved, program), options.vote)
 
 

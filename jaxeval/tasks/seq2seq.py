@@ -20,7 +20,7 @@ from pydantic import Field
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
-from jaxeval.data.seq2seq import SavedVocabulary, Seq2SeqData, SequencePair, Vocabularies
+from jaxeval.data.seq2seq import Seq2SeqData, SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.models import dropout, nll
 from jaxeval.models import seq2seq as models
@@ -57,7 +57,7 @@ class _Config:
 
 def _make_model(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
     """Returns the Flax module of a member; hparams named as `models.seq2seq.Live` are sizes."""
-    shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
+    shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target_names))
     return _CLASSES[choices.architecture](shape, models.Live.from_hparams(hparams))
 
 
@@ -164,20 +164,20 @@ def _source(config: _Config, pairs: data.SequenceCorpus) -> kind.Source:
     facts = {
         "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
         "source_symbols": len(vocabularies.source_names),
-        "target_symbols": len(vocabularies.target),
+        "target_symbols": len(vocabularies.target_names),
         "padded_widths": [
             [bucket[side].shape[1] for side in ("source", "target")]
             for bucket in pairs.corpus.buckets
         ],
     }
-    said = pairs.fingerprint, config.data.path, facts, lambda number: vocabularies.to_dict()
+    said = pairs.fingerprint, config.data.path, facts, lambda number: reading.to_dict(vocabularies)
     return kind.Source(pairs.corpus, pairs.split, *said, pairs.positions, findings=pairs.findings)
 
 
 def _member_sizes(config: _Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
     """Returns what the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
-    shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
+    shape = model.shape(len(vocabularies.source_names), len(vocabularies.target_names))
     source, target = (
         float(np.mean(np.concatenate([b[f"{side}_length"] for b in pairs.corpus.buckets])))
         for side in ("source", "target")
@@ -209,10 +209,10 @@ def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Itera
 
 def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options) -> kind.Program:
     """Returns the program for hypotheses (text, log-probability) of each source, best first."""
-    config, vocabulary = saved.config, saved.read_vocabulary(SavedVocabulary)
-    if vocabulary.specials != data.SPECIALS:
+    config, vocabularies = saved.config, saved.read_vocabulary(Vocabularies)
+    if vocabularies.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.meanings)
-    vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
+    size = config.training.evaluation_batch_size
     numbers, columns = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
     steps = (options.max_length or config.data.max_length) + 1  # END

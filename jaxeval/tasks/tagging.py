@@ -180,15 +180,13 @@ def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Itera
     `conlleval`. A vote is taken word by word.
     """
     options.refuse_others("tagging")
-    first = saved[0].read_vocabulary(SavedVocabulary)
-    known = schemes.possible_tags(first.labels, first.scheme)
-    source = data.read_untagged(saved[0].config.data.source, file, known)
-    in_words = [sentence.words for sentence in source.sentences]
+    lines, sentences = data.read_untagged(saved[0].config.data.source, file)
+    in_words = [sentence.words for sentence in sentences]
     tags = kind.predictions(saved, lambda model: _program(model, in_words))
     if options.vote:
         by_sentence = (zip(*votes, strict=True) for votes in zip(*tags, strict=True))
         tags = [[tuple(map(kind.majority, by_word)) for by_word in by_sentence]]
-    yield from source.with_columns(tags)
+    yield from data.with_columns(lines, sentences, tags)
 
 
 def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Program:

@@ -85,9 +85,8 @@ def tune(
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
-    limits, folder = (trials, seconds), Path(out)
-    how = (at_once, retrain, least, launcher, quiet)
-    return training.tune(target, search, limits, folder, store, *how)
+    place = training.Place(Path(out), store, launcher, quiet)
+    return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
 
 
 @parameters.verb
@@ -184,8 +183,8 @@ def _run(
     state = runner.state
 
     def unit() -> str:
-        results = [e.result for e in state.history.ended if e.result]
-        largest = max((abs(score) for r in results for score in r.scores), default=0.0)
+        scores = [score for e in state.history.evaluations for score in e.scores]
+        largest = max(map(abs, scores), default=0.0)
         named = metrics.stored_unit(metric, largest)
         metrics.refuse_points("margin", margin, named if largest else "number")  # 0 has no unit
         return named
@@ -193,7 +192,7 @@ def _run(
     if state.known:
         cli.say(f"goes on from {state.known} with results", quiet)
     for evaluation, note in runner.run():
-        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.result else note
+        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.ended else note
         cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = runner.search.best(state.history), None, list[str]()
     if best is not None and retrain:

@@ -28,16 +28,15 @@ from jaxeval.stats.results import (
 _Score = TypeVar("_Score")
 _CONFIDENCE = 0.95
 _AT_ONCE = 2_000_000  # weights of resamples in memory
-_MOST_UNDEFINED = 0.05  # share of resamples without a value; with more the others are biased
 _SHORT = 1e-15  # length below which squares in float32 have few digits, or none
+_MOST_UNDEFINED = 0.05  # share of resamples without a value; with more the others are biased
 _SUFFIXES = {".txt", ".gz", ".vec", ".bin", ".w2v", ".tsv", ".csv"}
 
 
 def short_names(paths: Sequence[str | Path], what: str) -> dict[str, str]:
     """Maps short names of files to their paths; names have no folder and suffixes if they differ.
 
-    Raises:
-      ConfigError: no file, or a file named twice, by whatever path.
+    Raises ConfigError: no file, or a file named twice, by whatever path.
     """
     if not paths:
         raise ConfigError(f"expected a file of {what}")
@@ -74,15 +73,11 @@ class Lookup:
         return np.array([self.index.get(_form(w, self.lower_case), -1) for w in words], np.int64)
 
 
-class _Forms:
-    """A set that contains words of any spelling whose lower case is in it."""
-
-    def __init__(self, words: Iterable[str], lower_case: bool):
-        self._lower = lower_case
-        self._words = frozenset(_form(word, lower_case) for word in words)
+class _Forms(frozenset[str]):
+    """Words in lower case; it contains every spelling of them."""
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and _form(word, self._lower) in self._words
+        return isinstance(word, str) and super().__contains__(word.lower())
 
 
 def read(
@@ -90,12 +85,11 @@ def read(
 ) -> Lookup:
     """Reads the vectors of some words (None: all) of a file.
 
-    In lower case, the first of several equal words of the file counts.
-
-    Raises:
-      DataError: the file cannot be read, or all its vectors are 0.
+    In lower case, the first of several equal words of the file counts. Raises DataError: the file
+    cannot be read, or all its vectors are 0.
     """
-    read = vectors.read(path, None if words is None else _Forms(words, lower_case))
+    forms = (_Forms if lower_case else frozenset)(_form(word, lower_case) for word in words or ())
+    read = vectors.read(path, None if words is None else forms)
     table, lengths = read.table, np.sqrt(np.einsum("vd,vd->v", read.table, read.table))
     short = np.flatnonzero(lengths < _SHORT)
     lengths[short] = np.linalg.norm(table[short].astype(np.float64), axis=1)
@@ -118,7 +112,7 @@ def _form(word: str, lower_case: bool) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Difference:
-    """_Score of file A minus that of file B on what both cover."""
+    """Score of file A minus that of file B on what both cover."""
 
     a: str
     b: str
@@ -138,61 +132,85 @@ class Scored(Generic[_Score]):
     differences: tuple[_Difference, ...]  # of files with a score on the items of both
 
 
+@dataclasses.dataclass(frozen=True)
+class Bootstrap:
+    """A statistic of files on a set of items, and resamples of the items.
+
+    Attributes:
+      items: what is resampled.
+      statistic: of several files on chosen items [n] bool with weights [B, items]: [B, V], NaN
+        where there is none.
+      drawer: of chosen items [n] bool: (generator, B) -> weights [B, items].
+    """
+
+    items: str
+    statistic: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]
+    drawer: Callable[[np.ndarray], Callable[[np.random.Generator, int], np.ndarray]]
+    resamples: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"bootstrap of {self.items}, {self.resamples} resamples, seed {self.seed}"
+
+    def estimate(self, file: str, chosen: np.ndarray) -> float | None:
+        """Returns the statistic of a file on chosen items, or None if it has none."""
+        ones = np.ones((1, int(chosen.sum())), np.int64)
+        value = float(self.statistic([file], chosen, ones)[0, 0])
+        return None if math.isnan(value) else value
+
+    def draws(self, files: Sequence[str], chosen: np.ndarray) -> np.ndarray:
+        """Returns the statistic [V, B] of files on the same resamples of chosen items."""
+        generator, draw = np.random.default_rng(self.seed), self.drawer(chosen)
+        weights = (draw(generator, n) for n in _blocks(self.resamples, int(chosen.sum())))
+        return np.concatenate([self.statistic(files, chosen, each) for each in weights]).T
+
+
 def compare(
     name: str,
     method: str,
     covered: Mapping[str, np.ndarray],
-    estimate: Callable[[str, np.ndarray], float | None],
-    draws: Callable[[Sequence[str], np.ndarray], np.ndarray],
+    bootstrap: Bootstrap,
     score: Callable[[str, Interval | None], _Score],
-    items: str,
 ) -> Scored[_Score]:
     """Scores all files on one set of items, and compares any two.
 
     Args:
       covered: file -> [n] bool, the items that it covers.
-      estimate: of a file on some items [n] bool; None if it has none.
-      draws: of several files on some items: resampled estimates [B, V].
-      score: of a file with the interval of its estimate on what it covers.
-      items: what is resampled.
+      score: of a file, with the interval of its statistic on what it covers.
     """
-    scores, found, how = dict[str, _Score](), list[_Difference](), f"bootstrap of {items}"
+    scores, found, how = dict[str, _Score](), list[_Difference](), str(bootstrap)
     for file, mine in covered.items():
-        drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
-        interval = None if drawn is None else _interval(drawn, how)
-        scores[file] = score(file, interval)
+        known = bootstrap.estimate(file, mine) is not None
+        drawn = bootstrap.draws([file], mine)[0] if known else None
+        scores[file] = score(file, None if drawn is None else _interval(drawn, how))
     for a, b in itertools.combinations(covered, 2):
         both = covered[a] & covered[b]
-        of_a, of_b = estimate(a, both), estimate(b, both)
+        of_a, of_b = (bootstrap.estimate(file, both) for file in (a, b))
         if of_a is not None and of_b is not None:
-            drawn, n = draws([a, b], both), int(both.sum())
-            effect, test = _difference((of_a, of_b), (*drawn.T,), n, how)
+            drawn = bootstrap.draws([a, b], both)
+            effect, test = _difference((of_a, of_b), drawn, int(both.sum()), how)
             found.append(_Difference(a, b, effect, test, test.p_value))
     total = len(next(iter(covered.values())))
     return Scored(name, method, total, scores, tuple(found))
 
 
 def _difference(
-    estimates: tuple[float, float],
-    draws: tuple[np.ndarray, np.ndarray],
-    n: int,
-    method: str,
+    estimates: tuple[float, float], draws: np.ndarray, n: int, method: str
 ) -> tuple[Effect, HypothesisTest]:
-    """Score A minus score B of n items, and the test whether they are equal.
+    """Score A minus score B of n items, and the test whether they are equal; draws [2, B].
 
     p = 2 (1 + k) / (1 + B), with k of the B draws on the rarer side of 0, or at 0. Draws without a
     value do not count; p is NaN if there are many.
     """
     gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
-    effect = Effect("difference", gap, _interval(gaps, method), (n,))
+    effect = Effect(gap, _interval(gaps, method), (n,))
     p_value, direction = math.nan, 0
     if np.isnan(gaps).mean() <= _MOST_UNDEFINED:
         gaps = gaps[~np.isnan(gaps)]
         rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
         p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
         direction = sign(float(np.median(gaps)))
-    null = "both scores are equal on all such items"
-    return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
+    return effect, HypothesisTest(gap, p_value, (n,), method, direction)
 
 
 def _interval(draws: np.ndarray, method: str) -> Interval:
@@ -204,7 +222,7 @@ def _interval(draws: np.ndarray, method: str) -> Interval:
     return percentile_interval(draws[~np.isnan(draws)], _CONFIDENCE, method)
 
 
-def blocks(resamples: int, width: int) -> Iterator[int]:
+def _blocks(resamples: int, width: int) -> Iterator[int]:
     """Yields how many resamples to draw at a time, each of `width` weights: bounds memory."""
     size = max(1, _AT_ONCE // width)
     resamples = count(resamples, "resamples")
@@ -215,13 +233,11 @@ def adjust(results: Sequence[Scored[_Score]]) -> tuple[Scored[_Score], ...]:
     """Adjusts the p-values of all differences together by Holm's method."""
     p_values = [d.test.p_value for result in results for d in result.differences]
     corrected = iter(multiple.adjust_p_values(p_values) if p_values else ())
+
+    def adjusted(each: _Difference) -> _Difference:
+        return dataclasses.replace(each, p_adjusted=float(next(corrected)))
+
     return tuple(
-        dataclasses.replace(
-            result,
-            differences=tuple(
-                dataclasses.replace(d, p_adjusted=float(next(corrected)))
-                for d in result.differences
-            ),
-        )
+        dataclasses.replace(result, differences=tuple(map(adjusted, result.differences)))
         for result in results
     )

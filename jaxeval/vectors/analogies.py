@@ -9,7 +9,7 @@ words, so the cosines [W, block] of all words with a block of candidates are com
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -20,7 +20,7 @@ from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Interval
-from jaxeval.vectors import Lookup, Scored, blocks, compare
+from jaxeval.vectors import Bootstrap, Lookup, Scored, compare
 
 _Method = Literal["3CosAdd", "3CosMul"]
 METHODS: tuple[_Method, ...] = ("3CosAdd", "3CosMul")
@@ -90,44 +90,39 @@ def read(path: str | Path) -> _Questions:
 
     Google's has ": section" lines and four words a line. BATS has a file for each section in
     folders of groups, and a word, a tab and answers separated by / a line; any two lines of a
-    section make two questions.
-
-    Raises:
-      DataError: a line that is neither, no question.
+    section make two questions. Raises DataError: a line that is neither, no question.
     """
     path = Path(path)
-    sections, groups, units, asked = (_bats if path.is_dir() else _google)(path)
+    sections, units, asked = (_bats if path.is_dir() else _google)(path)
     if not asked:
         raise DataError("no analogy question found; expected four words a line, or BATS", path)
     order = sorted(range(len(units)), key=lambda unit: units[unit].section)
     rank = np.argsort(order)
     first, second = rank[np.array(asked, np.int64)].T
-    return _Questions(
-        path.name, tuple(sections), tuple(groups), tuple(units[k] for k in order), first, second
-    )
+    names, groups = zip(*sections, strict=True)
+    return _Questions(path.name, names, groups, tuple(units[k] for k in order), first, second)
 
 
-_Read = tuple[Sequence[str], Sequence[str], Sequence[_Unit], Sequence[tuple[int, int]]]
+# sections with their groups; units; units of each question
+_Read = tuple[Iterable[tuple[str, str]], Sequence[_Unit], Sequence[tuple[int, int]]]
 
 
 def _google(path: Path) -> _Read:
-    sections, units = dict[str, int](), dict[_Unit, int]()  # a section may go on later
-    asked, now = [], -1
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        fields = line.split()
-        if fields and fields[0].startswith(":"):
-            now = sections.setdefault(" ".join(fields).lstrip(": "), len(sections))
-        elif fields:
-            if len(fields) != 4 or now < 0:
-                message = f"expected ': section' or four words, found {len(fields)} words"
-                raise DataError(message, path, number)
-            a, b, c, d = fields
-            first, second = _Unit(now, a, (b,)), _Unit(now, c, (d,))
-            asked.append(
-                (units.setdefault(first, len(units)), units.setdefault(second, len(units)))
-            )
-    groups = ["syntactic" if name.startswith(_SYNTACTIC) else "semantic" for name in sections]
-    return [*sections], groups, [*units], asked
+    sections, units = dict[str, str](), dict[_Unit, int]()  # a section may go on later
+    asked, now = [], ""
+    for line in text.lines(path):
+        fields = line.text.split()
+        if fields[0].startswith(":"):
+            now = " ".join(fields).lstrip(": ")
+            sections[now] = "syntactic" if now.startswith(_SYNTACTIC) else "semantic"
+        elif len(fields) != 4 or not sections:
+            raise line.error(f"expected ': section' or four words, found {len(fields)} words")
+        else:
+            section = [*sections].index(now)
+            pair = (_Unit(section, fields[k], (fields[k + 1],)) for k in (0, 2))
+            first, second = (units.setdefault(unit, len(units)) for unit in pair)
+            asked.append((first, second))
+    return sections.items(), [*units], asked
 
 
 def _bats(path: Path) -> _Read:
@@ -135,15 +130,14 @@ def _bats(path: Path) -> _Read:
     files = sorted(path.glob("*/*.txt"))
     for section, file in enumerate(files):
         before = len(units)
-        for number, line in enumerate(text.iterate_lines(file), 1):
-            fields = line.split()
-            answers = tuple(answer for answer in fields[-1].split("/") if answer) if fields else ()
-            if fields and (len(fields) != 2 or not answers):
-                raise DataError("expected a word, a tab and answers separated by /", file, number)
-            if fields:
-                units.append(_Unit(section, fields[0], answers))
+        for line in text.lines(file):
+            word, *more = line.text.split()
+            answers = tuple(answer for each in more for answer in each.split("/") if answer)
+            if len(more) != 1 or not answers:
+                raise line.error("expected a word, a tab and answers separated by /")
+            units.append(_Unit(section, word, answers))
         asked += itertools.permutations(range(before, len(units)), 2)
-    return [f.stem for f in files], [f.parent.name for f in files], units, asked
+    return [(file.stem, file.parent.name) for file in files], units, asked
 
 
 def answer(questions: _Questions, vectors: Lookup, method: _Method) -> Answered:
@@ -234,60 +228,51 @@ def evaluate(
     seed: int = 0,
 ) -> Scored[_Score]:
     """Computes the accuracies of all files, and differences on the questions that both cover."""
-    first, second = questions.first, questions.second
+    section = questions.strata[questions.first]
+    group = np.array(questions.groups)[section]
 
-    def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
-        right = np.stack([answered[name].right[chosen] for name in names])
-        units = np.concatenate([first[chosen], second[chosen]])
-        used, where = np.unique(units, return_inverse=True)
-        of_first, of_second = np.split(where, 2)
-        of_units = right, of_first, of_second, questions.strata[used]
-        return _crossed_draws(*of_units, resamples=resamples, seed=seed)
+    def statistic(names: Sequence[str], chosen: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        right = np.stack([answered[name].right[chosen] for name in names], axis=1)
+        total = weights.sum(axis=1, keepdims=True)
+        return weights @ right.astype(np.float64) / np.where(total > 0, total, np.nan)
 
-    def share(name: str, chosen: np.ndarray) -> float | None:
-        return float(answered[name].right[chosen].mean()) if chosen.any() else None
+    def drawer(chosen: np.ndarray) -> Callable[[np.random.Generator, int], np.ndarray]:
+        return _drawer(questions.first[chosen], questions.second[chosen], questions.strata)
 
     def score(name: str, interval: Interval | None) -> _Score:
         def accuracy(part: np.ndarray) -> Accuracy:
             right, covered = answered[name].right[part], answered[name].covered[part]
             return Accuracy(int(right.sum()), int(covered.sum()), int(part.sum()))
 
-        section = questions.strata[first]
-        group = np.array(questions.groups)[section]
         groups = {of: accuracy(group == of) for of in dict.fromkeys(questions.groups)}
         sections = {of: accuracy(section == k) for k, of in enumerate(questions.sections)}
         return _Score(accuracy(section >= 0), interval, groups, sections)
 
     covered = {name: of.covered for name, of in answered.items()}
-    items = f"pairs of words within sections (pigeonhole), {resamples} resamples, seed {seed}"
-    return compare(questions.name, method, covered, share, draws, score, items)
+    items = "pairs of words within sections (pigeonhole)"
+    bootstrap = Bootstrap(items, statistic, drawer, resamples, seed)
+    return compare(questions.name, method, covered, bootstrap, score)
 
 
-def _crossed_draws(
-    right: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    strata: np.ndarray,
-    *,
-    resamples: int = 9999,
-    seed: int = 0,
-) -> np.ndarray:
-    """Accuracies [B, V] on resamples of Q questions that combine two units each; NaN: none drawn.
+def _drawer(
+    first: np.ndarray, second: np.ndarray, strata: np.ndarray
+) -> Callable[[np.random.Generator, int], np.ndarray]:
+    """Returns the function that draws weights [B, Q] of questions that combine two units each.
 
     Units are drawn with replacement within their stratum; a question counts as the product of the
     counts of its units (Owen 2007, "The pigeonhole bootstrap").
 
     Args:
-      right: [V, Q] bool; first, second: [Q] numbers of the units of each question.
-      strata: [units] number of each unit's stratum.
+      first, second: [Q] numbers of the units of each question.
+      strata: [units] number of each unit's stratum, sorted.
     """
-    starts = np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))
-    sizes = np.diff(np.append(starts, len(strata)))
-    generator, answers, draws = np.random.default_rng(seed), right.T.astype(np.float64), []
-    for rounds in blocks(resamples, len(first)):
+    used, where = np.unique(np.concatenate([first, second]), return_inverse=True)
+    of_first, of_second = np.split(where, 2)
+    sizes = np.unique(strata[used], return_counts=True)[1]
+
+    def draw(generator: np.random.Generator, rounds: int) -> np.ndarray:
         drawn = [generator.multinomial(size, np.full(size, 1 / size), rounds) for size in sizes]
         units = np.concatenate(drawn, axis=1).astype(np.float64)
-        weights = units[:, first] * units[:, second]
-        total = weights.sum(axis=1, keepdims=True)
-        draws.append(weights @ answers / np.where(total > 0, total, np.nan))
-    return np.concatenate(draws)
+        return units[:, of_first] * units[:, of_second]
+
+    return draw

@@ -5,8 +5,9 @@ similarity of 0 (`zero`, as hyperwords does). The two can differ widely, so both
 """
 
 import dataclasses
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval, Sample, sample
-from jaxeval.vectors import Lookup, Scored, adjust, blocks, compare
+from jaxeval.stats.results import Interval
+from jaxeval.vectors import Bootstrap, Lookup, Scored, adjust, compare
 
 Unknown = Literal["skip", "zero"]
 _FEWEST = 3  # pairs that a rank correlation needs
@@ -47,30 +48,26 @@ def read(path: str | Path, column: int = 3) -> Pairs:
 
     A first line with a name in place of the score is a header. Blank lines and lines that begin
     with # are skipped. `column` is that of the score, from 1 (SimLex-999 as published: 4).
-
-    Raises:
-      DataError: a line without two words and a finite number, fewer than three pairs.
+    Raises DataError: a line without two words and a finite number, fewer than three pairs.
     """
     rows, header = list[tuple[str, str, float]](), ""
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        if not line.strip() or line.startswith("#"):
+    for line in text.lines(path):
+        if line.text.startswith("#"):
             continue
-        separator = next((s for s in ("\t", ",") if s in line), None)
-        fields, first_line = [f.strip() for f in line.split(separator)], not rows and not header
+        separator = next((s for s in ("\t", ",") if s in line.text), None)
+        fields, first_line = [f.strip() for f in line.text.split(separator)], not (rows or header)
         score = fields[column - 1] if len(fields) >= column else ""
+        number = float(score) if vectors.is_number(score) and "_" not in score else math.nan
         if first_line and _NAME.search(score) and not vectors.is_number(score):
-            header = line
-            continue
-        if not score or not (fields[0] and fields[1]):
-            found = "an empty word" if score else f"{len(fields)} columns"
-        elif vectors.is_number(score) and np.isfinite(float(score)) and "_" not in score:
-            rows.append((fields[0], fields[1], float(score)))
-            continue
+            header = line.text
+        elif math.isfinite(number) and fields[0] and fields[1]:
+            rows.append((fields[0], fields[1], number))
         else:
-            found = vectors.shown(score)
-        advice = "; begin it with # if it is a header" if first_line else ""
-        expected = f"expected two words and a score in column {column}"
-        raise DataError(f"{expected}, found {found}{advice}", path, number)
+            found = vectors.shown(score) if score else f"{len(fields)} columns"
+            found = found if all(fields[:2]) else "an empty word"
+            advice = "; begin it with # if it is a header" if first_line else ""
+            expected = f"expected two words and a score in column {column}"
+            raise line.error(f"{expected}, found {found}{advice}")
     if len(rows) < _FEWEST:
         raise DataError(f"expected at least {_FEWEST} pairs of words, found {len(rows)}", path)
     first, second, gold = zip(*rows, strict=True)
@@ -106,62 +103,26 @@ def _cosines(pairs: Pairs, vectors: Lookup) -> np.ndarray:
 def _evaluate(
     pairs: Pairs, files: Mapping[str, Lookup], unknown: Unknown, resamples: int, seed: int
 ) -> Scored[_Score]:
-    gold, values = pairs.gold, {name: _cosines(pairs, file) for name, file in files.items()}
-    filled = {name: np.nan_to_num(value) for name, value in values.items()}
-    zero = unknown == "zero"
-    covered = {name: np.full(len(v), True) if zero else ~np.isnan(v) for name, v in values.items()}
+    values = {name: _cosines(pairs, file) for name, file in files.items()}
+    known = {name: ~np.isnan(value) for name, value in values.items()}
+    everywhere = np.ones(len(pairs.gold), bool)
 
-    def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
-        table = np.stack([filled[name][chosen] for name in names])
-        return _correlation_draws(gold[chosen], table, resamples=resamples, seed=seed)
+    def statistic(names: Sequence[str], chosen: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        rows = [np.nan_to_num(values[name][chosen]) for name in names]
+        return _correlations(pairs.gold[chosen], rows, weights)
 
-    def estimate(name: str, chosen: np.ndarray) -> float | None:
-        return _correlation(gold[chosen], filled[name][chosen])
+    def drawer(chosen: np.ndarray) -> Callable[[np.random.Generator, int], np.ndarray]:
+        n = int(chosen.sum())
+        return lambda generator, size: generator.multinomial(n, np.full(n, 1 / n), size)
+
+    bootstrap = Bootstrap("pairs", statistic, drawer, resamples, seed)
 
     def score(name: str, interval: Interval | None) -> _Score:
-        known = ~np.isnan(values[name])
-        everywhere = np.ones(len(gold), bool)
-        both = estimate(name, known), estimate(name, everywhere)
-        return _Score(int(known.sum()), *both, interval)
+        skip, zero = (bootstrap.estimate(name, chosen) for chosen in (known[name], everywhere))
+        return _Score(int(known[name].sum()), skip, zero, interval)
 
-    items = f"pairs, {resamples} resamples, seed {seed}"
-    return compare(pairs.name, "Spearman", covered, estimate, draws, score, items)
-
-
-def _correlation(gold: np.ndarray, values: np.ndarray) -> float | None:
-    try:
-        return float(_spearman(gold, values[None])[0])
-    except DataError:  # fewer than three pairs, or equal scores
-        return None
-
-
-def _spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
-    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores [n]."""
-    rows = _rows(gold, scores)
-    return _correlations(rows, np.ones((1, len(rows[0])), np.int64))[0]
-
-
-def _correlation_draws(
-    gold: Sample, scores: np.ndarray, *, resamples: int = 9999, seed: int = 0
-) -> np.ndarray:
-    """The correlations on resamples of the items, drawn with replacement: [B, V].
-
-    Ranks are those within each resample; NaN if all scores of a resample are equal.
-    """
-    rows, generator = _rows(gold, scores), np.random.default_rng(seed)
-    items = len(rows[0])
-    drawn = (
-        generator.multinomial(items, np.full(items, 1 / items), size)
-        for size in blocks(resamples, items)
-    )
-    return np.concatenate([_correlations(rows, weights) for weights in drawn])
-
-
-def _rows(gold: Sample, scores: np.ndarray) -> list[np.ndarray]:
-    rows = [sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)]
-    if any((row == row[0]).all() for row in rows):
-        raise DataError("all scores are equal; their ranks correlate with nothing")
-    return rows
+    covered = dict.fromkeys(files, everywhere) if unknown == "zero" else known
+    return compare(pairs.name, "Spearman", covered, bootstrap, score)
 
 
 def _centred_ranks(row: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -174,12 +135,20 @@ def _centred_ranks(row: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return ranks[:, group]
 
 
-def _correlations(rows: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Correlations [B, V] of items that count `weights` [B, n] times."""
-    gold, *others = (_centred_ranks(row, weights) for row in rows)
-    weighted = gold * weights
-    own, columns = (weighted * gold).sum(axis=1), []
-    for other in others:
+def _correlations(
+    gold: np.ndarray, others: Sequence[np.ndarray], weights: np.ndarray
+) -> np.ndarray:
+    """Spearman's correlations [B, V] of scores [V, n] with gold ones [n], with weights [B, n].
+
+    Items count `weights` times, as if they stood so often in the sample. NaN: fewer than three
+    items, or equal scores.
+    """
+    if len(gold) < _FEWEST:
+        return np.full((len(weights), len(others)), np.nan)
+    first, *ranks = (_centred_ranks(row, weights) for row in (gold, *others))
+    weighted = first * weights
+    own, columns = (weighted * first).sum(axis=1), []
+    for other in ranks:
         scale = np.sqrt(own * (other * other * weights).sum(axis=1))
         unknown = np.full_like(scale, np.nan)
         products = (weighted * other).sum(axis=1)

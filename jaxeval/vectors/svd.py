@@ -56,16 +56,14 @@ def make(
 ) -> Counted:
     """Writes the vectors of a corpus in word2vec's text format, gzip if the name ends with .gz.
 
-    Raises:
-      DataError: the corpus cannot be read, or holds too little.
-      ConfigError: as many dimensions as words, or more.
-      RunError: the file cannot be written, or the SVD fails.
+    Raises DataError: the corpus cannot be read, or holds too little; ConfigError: as many
+    dimensions as words, or more; RunError: the file cannot be written, or the SVD fails.
     """
-    words, tokens = _count_words(corpus, min_count, lower_case=lower_case, processes=processes)
+    words, tokens = _count_words(corpus, min_count, lower_case, processes)
     if dimension >= len(words):
         expected = f"fewer than the {len(words)} words that stand in {corpus} {min_count} times"
         raise ConfigError(f"{argument('dimension', dimension)}: expected {expected}")
-    matrix = _count_pairs(corpus, words, window, lower_case=lower_case, processes=processes)
+    matrix = _count_pairs(corpus, words, window, lower_case, processes)
     associated = _ppmi(matrix)
     if not associated.nnz:
         raise DataError("no pair has positive association; expected a larger corpus", corpus)
@@ -78,9 +76,6 @@ def _blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
     """Yields a corpus, plain or gzip, in blocks of about two megabytes.
 
     Blocks end with a line, or with a word if a line is longer than a block (text8 is one line).
-
-    Raises:
-      DataError: no such file, damaged, not UTF-8, a word longer than 65,536 bytes.
     """
     left, ended = b"", False
     with text.opened(path) as stream:
@@ -96,14 +91,11 @@ def _blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
 
 
 def _count_words(
-    path: str | Path, min_count: int, *, lower_case: bool = False, processes: int = 1
+    path: str | Path, min_count: int, lower_case: bool = False, processes: int = 1
 ) -> tuple[list[str], int]:
     """Counts words between blanks; returns those with `min_count` or more, and the total of all.
 
     Words are sorted by falling count, then by code point.
-
-    Raises:
-      DataError: the corpus cannot be read, or has fewer than two such words.
     """
     totals: Counter[str] = Counter()
     for counts in _in_order(_counted, _blocks(path, lower_case), processes):
@@ -124,14 +116,12 @@ def _count_pairs(
     path: str | Path,
     words: Sequence[str],
     window: int,
-    *,
     lower_case: bool = False,
     processes: int = 1,
 ) -> "sparse.csr_array":
     """Counts [V, V] float64 of a word (row) with a context (column), `window` words away or less.
 
-    Raises:
-      DataError: the corpus cannot be read, or no two words are near one another.
+    Raises DataError: no two words are near one another.
     """
     index = {word: number for number, word in enumerate(words)}
     task = functools.partial(_pairs, index=index, window=window)
@@ -141,9 +131,7 @@ def _count_pairs(
         while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
             (size, later), (_, earlier) = sums.pop(), sums.pop()
             sums.append((2 * size, earlier + later))
-    whole = sums.pop()[1]
-    while sums:
-        whole = sums.pop()[1] + whole
+    whole = functools.reduce(lambda later, each: each[1] + later, sums[-2::-1], sums[-1][1])
     if not whole.nnz:
         raise DataError("no two words of the vocabulary stand near one another", path)
     return whole
@@ -178,24 +166,20 @@ def _in_order(
         yield from map(function, items)
         return
     waiting: deque[futures.Future[_Out]] = deque()
-    with _pool(processes) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > _AHEAD * processes:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _pool(processes: int) -> futures.ProcessPoolExecutor:
-    """A pool that ignores SIGHUP, which a closed terminal sends to all processes."""
+    # it ignores SIGHUP, which a closed terminal sends to all processes
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     try:
         pool = futures.ProcessPoolExecutor(processes, get_context("spawn"))
         pool.submit(int)  # starts them, and multiprocessing's own, with this mask
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return pool
+    with pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > _AHEAD * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
@@ -215,9 +199,7 @@ def _embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
     Returns [V, D] float32 with rows of length 1. A row of which only rounding errors are left is
     0: it has no direction. The largest number of each column is positive.
 
-    Raises:
-      ConfigError: more dimensions than the rank of the matrix.
-      RunError: ARPACK fails.
+    Raises ConfigError: more dimensions than the rank of the matrix; RunError: ARPACK fails.
     """
     from scipy.sparse import linalg
 

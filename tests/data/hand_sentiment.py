@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.contracts import Split
-from jaxeval.data import corpora, sentiment, sentiment_files, splits
+from jaxeval.data import corpora, sentiment, splits
 
 HAND = {
     "train": [
@@ -28,7 +28,7 @@ def settings(folder: Path, parts: Lines = HAND, **changes: Any) -> sentiment.Sen
     for part, lines in parts.items():
         rows = ({"text": text, "target": target, "label": label} for text, target, label in lines)
         (folder / f"{part}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    source = sentiment_files.SentimentSource(path=str(folder))
+    source = sentiment.SentimentSource(path=str(folder))
     return sentiment.SentimentData(source=source, **changes)
 
 
@@ -37,7 +37,7 @@ def build(folder: Path, parts: Lines = HAND, **changes: Any) -> corpora.WordCorp
 
 
 def generated(**changes: Any) -> corpora.WordCorpus:
-    source = sentiment_files.SentimentSource(sentences=60)
+    source = sentiment.SentimentSource(sentences=60)
     return sentiment.build(sentiment.SentimentData(source=source, **changes), 8)
 
 

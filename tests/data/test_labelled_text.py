@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from jaxeval.data import labelled_text
-from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
+from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.errors import DataError
 
 
-def _read_json(folder: Path, *lines: Any, labelled: bool = True) -> LabelledTexts:
+def _read_json(folder: Path, *lines: Any, labelled: bool = True) -> list[LabelledText]:
     file = folder / "train.jsonl"
     written = (line if isinstance(line, str) else json.dumps(line) for line in lines)
     file.write_text("\n".join(written))
@@ -31,7 +31,7 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
         "  ",
         {"text": text, "target": "barry", "label": 0, "span": [0, 5]},
         {"text": text, "span": [17, 18], "label": "odd"},
-    ).texts
+    )
     places = [(0, 5, "0"), (7, 10, "good"), (14, 17, "good"), (17, 18, "odd")]
     assert read == LabelledText(text, tuple(Target(*target) for target in places), (3, 1, 1, 4))
 
@@ -48,13 +48,13 @@ def test_lines_of_newsmtsc(tmp_path: Path) -> None:
     ]
     line = {"sentence_normalized": "Ann beats Bob.", "primary_gid": "1", "targets": targets}
     read = _read_json(tmp_path, line)
-    assert read.targeted and [*read.texts[0].targets] == [
+    assert read[0].targeted and [*read[0].targets] == [
         Target(0, 3, "positive"),
         Target(10, 13, "negative"),
     ]
     flat = ({**first, "polarity": 1}, {**second, "polarity": -1})
     again = _read_json(tmp_path, *({"sentence": "Ann beats Bob.", "id": "1", **of} for of in flat))
-    assert again.texts[0][:2] == read.texts[0][:2]
+    assert again[0][:2] == read[0][:2]
     wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
     with pytest.raises(DataError, match=r":1: .*targets: expected from, to, mention and polarity"):
         _read_json(tmp_path, wrong)
@@ -89,13 +89,12 @@ def test_json_that_is_refused(line: Any, message: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-Reader = Callable[[Path], LabelledTexts]
+Reader = Callable[[Path], list[LabelledText]]
 
 
-def _pairs(read: LabelledTexts) -> list[tuple[str, str]]:
-    assert not read.targeted
-    assert all(target[:2] == (0, 0) for text in read.texts for target in text.targets)
-    return [(text.text, target.label) for text in read.texts for target in text.targets]
+def _pairs(read: list[LabelledText]) -> list[tuple[str, str]]:
+    assert all(target[:2] == (0, 0) for text in read for target in text.targets)
+    return [(text.text, target.label) for text in read for target in text.targets]
 
 
 def _written(folder: Path, content: str, encoding: str = "utf-8") -> Path:
@@ -106,33 +105,31 @@ def _written(folder: Path, content: str, encoding: str = "utf-8") -> Path:
 
 def test_lines(tmp_path: Path) -> None:
     """Dies if columns change places, digits stay labels, a coarse label keeps its detail, TREC is
-    read as UTF-8 or cut at other characters than \\n, or tokenised text is taken for running."""
-    tsv = labelled_text.read_tsv(_written(tmp_path, "so, so\tmeh\nZoë\tok\n"))
-    assert _pairs(tsv) == [("so, so", "meh"), ("Zoë", "ok")] and not tsv.tokenised
-    sst = labelled_text.read_sst(_written(tmp_path, "1 good : 0\n0 bad\n"))
-    assert _pairs(sst) == [("good : 0", "positive"), ("bad", "negative")] and sst.tokenised
+    read as UTF-8 or cut at other characters than \\n."""
+    tsv = labelled_text._read_tsv(_written(tmp_path, "so, so\tmeh\nZoë\tok\n"))
+    assert _pairs(tsv) == [("so, so", "meh"), ("Zoë", "ok")]
+    sst = labelled_text._read_sst(_written(tmp_path, "1 good : 0\n0 bad\n"))
+    assert _pairs(sst) == [("good : 0", "positive"), ("bad", "negative")]
     content = "LOC:city Wo liegt K\xf6ln\x85 ?\nDESC:def What : is\n"
-    trec = labelled_text.read_trec(_written(tmp_path, content, "latin-1"))
+    trec = labelled_text._read_trec(_written(tmp_path, content, "latin-1"))
     assert _pairs(trec) == [("Wo liegt K\xf6ln\x85 ?", "LOC"), ("What : is", "DESC")]
-    assert trec.tokenised
 
 
 @pytest.mark.parametrize(
     ("reader", "content", "message"),
     [
-        (labelled_text.read_tsv, "a\tb\nc\n", r":2: expected a column 2 \(label\)"),
-        (labelled_text.read_tsv, "a\tb\n \tc\n", r":2: column 1 \(text\) is empty"),
+        (labelled_text._read_tsv, "a\tb\nc\n", r":2: expected a column 2 \(label\)"),
+        (labelled_text._read_tsv, "a\tb\n \tc\n", r":2: column 1 \(text\) is empty"),
         (
-            labelled_text.read_sst,
+            labelled_text._read_sst,
             "1 a\n2 b\n",
             ":2: expected 0 or 1, a blank and a text, found '2 b'; data.source.format=auto goes",
         ),
         (
-            labelled_text.read_trec,
+            labelled_text._read_trec,
             "LOC:x a\nno label\n",
             ":2: expected LABEL:detail, .*format=auto",
         ),
-        (labelled_text.read_trec, "LOC:x a\n\nLOC:x b\n", ":2: expected LABEL:detail"),
     ],
 )
 def test_lines_that_are_refused(
@@ -157,7 +154,7 @@ COUNTS = {  # Socher et al. 2013; Li & Roth 2002
 @pytest.mark.parametrize("name", COUNTS)
 def test_published_counts(name: str) -> None:
     """Dies if a line is lost or a label misread."""
-    reader = labelled_text.read_sst if name.startswith("sst") else labelled_text.read_trec
+    reader = labelled_text._read_sst if name.startswith("sst") else labelled_text._read_trec
     read = reader(Path(os.environ["JAXEVAL_DATA"]) / name)
     assert Counter(label for _, label in _pairs(read)) == COUNTS[name]
 
@@ -173,9 +170,8 @@ BLOCKS = (
 def _read_blocks(folder: Path, content: str) -> list[LabelledText]:
     file = folder / "train.raw"
     file.write_text(content)
-    read = labelled_text.read_three_line(file)
-    assert read.targeted and read.tokenised
-    return [*read.texts]
+    read = labelled_text._read_three_line(file)
+    return read
 
 
 def test_targets_stand_at_their_hole(tmp_path: Path) -> None:
@@ -192,9 +188,12 @@ def test_targets_stand_at_their_hole(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (BLOCKS + "more $T$\nx\n", ":14: expected three lines"),
-        (BLOCKS.replace("saw $T$ and $T$s", "saw bo"), r":11: expected a text with \$T\$"),
+        (
+            BLOCKS.replace("saw $T$ and $T$s", "saw bo"),
+            r":11: expected three lines: a text with \$T\$",
+        ),
         (BLOCKS.replace("\n-1\n", "\n2\n"), ":10: label '2'; expected -1, 0, 1"),
-        (BLOCKS.replace("\nbo\n", "\n  \n"), ":12: the target is empty"),
+        (BLOCKS.replace("\nbo\n", "\n  \n"), ":11: expected three lines"),
     ],
 )
 def test_blocks_that_are_refused(content: str, message: str, tmp_path: Path) -> None:

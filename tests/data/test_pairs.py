@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval.data import pairs
-from jaxeval.data.labelled_text import LabelledPair
-from jaxeval.data.pairs import _PairSource
+from jaxeval.data.pairs import LabelledPair, _PairSource
 from jaxeval.errors import DataError
 
 
@@ -62,7 +61,7 @@ def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
         pairs._read(source)
     file.write_text(rows)
     (tmp_path / "other.tsv").write_text("a\tb\tneutral\n")
-    with pytest.raises(DataError, match=r"lines of PPDB: .*TASK:data\.source\.format=auto"):
+    with pytest.raises(DataError, match=r"a score, .* .PPDB.; .*TASK:data\.source\.format=auto"):
         pairs._read(_PairSource(path=str(tmp_path / "other.tsv"), format="ppdb"))
     with pytest.raises(DataError, match="7 pairs are too few to draw 4,000 for test"):
         pairs._read(_PairSource(path=str(file), format="ppdb"))
@@ -74,14 +73,14 @@ def test_ppdbs_lines_without_use_of_their_scores(tmp_path: Path) -> None:
     file = tmp_path / "pairs.txt"
     file.write_text("4.0\t[NP]\tthis video\tthe movie\t3.0,5.0\n0\t[NN]\teditor\thead\n")
     rows = pairs.read_unlabelled(file)
-    assert [(row.first, row.second) for row in rows] == [
+    assert [(row.premise, row.hypothesis) for row in rows] == [
         ("this video", "the movie"),
         ("editor", "head"),
     ]
     for line in ("4.0\tis four\t[NP]\tx\ty", "4.0\t[NP]\tx", "nine\t[NP]\tx\ty"):
         file.write_text(f"{line}\n")
         (row,) = pairs.read_unlabelled(file)
-        assert (row.first, row.second) == tuple(line.split("\t")[:2])
+        assert (row.premise, row.hypothesis) == tuple(line.split("\t")[:2])
     file.write_text("4.0\t[NP]\tthis video\tthe movie\nhis sister\ther brother\n")
     with pytest.raises(DataError, match=r"pairs.txt:2: expected a column 3"):
         pairs.read_unlabelled(file)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval.data import labelled_text
-from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
+from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.errors import DataError
 
 OLD = """<?xml version="1.0" encoding="utf-8"?>
@@ -40,7 +40,7 @@ BOMB = """<?xml version="1.0"?>
 """
 
 
-def _read_xml(folder: Path, content: str, encoding: str = "utf-8") -> LabelledTexts:
+def _read_xml(folder: Path, content: str, encoding: str = "utf-8") -> list[LabelledText]:
     file = folder / "train.xml"
     file.write_bytes(content.encode(encoding))
     return labelled_text.read_semeval(file)
@@ -50,19 +50,16 @@ def test_targets_of_2014(tmp_path: Path) -> None:
     """Dies if offsets count bytes or entities, the first of equal words is always taken, targets
     keep the file's order, or what is dropped is not counted."""
     read = _read_xml(tmp_path, OLD)
-    (text,) = read.texts
+    (text,) = read
     assert [text.text[t.start : t.end] for t in text.targets] == ["bar", "bar", "food"]
     assert [t.label for t in text.targets] == ["positive", "neutral", "negative"]
-    assert read.dropped == {"conflict": 2}
-    assert read.targeted and not read.tokenised
 
 
 def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
     """Dies if NULL is a target, or one of two opinions about the same words is lost."""
     read = _read_xml(tmp_path, NEW)
     targets = (Target(11, 16, "positive"), Target(11, 16, "negative"))
-    assert read.texts == [LabelledText("Judging by sushi, fine", targets, (2, 2))]
-    assert read.dropped == {"NULL": 1}
+    assert read == [LabelledText("Judging by sushi, fine", targets, (2, 2))]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -69,8 +68,8 @@ def test_phones(tmp_path: Path) -> None:
     """Dies if phones are split into code points, or the unit of sources is that of targets."""
     phones = {"target_symbols": "words", "tied": False}
     loaded = seq2seq.build(hand_seq2seq.settings(tmp_path / "c", hand_seq2seq.PHONES, **phones), 2)
-    assert loaded.vocabularies.source.symbols == ("a", "b")
-    assert loaded.vocabularies.target.symbols == ("a:", "b", "t͡s")
+    assert loaded.vocabularies.source == ("a", "b")
+    assert loaded.vocabularies.target == ("a:", "b", "t͡s")
     targets = [
         loaded.vocabularies.target_text(t, "words")
         for _, t in _rows(loaded, loaded.split(0).train)
@@ -79,7 +78,7 @@ def test_phones(tmp_path: Path) -> None:
     words = seq2seq.build(
         hand_seq2seq.settings(tmp_path / "c", hand_seq2seq.PHONES, source_symbols="words"), 2
     )
-    assert "ab" in words.vocabularies.source.symbols and "͡" in words.vocabularies.target.symbols
+    assert "ab" in words.vocabularies.source and "͡" in words.vocabularies.target
 
 
 @hypothesis.given(train=PAIRS, dev=PAIRS, test=PAIRS)
@@ -94,7 +93,7 @@ def test_every_pair_is_in_one_bucket_of_its_part(
     split = loaded.split(0)
     for pairs, rows in zip(parts.values(), split[:3], strict=True):
         actual = _rows(loaded, rows)
-        names = loaded.vocabularies.source.names
+        names = loaded.vocabularies.source_names
         read = [
             ("".join(names[n] for n in s[1:-1]), loaded.vocabularies.target_text(t, "characters"))
             for s, t in actual
@@ -152,16 +151,3 @@ def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_pa
     """Dies if train is scored as test, or one symbol is trained on."""
     with pytest.raises(DataError, match=message):
         hand_seq2seq.inflection(tmp_path / "c", parts)
-
-
-def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
-    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
-    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
-    for form, warnings in (("NFC", 0), ("NFD", 1)):
-        test = unicodedata.normalize(form, parts["test"])
-        settings = hand_seq2seq.settings(
-            tmp_path / form, {**parts, "test": test}, features_column=None
-        )
-        found = seq2seq.build(settings, 2).findings.warnings
-        assert len(found) == warnings
-    assert found[0].startswith("source: texts are in NFC (train 1) and NFD (test 1)")

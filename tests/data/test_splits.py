@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies
 
 from jaxeval.data import splits
-from jaxeval.data.splits import Fractions, Groups
+from jaxeval.data.splits import Groups
 
 TRAIN, DEV, TEST = range(3)
 
@@ -31,12 +31,15 @@ def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
                 assert (np.diff(drawn[part][bucket]) > 0).all()
 
 
-FRACTIONS = Fractions(0.2, 0.2)
+FRACTIONS = 0.2, 0.2
 SIZES = strategies.lists(strategies.integers(1, 4), min_size=3, max_size=12)
 
 
 def _groups(
-    sizes: Sequence[int], seed: int = 0, buckets: int = 3, blocks: Fractions | None = FRACTIONS
+    sizes: Sequence[int],
+    seed: int = 0,
+    buckets: int = 3,
+    blocks: tuple[float, float] | None = FRACTIONS,
 ) -> Groups:
     """Groups of these sizes, a row an item, dealt at random into buckets, parts and labels."""
     generator = np.random.default_rng(seed)
@@ -134,7 +137,7 @@ def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -
 @hypothesis.given(SIZES, strategies.integers(0, 5), strategies.sampled_from([0.2, 0.35, 0.6]))
 def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: float) -> None:
     """Dies if a start is left out, or a bound is loose: against all starts of test and dev."""
-    groups = _groups(sizes, seed, blocks=Fractions(dev, 0.2))
+    groups = _groups(sizes, seed, blocks=(dev, 0.2))
     most = np.zeros((3, 3), int)
     for start in range(sum(sizes) + 1):
         _, rest = splits._cut(groups.items, start, 0.2)

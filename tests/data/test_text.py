@@ -53,7 +53,7 @@ def _conllu_line(number: int, word: str, tag: str) -> str:
 
 def _tsv(path: Path) -> tuple[tuple[str, ...], ...]:
     """First and second column."""
-    rows = [values for _, values in text.columns(path, {"source": 1, "target": 2})]
+    rows = [line.columns({"source": 1, "target": 2}) for line in text.lines(path)]
     return tuple(tuple(row[name] for row in rows) for name in ("source", "target"))
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from jaxeval.data import corpora, generated, pairs
-from jaxeval.data.labelled_text import LabelledPair
 
 WORDS = ["food", "was", "the", "great", "bad", "they", "have", "soup", "again", "lovely"]
 
@@ -23,7 +22,7 @@ def vectors(path: Path, words: list[str], seed: int, size: int = 3) -> str:
 @pytest.fixture(autouse=True)
 def _words_that_train_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = generated.pairs(137)
-    parts["test"].append(LabelledPair(("yuzu", "was", "qat"), ("ziti",), "neutral"))
+    parts["test"].append((("yuzu", "was", "qat"), ("ziti",), "neutral"))
     monkeypatch.setattr(generated, "pairs", lambda seed: parts)
 
 

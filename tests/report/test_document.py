@@ -1,6 +1,8 @@
 """Results as plain data, and their notes folded."""
 
+import csv
 import dataclasses
+import io
 import json
 import math
 from typing import NamedTuple
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxeval.report import text
-from jaxeval.report.document import to_json, to_json_object
+from jaxeval.report.document import to_csv, to_json, to_json_object
 
 
 class Point(NamedTuple):
@@ -63,3 +65,13 @@ def test_p_values_never_round_to_the_level() -> None:
     }
     assert {value: text.p_value(value) for value in values} == values
     assert text.p_value(math.nan) == "not known" and text.p_cell(0.2) == ".200"
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+A1", "-A1", "@f", "\t=1", "\r1", "\n=1", " =1", "\uff1d1", "-1+cmd|"]
+)
+def test_no_cell_of_a_csv_is_a_formula(text: str) -> None:
+    """Dies if a spreadsheet would compute a text, or a number or a dash is no longer one."""
+    numbers = ["-1", "+.5", "-1e-07", "-", "1"]
+    stream = io.StringIO(to_csv([[text, *numbers, -1.5, None, f"a{text}"]]), newline="")
+    assert [*csv.reader(stream)] == [[f"'{text}", *numbers, "-1.5", "", f"a{text}"]]

@@ -176,5 +176,5 @@ def test_terminal_and_notebook_say_the_same(capsys: pytest.CaptureFixture) -> No
     render.to_terminal(document, details=True)
     assert "deep" in (out := capsys.readouterr().out) and out.endswith("note\ns\nend\n")
     html = render.to_notebook(document)
-    assert "<td>&lt;x&gt;</td><td>1</td>" in html and "<p>note</p>" in html
+    assert '<td class="word">&lt;x&gt;</td><td>1</td>' in html and "<p>note</p>" in html
     assert "<caption>caption</caption>" in html and "deep" not in html

@@ -12,7 +12,7 @@ from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
 from jaxeval.space import space as spaces
 from jaxeval.tuning import Search, insight
-from jaxeval.tuning.history import History, Result, Stopped
+from jaxeval.tuning.history import History, Stopped
 from jaxeval.tuning.running import State
 
 SPACE = spaces.from_dict(
@@ -35,12 +35,11 @@ def _tuned(
     search = Search(SPACE, method)
     history, proposed = Search(SPACE, "sobol", 2).ask(History((), higher), len(scores))
     for e, outcome in zip(proposed, scores, strict=True):
-        result = Result(failure=outcome) if isinstance(outcome, str) else None
-        if isinstance(outcome, Stopped):
-            result = Result((0.9,), stopped=outcome)
-        result = result or Result(tuple(outcome))  # type: ignore[arg-type]
-        seeds = range(10 * e.number, 10 * e.number + max(1, len(result.scores)))
-        history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result)
+        stopped = outcome if isinstance(outcome, Stopped) else None
+        result: Any = (0.9,) if stopped else outcome
+        count = 1 if isinstance(result, str) else len(result)
+        seeds = range(10 * e.number, 10 * e.number + count)
+        history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result, stopped)
     again = None if fresh is None else {"dev": fresh, "test": fresh}
     state = State(history, len(scores))
     return tuning.result(search, state, "accuracy", unit, 0.0, again)

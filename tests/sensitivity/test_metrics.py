@@ -11,6 +11,7 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.sensitivity import analyze, difference, metrics
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
+from tests.sensitivity import published
 
 DRAW = np.random.default_rng(0)
 SCORES = np.round(DRAW.beta(4, 1, 60), 3)
@@ -125,11 +126,11 @@ def test_the_published_way_to_count_by_hand() -> None:
     assert ours["best_equivalent"] == pytest.approx(25.0)
     change = 100 * (0.4975 + 0.1975) / 2
     assert ours["by_hyperparameter.x.mean_change"] == pytest.approx(change)
-    theirs = metrics.published(np.tile(scores, 6), axes({"x": x["x"] * 6}, 30))
+    theirs = published.metrics_of(np.tile(scores, 6), axes({"x": x["x"] * 6}, 30))
     assert theirs["rel_at_k.25"] == pytest.approx(50.0)  # the 26th
     assert theirs["best_equivalent"] == pytest.approx(100 * 12 / 29)
     assert theirs["expected_equivalent"] == pytest.approx(100 * (12 * 11 + 12 * 11 + 6 * 5) / 870)
-    theirs = metrics.published(scores, axes(x, 5))  # laid out: .8 .8 1 .995 .5
+    theirs = published.metrics_of(scores, axes(x, 5))  # laid out: .8 .8 1 .995 .5
     assert theirs["by_hyperparameter.x.maxima"] == 1
     change = 100 * (0.2 + 0.005 + 0.495) / 4
     assert theirs["by_hyperparameter.x.mean_change"] == pytest.approx(change)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from jaxeval.serve import board, confined, limits
+from jaxeval.serve import board, confined, guard
 from jaxeval.serve.board import Board
 from tests.serve import drawn_board
 from tests.serve.test_serve import HOSTILE
@@ -17,7 +17,7 @@ from tests.serve.test_serve import HOSTILE
 def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores are drawn."""
     monkeypatch.setattr(board, "_LOOK", 0.01)
-    monkeypatch.setattr(limits, "_BURST", 1e9)
+    monkeypatch.setattr(guard, "_BURST", 1e9)
     monkeypatch.setattr(confined, "call", drawn_board.call)
 
 
@@ -36,7 +36,7 @@ def ranked(
     """A board on which four files were judged, and what uploads were answered with."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(board, "_LOOK", 0.01)
-        patched.setattr(limits, "_BURST", 1e9)
+        patched.setattr(guard, "_BURST", 1e9)
         patched.setattr(confined, "call", drawn_board.call)
         of = drawn_board.opened(tmp_path_factory.mktemp("ranked") / "board")
         with drawn_board.client(of) as site:

@@ -15,7 +15,7 @@ from jaxeval.errors import JaxevalError, RunError
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.serve import app, boards, judged
 from jaxeval.serve.board import Board, Settings
-from jaxeval.serve.confined import Answer, Limits
+from jaxeval.serve.confined import Limits
 from jaxeval.stats import judgement
 from tests.serve.test_serve import LOCAL
 
@@ -40,17 +40,17 @@ def result(name: str) -> JudgedVectors:
     return JudgedVectors({name: name}, dict.fromkeys(TASKS, "f1"), coverage, modes, [])
 
 
-async def call(work: str, limits: Limits, arguments: Mapping[str, Any]) -> Answer:
+async def call(work: str, limits: Limits, arguments: Mapping[str, Any]) -> tuple[Any, bool]:
     """Stands in for processes: nothing is trained, all else is done here."""
     if work == "check":
-        return Answer({"words": 3, "dimension": 2}, True)
+        return {"words": 3, "dimension": 2}, True
     if work == "judge":
         file = Path(arguments["file"])
         if file.read_text() == "bad":
             raise RunError("no vector of any word")
         made = json.dumps(result(file.stem).to_dict())
         file.with_name("result.json").write_text(made)
-        return Answer(None, True)
+        return None, True
 
     def do() -> Any:
         # only `table` changes the folder; others run beside it
@@ -58,7 +58,7 @@ async def call(work: str, limits: Limits, arguments: Mapping[str, Any]) -> Answe
             return getattr(judged, work)(**arguments)
 
     try:
-        return Answer(await anyio.to_thread.run_sync(do), True)
+        return await anyio.to_thread.run_sync(do), True
     except JaxevalError as error:
         raise RunError(str(error)) from None
 
@@ -74,7 +74,7 @@ def opened(folder: Path, **more: Any) -> Board:
 
 def client(of: Board, token: str | None = None, base: str = LOCAL) -> TestClient:
     """A browser without a server."""
-    made = app.make([boards.part(of)], token)
+    made = app.make(boards.part(of), token)
     return TestClient(made, base_url=base, follow_redirects=False)
 
 

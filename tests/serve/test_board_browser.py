@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 @contextlib.contextmanager
 def _served(of: Board) -> Iterator[str]:
     """The address of a server in a thread."""
-    settings = uvicorn.Config(app.make([boards.part(of)], None), port=0, log_level="error")
+    settings = uvicorn.Config(app.make(boards.part(of), None), port=0, log_level="error")
     listening = settings.bind_socket()
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, args=([listening],))

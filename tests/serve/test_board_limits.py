@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from jaxeval.serve import app, boards, uploads
+from jaxeval.serve import app, boards
 from jaxeval.serve.board import Board
 from tests.serve import drawn_board
 from tests.serve.test_serve import HOSTILE, LOCAL
@@ -49,7 +49,7 @@ def test_what_is_refused(opened: Board, sent: dict[str, str], status: int, said:
 def test_any_name_is_safe(ranked: tuple[TestClient, Any], name: str, about: str) -> None:
     """Dies if a name makes an error of the server, or leads out of its folder."""
     site, _ = ranked
-    uploads._MOST_AN_HOUR = 10**6
+    boards._MOST_AN_HOUR = 10**6
     assert drawn_board.upload(site, name, "base", about=about).status_code in (400, 409)
     assert site.get("/vectors/compare", params={"v": [name, about]}).status_code in (400, 404)
     assert site.get("/vectors.json", params={"mode": name}).status_code in (200, 404)
@@ -58,16 +58,16 @@ def test_any_name_is_safe(ranked: tuple[TestClient, Any], name: str, about: str)
 def test_uploads_are_limited(opened: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if an address may upload for ever, or the queue has no end."""
     site = drawn_board.client(opened)
-    monkeypatch.setattr(uploads, "_MOST_QUEUED", 3)
+    monkeypatch.setattr(boards, "_MOST_QUEUED", 3)
     assert [drawn_board.upload(site, f"v{k}").status_code for k in range(3)] == [201, 201, 503]
-    monkeypatch.setattr(uploads, "_MOST_AN_HOUR", 4)
+    monkeypatch.setattr(boards, "_MOST_AN_HOUR", 4)
     assert [drawn_board.upload(site, "v").status_code for _ in range(2)] == [503, 429]
     assert drawn_board.upload(site, "v").headers["retry-after"] == "600"
 
 
 def test_fifty_at_once(opened: Board) -> None:
     """Dies if parallel uploads hinder one another, or one of equal names or files comes twice."""
-    made = app.make([boards.part(opened)], None)
+    made = app.make(boards.part(opened), None)
 
     async def post(name: str, content: str) -> int:
         sent: list[Any] = []
@@ -103,8 +103,8 @@ def test_fifty_at_once(opened: Board) -> None:
 
 def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a client that stalls, trickles or breaks off is waited for."""
-    monkeypatch.setattr(uploads, "_PATIENCE", 0.05)
-    of, file = uploads.Uploads(opened), opened.folder / "f.txt"
+    monkeypatch.setattr(boards, "_PATIENCE", 0.05)
+    of, file = boards._Pages(opened), opened.folder / "f.txt"
 
     def request(*messages: Any) -> Request:
         left = [*messages]
@@ -123,7 +123,7 @@ def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatc
         with pytest.raises(HTTPException) as refused:
             asyncio.run(of._receive(request(*messages), file, {}))
         assert refused.value.status_code == status
-    monkeypatch.setattr(uploads, "_WHOLE", 0.1)
+    monkeypatch.setattr(boards, "_WHOLE", 0.1)
     with pytest.raises(HTTPException, match="too slow"):  # a byte now and then
         asyncio.run(of._receive(request(*[part] * 100), file, {}))
 
@@ -135,7 +135,7 @@ def test_a_disk_that_fills_meanwhile(opened: Board, monkeypatch: pytest.MonkeyPa
     def usage(_: Path) -> Any:
         return shutil._ntuple_diskusage(0, 0, left.pop(0))  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(uploads.shutil, "disk_usage", usage)
+    monkeypatch.setattr(boards.shutil, "disk_usage", usage)
     assert drawn_board.upload(drawn_board.client(opened), "x").status_code == 507
 
 

@@ -58,9 +58,7 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
     """Dies if a browser waits for a commit, or gets again what it has."""
     write(tmp_path, "alpha", 0, ended=2, training=1)
     key, followed = f"{0:016x}", following.Following(tmp_path)
-    config = uvicorn.Config(
-        app.make([live.part(followed, "runs")], None), port=0, log_level="error"
-    )
+    config = uvicorn.Config(app.make(live.part(followed, "runs"), None), port=0, log_level="error")
     config.timeout_graceful_shutdown = 1
     listening = config.bind_socket()
     listening.listen()

@@ -26,7 +26,7 @@ def _write(path: Path, right: dict[str, float | None], **more: object) -> Path:
 
 
 def _site(*paths: str) -> TestClient:
-    return TestClient(app.make([logs.part(paths)], None), base_url=LOCAL, follow_redirects=False)
+    return TestClient(app.make(logs.part(paths), None), base_url=LOCAL, follow_redirects=False)
 
 
 @pytest.fixture
@@ -67,6 +67,18 @@ def test_hostile_texts_stay_texts(folder: Path) -> None:
         assert site.get(f"/logs?{query}").status_code in (200, 404)
     assert site.get("/").headers["location"] == "/logs"
     assert site.get("/logs.exe").status_code == 404
+
+
+def test_a_spreadsheet_reads_no_formula(tmp_path: Path) -> None:
+    """Dies if an item or a model of the logs is a formula in a cell, or a number is a text."""
+    items = {"=1+1": -0.5, "@sum(A1)": -2.0, "-1": -1.0}
+    for name in "ab":
+        _write(tmp_path / f"{name}.jsonl", items)
+    sources = [f"{name}={tmp_path / file}.jsonl" for name, file in (("-A1", "a"), ("b", "b"))]
+    rows = [*csv.reader(io.StringIO(_site(*sources).get("/logs.csv").text))]
+    assert rows[0] == ["item", "'-A1", "b", "choice"]
+    cells = [("'=1+1", "-0.5"), ("'@sum(A1)", "-2.0"), ("-1", "-1.0")]
+    assert [tuple(row[:2]) for row in rows[1:]] == cells
 
 
 def test_other_documents_are_left_out(tmp_path: Path) -> None:

@@ -1,24 +1,48 @@
 """The pages of a sweep and of a search say what the verbs say."""
 
+import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 import jaxeval
 from jaxeval.report import render
+from jaxeval.sensitivity import analysis
 from tests.serve import folders
 from tests.serve.test_serve import client
 from tests.space import fabricated
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _fewer_resamples() -> Iterator[None]:
+    """Intervals of the page and of the verb come from a tenth of the resamples."""
+    real = analysis.analyze
+    count = inspect.signature(real).parameters["resamples"].default
+
+    def analyze(*given: Any, resamples: int = count, **more: Any) -> Any:
+        return real(*given, resamples=resamples // 10, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(analysis, "analyze", analyze)
+        yield
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep and a search."""
     path = fabricated.fill(tmp_path_factory.mktemp("runs"), ("transformer",))
     folders.write_search(path)
-    return client(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> TestClient:
+    """Their pages."""
+    return client(folder)
 
 
 def _said(page: str) -> set[str]:
@@ -27,9 +51,8 @@ def _said(page: str) -> set[str]:
     return {*re.findall(parts, page, re.DOTALL)}
 
 
-def test_a_sweep_is_that_of_sensitivity(site: TestClient, tmp_path: Path) -> None:
+def test_a_sweep_is_that_of_sensitivity(site: TestClient, folder: Path) -> None:
     """Dies if the page and `jaxeval sensitivity` differ in a sentence, a table or a caption."""
-    folder = fabricated.fill(tmp_path, ("transformer",))
     page = site.get("/sweep/sweep0").text
     found = jaxeval.sensitivity(str(folder), missing="drop")
     said = _said(render.to_page(found.document()))

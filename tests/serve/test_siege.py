@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.serve import limits
+from jaxeval.serve import guard
 from tests.serve.servers import Served, served
 from tests.serve.test_serve import client, write
 
@@ -86,12 +86,12 @@ def test_who_asks_too_often_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Dies if one address can ask without end, waits for ever, or stops another."""
     write(tmp_path, "a", 0)
     now = [100.0]
-    monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(guard.time, "monotonic", lambda: now[0])
     site = client(tmp_path)
     codes = [site.get("/static/page.css").status_code for _ in range(302)]
     assert codes == [200] * 300 + [429] * 2
     assert site.get("/").headers["retry-after"] == "1"
     now[0] += 1.0
     assert site.get("/").status_code == 200
-    other = limits.Limits(site.app)
+    other = guard.Guard(site.app, None)
     assert all(other._take(str(k)) for k in range(3000)) and len(other._left) <= 1000

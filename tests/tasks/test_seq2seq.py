@@ -36,7 +36,7 @@ def test_the_laws_of_a_task() -> None:
             tiny_pairs.batch(6, 5, 6, 6, seed=0),
             {"dropout": jnp.float32(0.1), "label_smoothing": jnp.float32(0.05)},
             ["target", "target_length"],
-            len(tiny_pairs.vocabularies(6).target),
+            len(tiny_pairs.vocabularies(6).target_names),
             lambda b: 1.0,
             _perfect,
         )

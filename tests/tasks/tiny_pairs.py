@@ -27,8 +27,8 @@ ONE = {  # a small model of each architecture
 
 def vocabularies(letters: int) -> data.Vocabularies:
     """Of so many symbols, tied, without features."""
-    vocabulary = seq2seq._Vocabulary(tuple("abcdefghijklmnopqrstuvwxyz"[:letters]))
-    return data.Vocabularies(vocabulary, vocabulary, None)
+    symbols = tuple("abcdefghijklmnopqrstuvwxyz"[:letters])
+    return data.Vocabularies(source=symbols, target=symbols, features=None)
 
 
 def _settings(architecture: str, changes: Any) -> Seq2Seq:

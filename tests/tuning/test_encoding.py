@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jaxeval.space import space as spaces
 from jaxeval.tuning import candidates
 from jaxeval.tuning.encoding import encoder, is_taken
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 
 TREE = {
     "rate": {"log_uniform": [1e-5, 1e-1]},
@@ -99,7 +99,7 @@ def _proposed(method: Any, steps: list[int], seed: int = 3, score: float = 1.0) 
         for values in method(CELLS, history, count, seed):
             history = history.propose(values, [1])
         for evaluation in history.pending[::2]:  # some run on
-            history = history.tell(evaluation.number, Result((score,)))
+            history = history.tell(evaluation.number, (score,))
     return [evaluation.values for evaluation in history.evaluations]
 
 

@@ -8,7 +8,7 @@ import pytest
 from jaxeval.space import space as spaces
 from jaxeval.tuning import candidates, draws, gp, insight, targets
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 from tests.tuning.searches import PLANE, ended
 
 
@@ -16,9 +16,9 @@ def _plateau(count: int) -> History:
     """Scores from .45 to .95, more than half of them within .01 of the best."""
     random = np.random.default_rng(1)
 
-    def result(values: dict) -> Result:
+    def result(values: dict) -> tuple[float]:
         noise = 0.001 * random.normal()
-        return Result((0.95 - 0.5 * max(0.0, 0.5 - values["x"]) + noise,))
+        return (0.95 - 0.5 * max(0.0, 0.5 - values["x"]) + noise,)
 
     return ended(PLANE, count, result)
 
@@ -70,7 +70,7 @@ def searched() -> History:
     history = History((), higher_is_better=False)
     for number, values in enumerate(candidates.sobol(MIXED, history, 60, 0)):
         history = history.propose(values, [number])
-        history = history.tell(number, Result((_loss(values),)))
+        history = history.tell(number, (_loss(values),))
     return history
 
 
@@ -159,6 +159,6 @@ def test_noise_is_known_from_seeds_of_good_settings() -> None:
         ([(1.0,), (2.0,), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)], False),
     ):
         several = iter(scores)
-        history = ended(PLANE, 3, lambda values, s=several: Result(next(s)))
+        history = ended(PLANE, 3, lambda values, s=several: next(s))
         said = insight.insight(PLANE, history, history.ranked()[0])
         assert said is not None and said.noise_known is known

@@ -15,7 +15,7 @@ from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.space import space as spaces
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 from jaxeval.tuning.running import Command, Function, Runner, State
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
@@ -52,7 +52,7 @@ def test_results_are_told_to_their_own_setting_and_seed() -> None:
     assert not history.pending and len(history.evaluations) == 6
     for evaluation in history.evaluations:
         expected = tuple(_score(evaluation.values, seed) for seed in evaluation.seeds)
-        assert evaluation.result == Result(expected)
+        assert evaluation.scores == expected
     assert history == _end(workers=1)
 
 
@@ -69,8 +69,7 @@ def test_failures_are_results() -> None:
         return float("nan") if seed == 7 else _score(values, seed)
 
     history = _end(broken, retries=1)
-    results = [e.result for e in history.evaluations]
-    assert [r.failure for r in results if r] == [
+    assert [e.failure for e in history.evaluations] == [
         "", "exit code 1 (out of memory)", "", "the score is nan", "", "",
     ]  # fmt: skip
     assert [seed for _, seed in calls].count(3) == 2
@@ -198,7 +197,7 @@ TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
     ("field", "wrong", "message"),
     [
         ("values", {"x": 2.0, "y": 1.0}, "evaluation 0 is no setting of the space"),
-        ("result", {"scores": "1"}, "evaluations.0.result"),
+        ("scores", "1", "evaluations.0.scores"),
         ("seconds", "soon", "not the state of a search"),
     ],
 )
@@ -207,7 +206,7 @@ def test_a_damaged_state_is_refused(
 ) -> None:
     """Dies if a search goes on with other settings, or ends with the worst."""
     search, path = Search(spaces.from_dict(TABLES)), tmp_path / "tuning.json"
-    history = History().propose({"x": 0.5, "y": 0.5}, [1]).tell(0, Result((0.9,)))
+    history = History().propose({"x": 0.5, "y": 0.5}, [1]).tell(0, (0.9,))
     with searches.opened(path, search, True, {}, 9) as state:
         state.save(history)
     with searches.opened(path, search, True, {}, 9) as state:

@@ -151,9 +151,9 @@ class Tuned(Result):
 
     def _losses(self) -> Iterator[str]:
         for e in self.evaluations:
-            if e.result and e.result.failure:
-                yield f"{e.number}: {e.result.failure}"
-        stopped = sum(bool(e.result and e.result.stopped) for e in self.evaluations)
+            if e.failure:
+                yield f"{e.number}: {e.failure}"
+        stopped = sum(bool(e.stopped) for e in self.evaluations)
         if stopped:
             taken = "" if self.best and self.best.stopped else ", and cannot be taken"
             yield f"{text.counted(stopped, 'setting')} stopped early by halving{taken}"
@@ -232,7 +232,7 @@ def result(
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better
         again = insight.retrained(best.mean, higher, fresh, failures, metric, unit)
-    causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
+    causes = [e.failure for e in history.ended if e.failure]
     return Tuned(
         best,
         state.reason,
@@ -275,9 +275,8 @@ def _mean(sample: Sequence[float], metric: str, unit: str) -> str:
 
 def evaluation_line(evaluation: Evaluation, metric: str, unit: str) -> str:
     """Returns the score and values of an evaluation that has ended, in one line."""
-    result = evaluation.result
-    assert result is not None
-    score = result.failure or _mean(result.scores, metric, unit) + _after(result.stopped)
+    mean = _mean(evaluation.scores, metric, unit) if evaluation.scores else ""
+    score = evaluation.failure or mean + _after(evaluation.stopped)
     values = ", ".join(f"{name} {_value(of)}" for name, of in evaluation.values.items())
     return f"setting {evaluation.number}: {score}; {values}"
 

@@ -52,12 +52,8 @@ def draw(tuned: Tuned) -> list[Figure]:
 def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
     """Returns mean scores as shown; those stopped early only if no other has a score."""
     factor = scores.factor(tuned.unit)
-    known = [
-        (e, factor * statistics.fmean(e.result.scores))
-        for e in tuned.evaluations
-        if e.result and e.result.scores
-    ]
-    return [(e, mean) for e, mean in known if e.result and not e.result.stopped] or known
+    known = [(e, factor * statistics.fmean(e.scores)) for e in tuned.evaluations if e.scores]
+    return [(e, mean) for e, mean in known if not e.stopped] or known
 
 
 def _label(tuned: Tuned) -> str:
@@ -69,9 +65,9 @@ def _best_so_far(tuned: Tuned) -> Figure:
     factor, means = scores.factor(tuned.unit), {e.number: mean for e, mean in _scored(tuned)}
     axes.scatter(list(means), [*means.values()], label="a setting", **_FAINT)
     stopped = {
-        e.number: factor * e.result.scores[0]
+        e.number: factor * e.scores[0]
         for e in tuned.evaluations
-        if e.result and e.result.stopped and e.number not in means
+        if e.stopped and e.number not in means
     }
     if stopped:
         style: Any = {"marker": "x", "s": 14, "linewidths": 0.8, "color": "#999999"}
@@ -167,7 +163,7 @@ def _slices(tuned: Tuned) -> Figure:
         if number % _PANELS == 0:
             panel.set_ylabel(plots.literal(_label(tuned)))
     _focus(panels[0], tuned)
-    known = sum(bool(e.result and e.result.scores) for e in tuned.evaluations)
+    known = sum(bool(e.scores) for e in tuned.evaluations)
     left_out = " Settings that were stopped early are left out."
     caption = (
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "

@@ -28,7 +28,7 @@ def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: objec
 
 
 def _page(study: ItemStudy) -> str:
-    return render.to_page(comparison.items_document(study))
+    return render.to_page(comparison.document(study))
 
 
 def test_detectable_difference_has_the_power_that_is_said() -> None:

@@ -49,7 +49,7 @@ def _lines(pair: Pair, rules: Rules = RULES) -> list[str]:
         """All that a sentence asks of a study."""
 
     Study.rules = rules  # type: ignore[attr-defined]
-    return [*claims.about_runs(pair, Study)]  # type: ignore[arg-type]
+    return [*claims.about(pair, Study)]  # type: ignore[arg-type]
 
 
 def _claims(sentence: str) -> list[str]:

@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import sentiment, sentiment_files
+from jaxeval.data import sentiment
 from jaxeval.data.labelled_text import LabelledText, Target
-from jaxeval.data.sentiment_files import SentimentSource, TextParts
-from jaxeval.data.splits import Fractions
+from jaxeval.data.sentiment import SentimentData, SentimentSource
 from jaxeval.errors import DataError
 from tests.data import hand_sentiment
 
-FRACTIONS = Fractions(dev=0.25, test=0.2)
 LINES = "".join(f"text {k}\t{'good' if k % 3 else 'bad'}\n" for k in range(20))
 LINE = '{"text": "a bar", "target": "bar", "label": "x"}\n'
 
@@ -25,15 +23,16 @@ def _write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def _read(path: Path, **settings: Any) -> TextParts:
-    return sentiment_files.read(SentimentSource(path=str(path), **settings), FRACTIONS)
+def _read(path: Path, **settings: Any) -> sentiment._Texts:
+    source = SentimentSource(path=str(path), **settings)
+    return sentiment._read(SentimentData(source=source, dev_fraction=0.25, test_fraction=0.2))
 
 
-def _drawn(read: TextParts) -> list[str]:
-    return [line.partition(":")[0] for line in read.findings.remarks if "drawn by" in line]
+def _drawn(read: sentiment._Texts) -> list[str]:
+    return [line.partition(":")[0] for line in read.remarks if "drawn by" in line]
 
 
-def _texts(read: TextParts, part: str) -> list[str]:
+def _texts(read: sentiment._Texts, part: str) -> list[str]:
     return [text.text for text in read.parts[part]]
 
 
@@ -86,8 +85,7 @@ VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"
 
 
 def _unlabelled(data: Any, vocabulary: Any, file: Path) -> list[LabelledText]:
-    labels, targeted, tokenised = vocabulary.labels, vocabulary.targeted, vocabulary.tokenised
-    return sentiment_files.read_unlabelled(data.source, file, labels, targeted, tokenised)
+    return sentiment.read_unlabelled(data.source, file, vocabulary.targeted)
 
 
 def test_files_to_be_classified(tmp_path: Path) -> None:
@@ -114,27 +112,11 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     assert _unlabelled(settings, whole, file)[0].targets == (Target(0, 0, ""),)
 
 
-def _of_texts(folder: Path, name: str, content: str) -> list[str]:
-    saved = hand_sentiment.build(folder / "c").vocabulary(0)
-    saved = {**saved, "targeted": False, "labels": ["bad", "good"]}
-    vocabulary = reading.from_dict(sentiment.SavedVocabulary, saved)
-    (folder / name).write_text(content)
-    settings = sentiment.SentimentData()
-    return [each.text for each in _unlabelled(settings, vocabulary, folder / name)]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "found"),
-    [
-        ("new.txt", "so good\tgood\nodd\nso\tbad\nyes\tgood\n", "the last column"),
-        ("new.tsv", "1\tso good\tgood\n2\tso\tbad\n3\tmy\n", "the last column"),
-        ("new.tsv", "good\tso good\nbad\tso\n", "column 1"),
-    ],
-)
-def test_labels_out_of_place_are_refused(
-    name: str, content: str, found: str, tmp_path: Path
-) -> None:
-    """Dies if a line without a label, or a column of numbers, lets labels be read as texts."""
-    with pytest.raises(DataError) as error:
-        _of_texts(tmp_path, name, content)
-    assert f"{name}: a column holds labels in most lines; expected the text" in str(error.value)
+def test_columns_are_no_texts(tmp_path: Path) -> None:
+    """Dies if labels are read as texts, or a file of columns is not read as in training."""
+    (tmp_path / "new.txt").write_text("odd\nso good\tgood\n")
+    with pytest.raises(DataError, match=r"new.txt:2: expected a text, found columns; .*\*.tsv"):
+        sentiment.read_unlabelled(SentimentSource(), tmp_path / "new.txt", False)
+    (tmp_path / "new.txt").rename(tmp_path / "new.tsv")
+    read = sentiment.read_unlabelled(SentimentSource(), tmp_path / "new.tsv", False)
+    assert [each.text for each in read] == ["odd", "so good"]
