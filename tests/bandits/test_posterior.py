@@ -10,21 +10,6 @@ from jaxeval.bandits import posterior, probability_of_best
 from jaxeval.errors import DataError
 
 
-@pytest.mark.parametrize(
-    ("means", "variances", "counts", "expected"),
-    [
-        ([10, 3, 8], [1.7, 0.1, 1.2], [10, 6, 12], [0.997087, 5e-7, 0.002912]),
-        ([9, 10, 8], [0.9, 1.2, 1.0], [3, 3, 3], [0.288826, 0.552987, 0.158187]),
-    ],
-)
-def test_golden_numbers(
-    means: list[float], variances: list[float], counts: list[int], expected: list[float]
-) -> None:
-    """Dies if degrees of freedom or scale of the posterior change (independent computation)."""
-    probabilities = probability_of_best(np.array(means), np.array(variances), np.array(counts))
-    np.testing.assert_allclose(probabilities, expected, atol=1e-6)
-
-
 def _brute(m: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
     """E_u[prod_j F_j(Q_i(u))] at 40,000 midpoints."""
     nu = t - 2

@@ -1,7 +1,6 @@
 """Searches over functions and commands: workers, failures, retries, states."""
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -233,10 +232,3 @@ def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
     refused = pytest.raises(JaxevalError, match="space in the order x, y, not y, x")
     with refused, searches.opened(path, turned, True, {}, 9):
         pass
-
-
-def test_no_shell_reads_the_values() -> None:
-    """Dies if a value is split at spaces or run: what is printed is the number of arguments."""
-    odd = spaces.from_dict({"text": {"choices": ["a b; exit 3", "$(x)"]}})
-    code = "import sys; print(len(sys.argv))"
-    assert Command(f"{sys.executable} -c '{code}' {{text}}", odd)({"text": "a b; exit 3"}, 1) == 2
