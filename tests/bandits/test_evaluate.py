@@ -128,16 +128,6 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
         pytest.fail("the child lives on")
 
 
-def test_no_model_left_is_an_error() -> None:
-    """Dies if a model that was never evaluated wins because the others broke."""
-
-    def broken(model: str, number: int) -> float:
-        raise commands.EvaluationFailed(f"{model} breaks")
-
-    with pytest.raises(RunError, match=r"every model .*bad: .*bad breaks; nan: .*nan breaks"):
-        _end(bandits.TopTwoThompson(), ["bad", "nan"], broken)
-
-
 def test_scores_survive_their_file(tmp_path: Path) -> None:
     """Dies if a digit is lost, scores of another source are taken, or a damaged file is."""
     path = tmp_path / "s.json"

@@ -98,21 +98,6 @@ def test_proposals_are_saved_before_they_run() -> None:
     assert not unsaved and len(saved) == 10
 
 
-@pytest.mark.parametrize("method", ["random", "gp"])
-def test_a_stopped_search_goes_on_as_if_nothing_had_happened(method: Any) -> None:
-    """Dies if a search proposes again what still ran, or by more than what was told."""
-    search = Search(SPACE, method, 3)
-    whole = _end(search=search, trials=11)
-    history = History()
-    for stop in (3, 8, 9, 10, 99):
-        state = State(history, 11)
-        for _ in Runner(search, state, Function(_score)).run():
-            history = state.history
-            if len(history.evaluations) == stop and history.pending:
-                break
-    assert history == whole
-
-
 def test_a_search_ends_with_its_time_or_its_space() -> None:
     """Dies if something is proposed after the end, what runs is lost, or no one says why."""
     few = Search(spaces.from_dict({"x": {"choices": [1, 2, 3]}}), "sobol")
