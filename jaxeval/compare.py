@@ -67,10 +67,8 @@ def compare(
     layout = sources.layout(column, score, metric, missing, lower_is_better)
     with cli.waiting("reading the scores"):
         scores, items = sources.scores([source, *named], layout, paired)
-    if not models and control is None:
-        scores = _without_single(scores, items)
     rules = Rules(alpha, correction, margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, unit, control, None if ledger is None else Path(ledger))
+    return _compared(scores, items, rules, bool(named), unit, control, ledger)
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
@@ -88,12 +86,8 @@ def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
 
 def _single(scores: "Scores") -> list[str]:
     """The models that have one score on each data set."""
-    several = {
-        model
-        for data in scores.data_sets
-        for model, of in data.models.items()
-        if int(of.finished.sum()) != 1
-    }
+    each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
+    several = {model for model, finished in each if finished != 1}
     return [model for model in scores.models if model not in several]
 
 
@@ -101,26 +95,28 @@ def _compared(
     scores: "Scores",
     items: "Scores | None",
     rules: "Rules",
+    named: bool,
     unit: Unit | None = None,
     control: str | None = None,
-    ledger: Path | None = None,
+    ledger: str | Path | None = None,
 ) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
     from jaxeval.runs import records
     from jaxeval.stats import study
 
+    scores = scores if named or control is not None else _without_single(scores, items)
     alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         if unit or control or ledger or rules.correction != "holm":
-            named = "unit, control, correction, ledger"
-            raise ConfigError(f"{named}: expected two or more runs of each model")
+            expected = "expected two or more runs of each model"
+            raise ConfigError(f"unit, control, correction, ledger: {expected}")
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
         found = study.study(scores, rules, unit, control=control, items=items)
-    return Comparison(found if ledger is None else looks.counted(found, ledger))
+    return Comparison(found if ledger is None else looks.counted(found, Path(ledger)))
 
 
 def _over_items(
@@ -141,8 +137,7 @@ def _over_items(
         )
     known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]
     if len(alone) < len(scores.models):
-        have = "has" if len(alone) == 1 else "have"
-        only = f"{text.listed(alone)} {have} one run"
+        only = f"{text.listed(alone)} {'has' if len(alone) == 1 else 'have'} one run"
         known.append(f"{only}: all models are compared over items alone")
     whole = dataclasses.replace(items, warnings=tuple(known), notes=())
     return Comparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
@@ -175,10 +170,8 @@ def compare_items(
     from jaxeval.stats.results import Rules
 
     scores, items = predictions.read(file, models, metric, column)
-    if not models and control is None:
-        scores = _without_single(scores, items)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, None, control)
+    return _compared(scores, items, rules, bool(models), None, control)
 
 
 @parameters.verb
@@ -227,10 +220,8 @@ def compare_logs(
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
         scores = finding.read(logs, asked)
-    if gate and len(scores.models) != 2:
-        raise ConfigError(
-            f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
-        )
+    if gate and (found := len(scores.models)) != 2:
+        raise ConfigError(f"{argument('gate', True)}: expected two models, found {found}")
     with cli.waiting("comparing"):
         return Comparison(study(scores, rules), gate)
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 # fields of the scores of runs that stand in the JSON
-_SCORES = (
-    *("source", "higher_is_better", "direction", "missing", "unusable", "statuses", "notes"),
-)
+_SCORES = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses", "notes")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -109,26 +107,26 @@ class OptionsCompared(Result):
     def _blocks(self) -> "Iterator[Block]":
         from jaxeval.report import text
 
-        rows, tests = [], 0
+        rows, lines, tests = [], list[str](), 0
         for group in self.groups:
-            tests += sum(len(of.adjusted) for of in group.options) + (group.friedman is not None)
+            name, whole = _name(group), group.friedman
             for of in group.options:
-                gap, p = of.median_difference, of.adjusted
-                value = f"{of.value}{' *' if of.value == group.best else ''}"
-                behind = "" if gap is None else f"{gap:+.4f}"
+                gap = "" if of.median_difference is None else f"{of.median_difference:+.4f}"
                 spread = "-" if of.sd is None else f"{of.sd:.4f}"
-                cells = (f"{of.wins:.1%}", f"{of.median:.4g}", behind, spread)
-                tested = (text.p_cell(p.get(name)) for name in ("sign_test", "brown_forsythe"))
-                rows.append((_name(group), str(group.n), value, *cells, *tested))
-        head = ("group", "n", self.option, "wins", "median", "to the winner", "sd")
-        yield Table((*head, "p (sign)", "p (spread)"), rows)
-        for group in self.groups:
+                value = f"{of.value}{' *' if of.value == group.best else ''}"
+                cells = (f"{of.wins:.1%}", f"{of.median:.4g}", gap, spread)
+                p = (of.adjusted.get(test) for test in ("sign_test", "brown_forsythe"))
+                rows.append((name, str(group.n), value, *cells, *map(text.p_cell, p)))
+            tests += sum(len(of.adjusted) for of in group.options) + (whole is not None)
             if len(group.as_often) > 1:
                 named = text.listed([str(value) for value in group.as_often])
-                yield f"{_name(group)}: {named} win as often; the first is named"
-            if group.friedman is not None and group.friedman_adjusted is not None:
+                lines.append(f"{name}: {named} win as often; the first is named")
+            if whole is not None and group.friedman_adjusted is not None:
                 corrected = f"corrected p {text.p_value(group.friedman_adjusted)}"
-                yield f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, {corrected}"
+                lines.append(f"{name}: Friedman {whole.statistic:.3f}, {corrected}")
+        head = ("group", "n", self.option, "wins", "median", "to the winner", "sd")
+        yield Table((*head, "p (sign)", "p (spread)"), rows)
+        yield from lines
         yield (
             "n: configurations with all values; wins: share in which the value is best; to the "
             "winner: median difference to the value that wins most often (*); repeats: "
@@ -137,11 +135,12 @@ class OptionsCompared(Result):
         if self.seed_effect:
             yield "Effect of the seed: largest minus smallest score of a configuration."
             names = ("group", "configurations", "scores", "median", "95th percentile", "max")
-            seeds = []
-            for seed in self.seed_effect:
-                ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
-                seeds.append((_name(seed), str(seed.configurations), str(seed.repeats), *ends))
-            yield Table(names, seeds)
+            yield Table(names, [(_name(of), *_seed_cells(of)) for of in self.seed_effect])
+
+
+def _seed_cells(seed: "SeedEffect") -> tuple[str, ...]:
+    ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
+    return str(seed.configurations), str(seed.repeats), *ends
 
 
 def _name(group: "OptionComparison | SeedEffect") -> str:

@@ -15,14 +15,7 @@ from jaxeval.runs import metrics as counted
 from jaxeval.runs.metrics import Score
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple
-from jaxeval.stats.results import (
-    Effect,
-    HypothesisTest,
-    Rules,
-    count,
-    percentile_interval,
-    sign,
-)
+from jaxeval.stats.results import Effect, HypothesisTest, Rules, percentile_interval, sign
 
 _ROUNDING = 1e-12  # relative: equal sums in another order
 _ROUNDS = 20_000  # shuffles or resamples at a time, fewer of many items: bounds memory
@@ -72,10 +65,8 @@ def compare(
     ]
     p_values = [{name: test.p_value for name, test in pair.tests.items()} for pair in pairs]
     adjusted = multiple.adjust_by_name(p_values, rules.correction)
-    corrected = (
-        dataclasses.replace(pair, adjusted=of) for pair, of in zip(pairs, adjusted, strict=True)
-    )
-    return SingleModels(tuple(corrected), items.notes)
+    both = zip(pairs, adjusted, strict=True)
+    return SingleModels(tuple(dataclasses.replace(p, adjusted=of) for p, of in both), items.notes)
 
 
 def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) -> SinglePair:
@@ -91,11 +82,8 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         labels.append({name: str(values[run]) for name, values in of.labels.items()})
     (first, second), score = counts, how.score
     drawn: dict[str, Any] = {"score": score, "seed": rules.seed}
-    tests = {
-        "approximate_randomization": _approximate_randomization(
-            first, second, iterations=iterations, **drawn
-        )
-    }
+    shuffled = _approximate_randomization(first, second, iterations=iterations, **drawn)
+    tests = {"approximate_randomization": shuffled}
     if score is counted.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = hypotheses.mcnemar(first[:, 0], second[:, 0])
     drawn |= {"confidence": rules.confidence, "resamples": rules.resamples}
@@ -128,7 +116,6 @@ def _approximate_randomization(
       a, b: [N, K] additive counts of the two runs, a row an item.
       score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.metrics`.
     """
-    iterations = count(iterations, "iterations")
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
     scores = float(score(start)), float(score(both - start))
@@ -159,7 +146,6 @@ def _paired_bootstrap(
     Items are drawn with replacement, the same for both runs. Arguments as of
     `_approximate_randomization`.
     """
-    resamples = count(resamples, "resamples")
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     n, columns = first.shape
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))

@@ -35,12 +35,11 @@ def _inches(figure: Figure) -> tuple[float, float]:
     return float(width), float(height)
 
 
-@pytest.mark.parametrize(("models", "data_sets"), [(30, 2), (3, 30)])
+@pytest.mark.parametrize(("models", "data_sets"), [(12, 2), (2, 13)])
 def test_many_models_and_data_sets_stay_readable(models: int, data_sets: int) -> None:
     """Dies if a figure grows without end, or a model is in none."""
-    control = "model 0" if models == 30 else None  # fewer pairs to test
     names = [f"model {m}" for m in range(models)]
-    drawn = figures.draw(_study(names, data_sets, 0.005, 0.02, control=control))
+    drawn = figures.draw(_study(names, data_sets, 0.005, 0.02, control="model 0"))
     assert all(max(_inches(figure)) <= 16 for figure in drawn)
     alike = [figure for figure in drawn if figure.name.startswith("violins")]
     assert [figure.name for figure in alike][:2] in (["violins"], ["violins", "violins_2"])
