@@ -1,5 +1,5 @@
-"""How long do comparisons over items take? All pairs of 40 models on 1,319 items, and a million
-permutations of 14,000 items. Prints one JSON line; seconds on one core.
+"""How long do comparisons over items take? All pairs of 40 models on 1,319 items. Prints one JSON
+line; seconds on one core.
 
     python benchmarks/item_speed.py
 """
@@ -14,10 +14,9 @@ import numpy as np
 import scipy
 
 from jaxeval.runs.scores import Scores, from_arrays
-from jaxeval.stats import single_models
 from jaxeval.stats.items import cells, study
 
-ITEMS, MODELS, PERMUTED = 1_319, 40, 14_000
+ITEMS, MODELS = 1_319, 40
 
 
 def main() -> None:
@@ -31,10 +30,6 @@ def main() -> None:
         data = from_arrays({m: cells.array(of) for m, of in scores.items()}, "task", "accuracy")
         whole = Scores("answers", tuple(scores), (data,))
         seconds[f"all pairs, {runs} runs"] = _seconds(lambda whole=whole: study.study(whole))
-    gaps = generator.normal(size=PERMUTED)
-    seconds["permutations"] = _seconds(
-        lambda: single_models.sign_flips(gaps, permutations=1_000_000)
-    )
     print(
         json.dumps(
             {

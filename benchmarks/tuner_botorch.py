@@ -49,7 +49,7 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
         model = _fitted(features, torch.tensor(means)[:, None])
     settings = history.evaluations
     taken = encoder(space).places([setting.values for setting in settings])
-    running = taken[[e.result is None for e in settings]]
+    running = taken[[not e.ended for e in settings]]
     near = places[np.argsort(-means, kind="stable")[:_NEAR]]
     for number in range(first + len(proposed), first + count):
         pending = encoder(space).features(running)

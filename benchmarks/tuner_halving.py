@@ -24,7 +24,7 @@ from tuner_problems import hartmann
 from jaxeval.space import space as spaces
 from jaxeval.tuning import Search
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import Halving, History, Result, Stopped
+from jaxeval.tuning.history import Halving, History, Stopped
 
 EPOCHS, LANES, START, NOISE = 27, 9, 3.5, 0.03
 SPACE = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(6)})
@@ -118,7 +118,7 @@ def judged(halving: Halving | None, history: History, curves: dict[int, Curve]) 
         }
         history = halving.judge(history, reached, ended)
     for n in ended:
-        history = history.tell(n, Result((curves[n].best,)))
+        history = history.tell(n, (curves[n].best,))
     return history
 
 

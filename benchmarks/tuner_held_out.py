@@ -35,7 +35,7 @@ from tuner_problems import Problem, Values
 
 from jaxeval.space import space as spaces
 from jaxeval.tuning import Method, Search, candidates, gp
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 
 BBOB = ((3, 5), (6, 10), (12, 5), (17, 10), (22, 10), (23, 2))  # function, dimensions
 TABLES = {"blood_transfusion": "HPOBench", "car": "HPOBench", "cifar100": "NASBench201"}
@@ -187,8 +187,7 @@ def run(problem: Problem, engine: str, seed: int, parallel: int) -> list[float]:
         waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
-        result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = history.tell(chosen.number, result)
+        history = history.tell(chosen.number, "diverged" if score is None else (score,))
         best = min(best, problem.regret(chosen.values))
         if ended in TRIALS:
             with threadpool_limits(1, "blas"):

@@ -31,7 +31,7 @@ from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import Search, gp, insight
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 
 Function = Callable[[np.ndarray], np.ndarray]
 EXPONENT = 13
@@ -168,7 +168,7 @@ def _searched(search: Search, function: Function, noise: float, evaluations: int
         for evaluation in proposed:
             row = encoder(search.space).places([evaluation.values])
             score = float(function(row)[0] + noise * random.normal())
-            history = history.tell(evaluation.number, Result((score,)))
+            history = history.tell(evaluation.number, (score,))
     return history
 
 

@@ -76,6 +76,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     from jaxeval.space import space as spaces
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
+    from jaxeval.tune.populations import Populations
     from jaxeval.tuning import Search
     from jaxeval.tuning.history import Halving, History
     from jaxeval.tuning.running import State
@@ -90,13 +91,14 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         changes = [f"training.epochs={args.epochs}"]
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
-            for _ in training._trained(of, search, state, store, Path(folder), args.parallel):
+            fed = Populations(of, search, state, store, args.parallel)
+            for _ in training.train(fed, training.Place(Path(folder))):
                 pass
     ended = state.history.evaluations
     return {
         "settings": len(ended),
         "refilled": sum(e.joined is not None and e.joined[1] > 0 for e in ended),
-        "epochs": sum(e.result.stopped.epochs if e.result.stopped else args.epochs for e in ended),
+        "epochs": sum(e.stopped.epochs if e.stopped else args.epochs for e in ended),
         "programs": sum(map(len, of.session.programs.values())),
         "processor_seconds": round(time.process_time(), 1),
         "seconds": round(time.perf_counter() - begin, 1),

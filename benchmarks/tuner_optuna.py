@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.space.distributions import (
-    Choices,
-    Distribution,
-    Integer,
-    LogInteger,
-    LogUniform,
-    Stepped,
-    Value,
-)
+from jaxeval.space.distributions import Choices, Distribution, Grid, Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
 from jaxeval.tuning.encoding import encoder
@@ -114,14 +106,13 @@ def _frozen(space: Space, evaluation: Evaluation) -> "optuna.trial.FrozenTrial":
         "params": {name: _param(kinds[name], v) for name, v in evaluation.values.items()},
         "distributions": {name: _distribution(kind) for name, kind in kinds.items()},
     }
-    result = evaluation.result
-    if result is None:
+    if not evaluation.ended:
         return create_trial(state=TrialState.RUNNING, **of)
-    if not result.scores:
+    if not evaluation.scores:
         return create_trial(state=TrialState.FAIL, **of)
-    score = statistics.fmean(result.scores)
-    if result.stopped is not None:
-        steps = {result.stopped.epochs: score}
+    score = statistics.fmean(evaluation.scores)
+    if evaluation.stopped is not None:
+        steps = {evaluation.stopped.epochs: score}
         return create_trial(state=TrialState.PRUNED, intermediate_values=steps, **of)
     return create_trial(state=TrialState.COMPLETE, value=score, **of)
 
@@ -138,14 +129,13 @@ def _suggested(space: Space, trial: "optuna.Trial") -> dict[str, Value]:
 
 def _suggested_one(trial: Any, name: str, of: Distribution) -> Value:
     value: Value
-    if isinstance(of, Integer):
-        value = trial.suggest_int(name, of.low, _last(of), step=of.step)
-    elif isinstance(of, LogInteger):
-        value = trial.suggest_int(name, of.low, of.high, log=True)
-    elif isinstance(of, Stepped):  # whose numbers are of a few digits
+    if isinstance(of, Grid) and of.whole:
+        step = {"log": True} if of.log else {"step": of.step}
+        value = trial.suggest_int(name, of.low, _last(of), **step)
+    elif isinstance(of, Grid):  # whose numbers are of a few digits
         value = of.value(trial.suggest_int(name, 0, of.count - 1))
     elif not isinstance(of, Choices):
-        value = trial.suggest_float(name, of.low, of.high, log=isinstance(of, LogUniform))
+        value = trial.suggest_float(name, of.low, of.high, log=of.log)
     elif of.ordered:
         value = of.in_order[trial.suggest_int(name, 0, len(of.values) - 1)]
     else:
@@ -153,29 +143,27 @@ def _suggested_one(trial: Any, name: str, of: Distribution) -> Value:
     return value
 
 
-def _last(of: Integer) -> int:
+def _last(of: Grid) -> int:
     """The largest value of a grid, which may lie below its end."""
-    return of.low + of.step * (of.count - 1)
+    return int(of.low + of.step * (of.count - 1))
 
 
 def _distribution(of: Distribution) -> "optuna.distributions.BaseDistribution":
     """Numbers as numbers: an ordered choice is the index of one."""
     from optuna import distributions
 
-    if isinstance(of, Integer):
-        return distributions.IntDistribution(of.low, _last(of), step=of.step)
-    if isinstance(of, LogInteger):
-        return distributions.IntDistribution(of.low, of.high, log=True)
-    if isinstance(of, Stepped):
+    if isinstance(of, Grid) and of.whole:
+        return distributions.IntDistribution(of.low, _last(of), of.log, of.step)
+    if isinstance(of, Grid):
         return distributions.IntDistribution(0, of.count - 1)
     if isinstance(of, Choices):
         if of.ordered:
             return distributions.IntDistribution(0, len(of.values) - 1)
         return distributions.CategoricalDistribution(list(of.values))
-    return distributions.FloatDistribution(of.low, of.high, log=isinstance(of, LogUniform))
+    return distributions.FloatDistribution(of.low, of.high, log=of.log)
 
 
 def _param(of: Distribution, value: Value) -> Value:
-    if isinstance(of, Stepped):
+    if isinstance(of, Grid) and not of.whole:
         return round((float(value) - of.low) / of.step)
     return of.in_order.index(value) if isinstance(of, Choices) and of.ordered else value

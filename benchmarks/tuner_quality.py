@@ -41,7 +41,7 @@ from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, gp
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 
 RESAMPLES = 2000
 DIFFERENCES = ("of_medians", "paired", "over_problems")
@@ -93,8 +93,7 @@ def run(problem: Problem, engine: str, seed: int) -> np.ndarray:
         waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
-        result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = history.tell(chosen.number, result)
+        history = history.tell(chosen.number, "diverged" if score is None else (score,))
         regrets.append(problem.regret(chosen.values))
     return np.minimum.accumulate(regrets)[EVERY - 1 :: EVERY]
 

@@ -16,7 +16,7 @@ import ConfigSpace
 import smac
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.distributions import Choices, Distribution, Grid, Value
 from jaxeval.space.space import Parameter, Space
 from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Evaluation, History, identity
@@ -62,7 +62,7 @@ class _Search:
     def ask(self, history: History) -> dict[str, Value] | None:
         """A setting that the history lacks, after all results that came since the last time."""
         for number, evaluation in enumerate(history.evaluations):
-            if evaluation.result is not None and number not in self.told:
+            if evaluation.ended and number not in self.told:
                 self.told.add(number)
                 self._tell(evaluation, -1.0 if history.higher_is_better else 1.0)
         known = {identity(e.values) for e in history.evaluations}
@@ -76,7 +76,7 @@ class _Search:
         values = {p.name: _encoded(p, evaluation.values) for p in self.space.parameters}
         active = {name: value for name, value in values.items() if value is not None}
         config = ConfigSpace.Configuration(self.facade.scenario.configspace, active)
-        scores = evaluation.result.scores if evaluation.result else ()
+        scores = evaluation.scores
         if not scores and self.worst == -math.inf:
             return
         status = StatusType.SUCCESS if scores else StatusType.CRASHED
@@ -117,11 +117,10 @@ def _configuration_space(space: Space, seed: int) -> Any:
 
 def _hyperparameter(name: str, of: Distribution) -> Any:
     """Numbers as numbers: of a grid and of ordered choices the index."""
-    if isinstance(of, Integer):
+    if isinstance(of, Grid):
         return ConfigSpace.UniformIntegerHyperparameter(name, 0, of.count - 1)
     if not isinstance(of, Choices):
-        log = isinstance(of, LogUniform)
-        return ConfigSpace.UniformFloatHyperparameter(name, of.low, of.high, log=log)
+        return ConfigSpace.UniformFloatHyperparameter(name, of.low, of.high, log=of.log)
     if len(of.values) == 1:
         return ConfigSpace.Constant(name, 0)
     if of.ordered:
@@ -133,7 +132,7 @@ def _encoded(parameter: Parameter, values: Any) -> Any:
     of, value = parameter.distribution, values.get(parameter.name)
     if value is None:
         return None
-    if isinstance(of, Integer):
+    if isinstance(of, Grid):
         return (value - of.low) // of.step
     if isinstance(of, Choices) and (of.ordered or len(of.values) == 1):
         return of.values.index(value)
@@ -141,7 +140,7 @@ def _encoded(parameter: Parameter, values: Any) -> Any:
 
 
 def _decoded(of: Distribution, value: Any) -> Value:
-    if isinstance(of, Integer):
+    if isinstance(of, Grid):
         return of.low + of.step * int(value)
     if isinstance(of, Choices):
         if of.ordered or len(of.values) == 1:

@@ -20,7 +20,7 @@ import scipy
 from jaxeval.space import space as spaces
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 
 SIZES = ((100, 8), (1500, 60))
 SPACE = spaces.from_dict(
@@ -78,7 +78,7 @@ def _history(ended: int, running: int) -> History:
             ]
             score = 60 + 10 * (np.log10(float(values["learning_rate"])) + 2.5) ** 2
             score += 20 * sum((v - 0.4) ** 2 for v in numbers) + random.normal()
-            history = history.tell(run, Result((float(score),)))
+            history = history.tell(run, (float(score),))
     return history
 
 

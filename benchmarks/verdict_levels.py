@@ -127,7 +127,7 @@ def _of_spread(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]
     r = np.array([np.corrcoef(x, y)[0, 1] for x, y in zip(*both, strict=True)])
     t = np.abs(r) * np.sqrt((n - 2) / (1 - r**2))
     yield "Pitman-Morgan, Pearson", 2 * reference.t.sf(t, n - 2)
-    yield "by ranks (used)", ranks.spearman(*both)[1]
+    yield "by ranks (used)", np.array([ranks.spearman(*of)[1] for of in zip(*both, strict=True)])
 
 
 def _looks(count: int) -> Iterator[dict]:

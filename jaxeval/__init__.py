@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.ablation import ablation
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
-    from jaxeval.comparisons import Comparison, ItemComparison
+    from jaxeval.comparisons import Comparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
     from jaxeval.judge import vectors_judge
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load
-    from jaxeval.select.__main__ import select, select_command, select_functions, select_table
+    from jaxeval.select.__main__ import select, select_command, select_table
     from jaxeval.sensitivity.__main__ import sensitivity
     from jaxeval.settle.__main__ import (
         settle,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _NAMES = {  # module -> names that it defines
     "ablation": "ablation",
     "compare": "compare compare_items compare_logs compare_options",
-    "comparisons": "Comparison ItemComparison",
+    "comparisons": "Comparison",
     "errors": "JaxevalError",
     "evaluate": "evaluate",
     "judge": "vectors_judge",
@@ -62,7 +62,7 @@ _NAMES = {  # module -> names that it defines
     "report.tuning": "Tuned",
     "results": "Runs load",
     "report.settlements.settlement": "Settlement",
-    "select.__main__": "select select_command select_functions select_table",
+    "select.__main__": "select select_command select_table",
     "sensitivity.__main__": "sensitivity",
     "settle.__main__": "settle settle_command settle_report settle_self settle_table",
     "sources": "read_scores",
@@ -72,11 +72,11 @@ _NAMES = {  # module -> names that it defines
     "vectors.__main__": "vectors_analogies vectors_similarity vectors_svd",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Settlement"]
+__all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement"]
 __all__ += ["Tuned", "settle", "settle_command", "settle_report", "settle_self", "settle_table"]
 __all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
 __all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
-__all__ += ["predict", "read_scores", "select", "select_command", "select_functions"]
+__all__ += ["predict", "read_scores", "select", "select_command"]
 __all__ += ["select_table", "sensitivity", "sweep", "train", "tune", "tune_command", "tuning"]
 __all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]
 

@@ -9,13 +9,14 @@ import pydantic
 
 from jaxeval import launchers, parameters, parsers
 from jaxeval.compare import compare
-from jaxeval.comparisons import Comparison, ItemComparison
+from jaxeval.comparisons import Comparison
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
+    from jaxeval.studies.cohorts import Entry
 
 _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
 
@@ -43,7 +44,7 @@ def ablation(
     again: bool = False,
     launch: str = launchers.HERE,
     quiet: Quiet = False,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Trains a config and its variants with the same seeds, and compares their test scores.
 
     As in Table 4 of Melis et al. (2018); nothing is tuned anew for a variant. The same command
@@ -63,7 +64,7 @@ def ablation(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import files, observe, studies
-    from jaxeval.studies import cohorts, prepared
+    from jaxeval.studies import prepared
 
     configs: dict[str, Any] = {}
     for name, changed in {"": (), **named}.items():
@@ -72,30 +73,26 @@ def ablation(
         whole = studies.read(config, [*changes, *changed], data, origin)
         title = f"{whole.name}, {name}" if name else whole.name
         configs[title] = dataclasses.replace(whole, name=title)
-    session = studies.Session()
-    numbers = parameters.numbers(seeds)
+    numbers, title_of = parameters.numbers(seeds), dict[str, str]()  # by experiment
     trials = [
         trial
         for name, whole in configs.items()
         for trial in prepared.seeds_by_splits(whole, numbers, model=name)
     ]
-    entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
-    first: dict[str, str] = {}
-    for entry in entries:
-        title = entry.trial.labels["model"]
-        if (same := first.setdefault(entry.record.id, title)) != title:
-            raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
-    programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(
-        programs, Path(out), again=again, session=session, launcher=launcher, quiet=quiet
-    )
-    by_key = {(row.experiment, row.seed): row for row in rows}
+
+    def check(entries: "Sequence[Entry]") -> None:
+        for entry in entries:
+            title = entry.trial.labels["model"]
+            if (same := title_of.setdefault(entry.record.id, title)) != title:
+                raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
+
+    how: Any = {"again": again, "launcher": launcher, "quiet": quiet}
+    rows = observe.train(trials, Path(out), check=check, **how)
     records = []
-    for entry in entries:
-        row = by_key[entry.record.id, entry.trial.seed]
+    for row in rows:
         recorded = {key: getattr(row, key) for key in _RECORDED}
-        records.append({"model": entry.trial.labels["model"], "score": row.test, **recorded})
-    table = Path(out) / "ablations" / f"{entries[0].record.id}.json"
+        records.append({"model": title_of[row.experiment], "score": row.test, **recorded})
+    table = Path(out) / "ablations" / f"{rows[0].experiment}.json"
     files.write_json(str(table), records)
     return compare(table, *configs)
 

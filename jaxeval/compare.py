@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, looks, parameters, parsers
-from jaxeval.comparisons import Comparison, ItemComparison
+from jaxeval.comparisons import Comparison
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
@@ -37,7 +37,7 @@ def compare(
     seed: Natural = 0,
     ledger: str | Path | None = None,
     paired: Quiet = False,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Compares the score distributions of two or more models, of any program.
 
     Args:
@@ -67,10 +67,8 @@ def compare(
     layout = sources.layout(column, score, metric, missing, lower_is_better)
     with cli.waiting("reading the scores"):
         scores, items = sources.scores([source, *named], layout, paired)
-    if not models and control is None:
-        scores = _without_single(scores, items)
     rules = Rules(alpha, correction, margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, unit, control, None if ledger is None else Path(ledger))
+    return _compared(scores, items, rules, bool(named), unit, control, ledger)
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
@@ -88,12 +86,8 @@ def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
 
 def _single(scores: "Scores") -> list[str]:
     """The models that have one score on each data set."""
-    several = {
-        model
-        for data in scores.data_sets
-        for model, of in data.models.items()
-        if int(of.finished.sum()) != 1
-    }
+    each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
+    several = {model for model, finished in each if finished != 1}
     return [model for model in scores.models if model not in several]
 
 
@@ -101,31 +95,33 @@ def _compared(
     scores: "Scores",
     items: "Scores | None",
     rules: "Rules",
+    named: bool,
     unit: Unit | None = None,
     control: str | None = None,
-    ledger: Path | None = None,
-) -> Comparison | ItemComparison:
+    ledger: str | Path | None = None,
+) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
     from jaxeval.runs import records
     from jaxeval.stats import study
 
+    scores = scores if named or control is not None else _without_single(scores, items)
     alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         if unit or control or ledger or rules.correction != "holm":
-            named = "unit, control, correction, ledger"
-            raise ConfigError(f"{named}: expected two or more runs of each model")
+            expected = "expected two or more runs of each model"
+            raise ConfigError(f"unit, control, correction, ledger: {expected}")
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
         found = study.study(scores, rules, unit, control=control, items=items)
-    return Comparison(found if ledger is None else looks.counted(found, ledger))
+    return Comparison(found if ledger is None else looks.counted(found, Path(ledger)))
 
 
 def _over_items(
     scores: "Scores", items: "Scores", alone: Sequence[str], rules: "Rules"
-) -> ItemComparison:
+) -> Comparison:
     """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
     from jaxeval.stats import failures
@@ -141,11 +137,10 @@ def _over_items(
         )
     known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]
     if len(alone) < len(scores.models):
-        have = "has" if len(alone) == 1 else "have"
-        only = f"{text.listed(alone)} {have} one run"
+        only = f"{text.listed(alone)} {'has' if len(alone) == 1 else 'have'} one run"
         known.append(f"{only}: all models are compared over items alone")
     whole = dataclasses.replace(items, warnings=tuple(known), notes=())
-    return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
+    return Comparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
 
 
 @parameters.verb
@@ -159,7 +154,7 @@ def compare_items(
     control: str | None = None,
     resamples: Count = 9999,
     seed: Natural = 0,
-) -> Comparison | ItemComparison:
+) -> Comparison:
     """Compares models by their predictions: the scores of their runs, and item by item.
 
     Args:
@@ -175,10 +170,8 @@ def compare_items(
     from jaxeval.stats.results import Rules
 
     scores, items = predictions.read(file, models, metric, column)
-    if not models and control is None:
-        scores = _without_single(scores, items)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, None, control)
+    return _compared(scores, items, rules, bool(models), None, control)
 
 
 @parameters.verb
@@ -194,10 +187,8 @@ def compare_logs(
     over: Literal["items", "runs", "items,runs"] | None = None,
     alpha: Probability = 0.05,
     margin: Positive | None = None,
-    resamples: Count = 9999,
-    seed: Natural = 0,
     gate: bool = False,
-) -> ItemComparison:
+) -> Comparison:
     """Compares language models item by item, from logs of their evaluations.
 
     Args:
@@ -223,19 +214,16 @@ def compare_logs(
     from jaxeval.stats.results import Rules
 
     factors = None if over is None else estimates.parse_over(over, ConfigError)
-    rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
     complete = gate and missing == "error"
-    rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)
+    rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
         scores = finding.read(logs, asked)
-    if gate and len(scores.models) != 2:
-        raise ConfigError(
-            f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
-        )
+    if gate and (found := len(scores.models)) != 2:
+        raise ConfigError(f"{argument('gate', True)}: expected two models, found {found}")
     with cli.waiting("comparing"):
-        return ItemComparison(study(scores, rules), gate)
+        return Comparison(study(scores, rules), gate)
 
 
 COMMANDS: parsers.Commands = {

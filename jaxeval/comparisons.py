@@ -17,56 +17,24 @@ if TYPE_CHECKING:
     from jaxeval.stats.study import RunStudy
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
+# fields of the scores of runs that stand in the JSON
+_SCORES = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses", "notes")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """Models whose runs are described, and compared pair by pair."""
+    """Models compared pair by pair, by the scores of their runs or item by item."""
 
-    study: "RunStudy"
-
-    def document(self) -> Document:
-        """Returns the better model, by how much, and the tests."""
-        from jaxeval.report import comparison
-
-        return comparison.runs_document(self.study)
-
-    def to_dict(self) -> dict[str, Json]:
-        """Returns the study, the source of its scores, and the answer."""
-        from jaxeval.report.comparison import answers, words
-
-        scores, items = self.study.scores, self.study.items
-        known = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses")
-        return {
-            **{name: to_json(getattr(scores, name)) for name in (*known, "notes")},
-            "signature": words.signature(self.study),
-            "metric": scores.metric or None,
-            "metric_unit": words.score_format(self.study).unit,
-            **to_json_object(self.study),
-            "items": None if items is None else ItemComparison(items).to_dict(),
-            "answer": list(answers.about_runs(self.study)),
-        }
-
-
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class ItemComparison(Result):
-    """Models compared item by item."""
-
-    study: "ItemStudy"
-    gate: bool = False  # the exit code is the outcome
-
-    @property
-    def _gated(self) -> "ItemStudy":
-        from jaxeval.stats.items import study
-
-        return study.withhold_incomplete(self.study) if self.study.strict else self.study
+    study: "RunStudy | ItemStudy"
+    gate: bool = False  # over items: the exit code is the outcome
 
     @property
     def outcome(self) -> str | None:
-        """The gate's outcome for the first of two models: better, worse or not shown."""
-        from jaxeval.stats.items import study
+        """Over items, a gate's outcome for the first of two models: better, worse or not shown."""
+        from jaxeval.stats.items.study import ItemStudy, decision
 
-        return study.decision(self._gated).outcome if len(self.study.models) == 2 else None
+        two = isinstance(self.study, ItemStudy) and len(self.study.models) == 2
+        return decision(self.study)[0] if two else None  # type: ignore[arg-type]
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -74,24 +42,28 @@ class ItemComparison(Result):
         return _GATE[self.outcome or "better"] if self.gate else 0
 
     def document(self) -> Document:
-        """Returns the best model, the tasks, and the tests."""
+        """Returns the best model, by how much, and the tests."""
         from jaxeval.report import comparison
-        from jaxeval.report.comparison import answers
 
-        line = f"gate: {answers.outcome(self.study)} (exit code {self.exit_code})"
-        return comparison.items_document(self.study, line if self.gate else "")
+        return comparison.document(self.study, self.exit_code if self.gate else None)
 
     def to_dict(self) -> dict[str, Json]:
-        """Returns the study and the answer."""
+        """Returns the study and the answer; of runs also the source of the scores."""
         from jaxeval.report.comparison import answers, words
+        from jaxeval.stats.items.study import ItemStudy
 
-        return {
-            **to_json_object(self.study),
-            "signature": words.signature(self.study),
-            "outcome": self.outcome,
-            "outcome_text": answers.outcome(self._gated) if self.outcome else None,
-            "answer": list(answers.about_items(self.study)),
-        }
+        study, facts = self.study, dict[str, Json]()
+        about = to_json_object(study)
+        if isinstance(study, ItemStudy):
+            said = answers.outcome(study) if self.outcome else None
+            about |= {"outcome": self.outcome, "outcome_text": said}
+        else:
+            facts = {name: to_json(getattr(study.scores, name)) for name in _SCORES}
+            facts |= {"metric": study.scores.metric or None}
+            facts |= {"metric_unit": words.score_format(study).unit}
+            about |= {"items": Comparison(study.items).to_dict() if study.items else None}
+        answer = {"signature": words.signature(study), "answer": answers.answer(study)}
+        return {**facts, **about, **answer}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -135,26 +107,26 @@ class OptionsCompared(Result):
     def _blocks(self) -> "Iterator[Block]":
         from jaxeval.report import text
 
-        rows, tests = [], 0
+        rows, lines, tests = [], list[str](), 0
         for group in self.groups:
-            tests += sum(len(of.adjusted) for of in group.options) + (group.friedman is not None)
+            name, whole = _name(group), group.friedman
             for of in group.options:
-                gap, p = of.median_difference, of.adjusted
-                value = f"{of.value}{' *' if of.value == group.best else ''}"
-                behind = "" if gap is None else f"{gap:+.4f}"
+                gap = "" if of.median_difference is None else f"{of.median_difference:+.4f}"
                 spread = "-" if of.sd is None else f"{of.sd:.4f}"
-                cells = (f"{of.wins:.1%}", f"{of.median:.4g}", behind, spread)
-                tested = (text.p_cell(p.get(name)) for name in ("sign_test", "brown_forsythe"))
-                rows.append((_name(group), str(group.n), value, *cells, *tested))
-        head = ("group", "n", self.option, "wins", "median", "to the winner", "sd")
-        yield Table((*head, "p (sign)", "p (spread)"), rows)
-        for group in self.groups:
+                value = f"{of.value}{' *' if of.value == group.best else ''}"
+                cells = (f"{of.wins:.1%}", f"{of.median:.4g}", gap, spread)
+                p = (of.adjusted.get(test) for test in ("sign_test", "brown_forsythe"))
+                rows.append((name, str(group.n), value, *cells, *map(text.p_cell, p)))
+            tests += sum(len(of.adjusted) for of in group.options) + (whole is not None)
             if len(group.as_often) > 1:
                 named = text.listed([str(value) for value in group.as_often])
-                yield f"{_name(group)}: {named} win as often; the first is named"
-            if group.friedman is not None and group.friedman_adjusted is not None:
+                lines.append(f"{name}: {named} win as often; the first is named")
+            if whole is not None and group.friedman_adjusted is not None:
                 corrected = f"corrected p {text.p_value(group.friedman_adjusted)}"
-                yield f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, {corrected}"
+                lines.append(f"{name}: Friedman {whole.statistic:.3f}, {corrected}")
+        head = ("group", "n", self.option, "wins", "median", "to the winner", "sd")
+        yield Table((*head, "p (sign)", "p (spread)"), rows)
+        yield from lines
         yield (
             "n: configurations with all values; wins: share in which the value is best; to the "
             "winner: median difference to the value that wins most often (*); repeats: "
@@ -163,11 +135,12 @@ class OptionsCompared(Result):
         if self.seed_effect:
             yield "Effect of the seed: largest minus smallest score of a configuration."
             names = ("group", "configurations", "scores", "median", "95th percentile", "max")
-            seeds = []
-            for seed in self.seed_effect:
-                ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
-                seeds.append((_name(seed), str(seed.configurations), str(seed.repeats), *ends))
-            yield Table(names, seeds)
+            yield Table(names, [(_name(of), *_seed_cells(of)) for of in self.seed_effect])
+
+
+def _seed_cells(seed: "SeedEffect") -> tuple[str, ...]:
+    ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
+    return str(seed.configurations), str(seed.repeats), *ends
 
 
 def _name(group: "OptionComparison | SeedEffect") -> str:

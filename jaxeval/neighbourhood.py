@@ -150,21 +150,23 @@ def neighbourhood(
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
-    from jaxeval.studies import cohorts, prepared
+    from jaxeval.studies import prepared
 
-    whole, session = studies.read(config, [*changes], data), studies.Session()
+    whole = studies.read(config, [*changes], data)
     active = {name: h for name, h in fields.traced(whole).items() if h.active}
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
     ranges = _choose_ranges(traced, range or {})
     drawn = _draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
-    entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
-    first = entries[0].record
-    metrics.refuse_points("within", within or 0.0, first.unit)
-    programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
-    near, scored = first.margin if within is None else within, [getattr(r, part) for r in rows]
+    rows = observe.train(
+        prepared.neighbourhood(whole, drawn),
+        Path(out),
+        check=lambda known: metrics.refuse_points("within", within or 0.0, known[0].record.unit),
+        quiet=quiet,
+    )
+    first, scored = rows[0], [getattr(row, part) for row in rows]
+    near = first.margin if within is None else within
     found = _describe(scored, drawn, near, first.higher_is_better)
     return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
@@ -172,11 +174,7 @@ def neighbourhood(
 def _choose_ranges(
     traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
-    """Returns the range of each hyperparameter to vary: LOW:HIGH[:log] as asked, or its default.
-
-    Raises:
-      ConfigError: no such hyperparameter, no range, or values that it cannot have.
-    """
+    """Returns the range of each hyperparameter to vary: LOW:HIGH[:log] as asked, or its own."""
     ranges = {
         name: h.marker.range
         for name, h in traced.items()
@@ -205,10 +203,7 @@ def _draw(
     """Draws settings around one; the k-th does not depend on how many there are.
 
     Each hyperparameter is uniform on an interval of `width` times its range around the centre's
-    value, cut off where the range ends.
-
-    Raises:
-      ConfigError: a value of the centre is outside its range.
+    value, cut off where the range ends; ConfigError if that value lies outside.
     """
     for name, span in ranges.items():
         if not span.low <= centre[name] <= span.high:

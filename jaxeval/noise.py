@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import Noise, Study
-    from jaxeval.runs import MemberRow
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats import nested
 
 
 @parameters.verb
@@ -71,45 +69,36 @@ def noise(
     from jaxeval.runs import metrics
     from jaxeval.stats import nested
     from jaxeval.stats.crossed import balanced
-    from jaxeval.studies import cohorts, prepared
+    from jaxeval.studies import prepared
 
-    whole, session = studies.read(config, [*changes], data), studies.Session()
+    whole = studies.read(config, [*changes], data)
     trials = prepared.repeated(whole, numbers, range(1, each + 1) if crossed else (0,), count)
-    entries = cohorts.entries(trials, session.loader)
-    record = entries[0].record
-    metrics.refuse_points("precision", precision or 0.0, record.unit)
-    programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(
-        programs, Path(out), session=session, launcher=launcher, quiet=quiet
+    rows = observe.train(
+        trials,
+        Path(out),
+        check=lambda known: metrics.refuse_points(
+            "precision", precision or 0.0, known[0].record.unit
+        ),
+        launcher=launcher,
+        quiet=quiet,
     )
-    if not crossed:
-        return Noise(record.metric, record.unit, *_by_repeat(rows, numbers))
+    metric, unit, left_out = rows[0].metric, rows[0].unit, list[str]()
     parts: dict[str, nested.Noise | Study] = {}
     for part in ("dev", "test"):
         cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
-        table, dropped = balanced(*zip(*cells, strict=True))
-        limits = metrics.bounds(record.metric, table, record.unit)
-        parts[part] = _study(table, dropped, precision or record.margin, limits)
-    return Noise(record.metric, record.unit, parts)
-
-
-def _by_repeat(
-    rows: "Sequence[MemberRow]", seeds: Sequence[int]
-) -> "tuple[dict[str, nested.Noise | Study], list[str]]":
-    """The noise of dev and test, and the seeds that were left out."""
-    from jaxeval.stats import nested
-
-    parts: dict[str, nested.Noise | Study] = {}
-    left_out = []
-    for part in ("dev", "test"):
-        by_seed = [[getattr(row, part) for row in rows if row.seed == seed] for seed in seeds]
-        whole = [scores for scores in by_seed if None not in scores]
-        if len(whole) < 2:
-            raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
-        parts[part] = nested.noise(whole)
-        if lost := len(by_seed) - len(whole):
+        if crossed:
+            table, dropped = balanced(*zip(*cells, strict=True))
+            limits = metrics.bounds(metric, table, unit)
+            parts[part] = _study(table, dropped, precision or rows[0].margin, limits)
+            continue
+        by_seed = [[score for _, seed, score in cells if seed == number] for number in numbers]
+        kept = [scores for scores in by_seed if None not in scores]
+        if len(kept) < 2:
+            raise DataError(f"noise: {len(kept)} seeds have scores of all their runs; 2 needed")
+        parts[part] = nested.noise(kept)
+        if lost := len(by_seed) - len(kept):
             left_out.append(f"{part}: {lost} seeds left out, a run of each has no score")
-    return parts, left_out
+    return Noise(metric, unit, parts, left_out)
 
 
 @parameters.verb
@@ -196,10 +185,7 @@ def _study(
     precision: float | None,
     limits: tuple[float, float] | None,
 ) -> "Study":
-    """The components of the variance, and a plan where a precision is known.
-
-    `limits` are those of a mean.
-    """
+    """The components of the variance, and a plan where a precision is known; limits of a mean."""
     from jaxeval.report.noise import Study
     from jaxeval.stats import crossed, nested
 

@@ -30,6 +30,7 @@ def train(
     folder: Path,
     store_url: str | None = None,
     *,
+    check: Callable[[Sequence[cohorts.Entry]], object] = lambda entries: None,
     again: bool = False,
     outputs: bool = False,
     launcher: launching.Launcher | None = None,
@@ -39,11 +40,14 @@ def train(
 
     Args:
       store_url: of a database instead of the folder's.
+      check: is called before anything is trained, and may raise.
       again, outputs, launcher: as of `studies.run`.
       quiet: without progress; signals are left alone.
     """
     session = studies.Session()
-    planned = cohorts.by_program(cohorts.entries(trials, session.loader))
+    entries = cohorts.entries(trials, session.loader)
+    check(entries)
+    planned = cohorts.by_program(entries)
     more = {"again": again, "outputs": outputs, "quiet": quiet}
     return train_cohorts(planned, folder, store_url, session=session, launcher=launcher, **more)
 

@@ -51,26 +51,17 @@ def compare_options(
     for name in (option, *group, *ignore, *key):
         if name not in table:
             raise DataError(f"no column {name}; there are {', '.join(table)}", str(source))
-    taken = {option, score, *group, *ignore}
+    taken, higher = {option, score, *group, *ignore}, direction is not False
     whole = [*key] or [name for name in table if name not in taken]
-    higher = direction is not False
-    compared = configurations.paired_options(
-        *(table, option, score),
-        by=group,
-        key=whole,
-        options=[*values] or _ordered(table[option]),
-        repeats=repeats,
-        higher_is_better=higher,
-    )
+    how: Any = {"repeats": repeats, "higher_is_better": higher}
+    how["options"] = [*values] or _ordered(table[option])
+    compared = configurations.paired_options(table, option, score, by=group, key=whole, **how)
     try:
         effect = configurations.seed_effect(table, score, key=[*whole, option], by=group)
     except DataError:  # no configuration was trained twice
         effect = []
-    rows = len(table[score])
-    return OptionsCompared(
-        *(option, score, tuple(whole), rows, higher, direction is None, missing),
-        *(tuple(unusable), tuple(compared), tuple(effect)),
-    )
+    about = len(table[score]), higher, direction is None, missing, tuple(unusable)
+    return OptionsCompared(option, score, tuple(whole), *about, tuple(compared), tuple(effect))
 
 
 def _networks(

@@ -121,11 +121,10 @@ def _of_pilot(
     def planned(of: "Spread") -> "Plan":
         return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
 
-    return Planned(
-        *(planned(pilot.spread), pilot.spread, pilot, planned(pilot.low) if pilot.low else None),
-        *(planned(pilot.high), (a.shape[1], b.shape[1])),
-        warnings=(*scores.warnings, *completeness.warnings(counts[0])),
-    )
+    ends = planned(pilot.low) if pilot.low else None, planned(pilot.high)
+    warnings = (*scores.warnings, *completeness.warnings(counts[0]))
+    sizes = a.shape[1], b.shape[1]
+    return Planned(planned(pilot.spread), pilot.spread, pilot, *ends, sizes, warnings=warnings)
 
 
 COMMANDS: parsers.Commands = {"": plan, "logs": plan_logs, "items": plan_items}

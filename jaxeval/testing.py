@@ -50,7 +50,7 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from jaxeval.comparisons import ItemComparison
+    from jaxeval.comparisons import Comparison
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
     from jaxeval.stats.results import Rules
@@ -64,7 +64,7 @@ def assert_better(
             raise ConfigError("assert_better: expected two paths or two arrays of scores")
         read: Any = _of_logs if any(of_paths) else _of_arrays
         scores = read(a, b, clusters, metric, lower_is_better, missing)
-        found = ItemComparison(study(scores, rules), gate=True)
+        found = Comparison(study(scores, rules), gate=True)
         if found.outcome != "better":
             shown = found.document()
             lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *shown.details]

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import backend, launchers, parameters, parsers
 from jaxeval.errors import ConfigError, argument
@@ -86,7 +86,7 @@ def train(
     trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials, launcher)
-    more = {"again": again, "outputs": outputs, "quiet": quiet}
+    more: Any = {"again": again, "outputs": outputs, "quiet": quiet}
     rows = observe.train(trials, Path(out), store, launcher=launcher, **more)
     return results.trained(rows, store or out)
 

@@ -1,8 +1,6 @@
 """`jaxeval compare`: the answer, its JSON, what is pasted, what is drawn, what is refused."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,7 +53,7 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
     )
     names = ("brunner_munzel", "mann_whitney_u", "wilcoxon_signed_rank", "sign_test", "tost")
     for name in (*names, "permutation_test"):
-        assert set(tests[name]) >= {"statistic", "p_value", "n", "null", "method"}
+        assert set(tests[name]) >= {"statistic", "p_value", "n", "method"}
         assert pair["adjusted"][name] >= tests[name]["p_value"]
     for name in ("difference", "a12", "almost_stochastic_order"):
         assert {"low", "high", "confidence", "method"} <= set(effects[name]["interval"])
@@ -187,16 +185,12 @@ def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: 
 
 
 def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a name is read as a flag, a formula or markup, or files are written in part."""
+    """Dies if a name is read as a flag, a formula or markup."""
     path = tmp_path / "t.csv"
     scores = "".join(f"0.{k},0.{k + 1}\n" for k in range(1, 7))
     path.write_text("--json,a$x_{$[/b]\n" + scores)
     shown = comparing.shown(capsys, path, "--save", tmp_path / "f", "--", "--json", "a$x_{$[/b]")
     assert "between --json and a$x_{$[/b] was" in shown
-    code = [sys.executable, "-m", "jaxeval", "compare", str(tmp_path / "x.csv"), "A", "B"]
-    ended = subprocess.run(code, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
 
 
 def _rows(model: str, scores: Sequence[float], split: str = "{}") -> list[str]:

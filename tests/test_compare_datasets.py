@@ -20,26 +20,16 @@ def _json(capsys: pytest.CaptureFixture, *words: object) -> dict[str, Any]:
     return comparing.json_of(capsys, *words, "--resamples", "499")
 
 
-def _demsar(folder: Path, tidy: bool = False) -> Path:
-    names = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
+def _demsar(folder: Path) -> Path:
     path = folder / "demsar.csv"
-    if tidy:
-        rows = [
-            f"{m},set{k},{s}"
-            for k, scores in enumerate(DEMSAR)
-            for m, s in zip(names, scores, strict=True)
-        ]
-        path.write_text("\n".join(["model,dataset,score", *rows]))
-    else:
-        rows = [f"set{k}," + ",".join(map(str, scores)) for k, scores in enumerate(DEMSAR)]
-        path.write_text("\n".join(["dataset," + ",".join(names), *rows]))
+    rows = [f"set{k}," + ",".join(map(str, scores)) for k, scores in enumerate(DEMSAR)]
+    path.write_text("\n".join(["dataset,C4.5,C4.5+m,C4.5+cf,C4.5+m+cf", *rows]))
     return path
 
 
-@pytest.mark.parametrize("tidy", [False, True])
-def test_one_score_a_data_set(tmp_path: Path, tidy: bool, capsys: pytest.CaptureFixture) -> None:
+def test_one_score_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if Demsar's table is refused, or its ranks are not those that he prints."""
-    tree = _json(capsys, _demsar(tmp_path, tidy))
+    tree = _json(capsys, _demsar(tmp_path))
     across = tree["across"]
     assert tree["unit"] == "dataset" and len(across["data_sets"]) == 14
     ranking = across["ranking"]
@@ -80,17 +70,16 @@ def test_the_sentence_on_two_models_is_that_of_the_pair(
 
 def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if all pairs are looked at, or the sentence turns better and worse round."""
-    table, out = _demsar(tmp_path), tmp_path / "figures"
+    table = _demsar(tmp_path)
     tree = _json(capsys, table, "--control", "C4.5")
     assert {pair["a"] for pair in tree["pairs"]} == {"C4.5"} and len(tree["pairs"]) == 3
-    words = [table, "--control", "C4.5", "--save", out, "--details"]
+    words = [table, "--control", "C4.5", "--details"]
     shown = comparing.shown(capsys, *words)
     against = "Against C4.5, better: C4.5+m+cf and C4.5+m; no difference was shown: C4.5+cf."
     assert shown.startswith(against) and "C4.5 against C4.5+m" in shown
     assert "Against the control C4.5, ranked better: C4.5+m+cf (p" in shown
     assert "no significant difference: C4.5+cf" in shown
     assert "ranked worse: C4.5+m" in comparing.shown(capsys, *words, "--lower-is-better")
-    assert (out / "critical_difference.svg").exists()
 
 
 def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -103,7 +92,7 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
             rows += [f"{model},g{game},{r},{s:.4f}" for r, s in enumerate(scores)]
     path = tmp_path / "games.csv"
     path.write_text("\n".join(rows))
-    comparing.main(path, "--resamples", "199")
+    comparing.main(path, "--resamples", "99")
     shown = capsys.readouterr().out
     first, second = shown.strip().splitlines()[:2]
     assert first == "d is best in the mean over 6 data sets: it is better than c, b and a."
@@ -111,12 +100,9 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert second == each and " against " not in shown
     assert "d a 6 0 0" in " ".join(shown.split())  # one line a pair
     assert len(shown.splitlines()) <= 33
-    shown = comparing.shown(capsys, path, "--resamples", "199", "--details")
+    shown = comparing.shown(capsys, path, "--resamples", "99", "--details")
     assert "Over 6 data sets the models differ: average ranks d 1.00" in shown
     assert "P(row better)" in shown and "a against d on g5" in shown
-    tree = _json(capsys, path)
-    assert tree["across"]["aggregates"]["interquartile_mean"]["d"]["estimate"] > 0.6
-    assert len(tree["pairs"]) == 36
 
 
 def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> Path:

@@ -51,9 +51,9 @@ def test_any_task_is_evaluated(
         rows = json.loads(capsys.readouterr().out)
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
         assert {row["part"] for row in rows} == {flags[1]}
-        named = ["--out", str(folder), "--experiment", experiment[:4], *flags, "--json", "-"]
-        assert evaluate(named) == 0  # all seeds that are saved, with no word of the config
-        assert json.loads(capsys.readouterr().out) == rows
+    named = ["--out", str(folder), "--experiment", experiment[:4], *flags, "--json", "-"]
+    assert evaluate(named) == 0  # all seeds that are saved, with no word of the config
+    assert json.loads(capsys.readouterr().out) == rows
     if corpus is not tiny_corpora.text:
         with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
             evaluate([*words, "--dynamic", "0"])
@@ -68,10 +68,9 @@ def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> No
     ):
         evaluate(["a.toml", "--experiment", "abcd", "--out", str(tmp_path)])
     words = [*tiny_corpora.BAG, *KEPT, "--out", str(tmp_path), "training.epochs=1"]
-    train([*words, "--seeds", "1"])
+    train([*words, "--seeds", "1", "--splits", "1", "name=split"])
     with pytest.raises(RunError, match="'nosuch' is 0 of them; choose one with --experiment: "):
         evaluate(["--experiment", "nosuch", "--out", str(tmp_path)])
-    train([*words, "--seeds", "1", "--splits", "1", "name=split"])
     with pytest.raises(ConfigError, match="--experiment split: expected models that differ in"):
         evaluate(["--experiment", "split", "--out", str(tmp_path)])
 

@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,19 +54,28 @@ def _judge(folder: Path, out: Path, tasks: Sequence[str], *words: str) -> dict[s
     return tree
 
 
+@pytest.fixture(scope="module")
+def judged(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of sentiment with vectors fixed: two seeds of two files."""
+    out = tmp_path_factory.mktemp("judged")
+    for seeds in (1, 2):
+        tree = _judge(folder, out, ["sentiment"], "--seeds", str(seeds), "--modes", "fixed")
+        assert (tree["modes"][0]["overall"] is None) == (seeds == 1)
+    return out
+
+
 def test_judged_resumed_and_told(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    folder: Path, judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if a file's scores are another's, a further seed trains again what has ended, an output
     lacks a part, or the page asks the network for anything."""
-    first = _judge(folder, tmp_path, ["sentiment"], "--seeds", "1", "--modes", "fixed")
-    before = runs.load(tmp_path)
-    assert len(before) == 2 and first["modes"][0]["overall"] is None
+    out = shutil.copytree(judged, tmp_path / "out")
+    before = runs.load(out)
     page, latex = tmp_path / "page.html", tmp_path / "t.tex"
     words = ["--seeds", "5", "--baseline", str(folder / "b.txt")]
     words += ["--save", str(page), "--save", str(latex)]
-    tree = _judge(folder, tmp_path, ["ner", "sentiment"], *words)
-    members = runs.load(tmp_path)
+    tree = _judge(folder, out, ["ner", "sentiment"], *words)
+    members = runs.load(out)
     assert [row for row in members if row in before] == before and len(members) == 2 * 2 * 2 * 5
     assert {row.name for row in members} == {"a fixed", "a tuned", "b fixed", "b tuned"}
     recorded = {(row.name, row.metric, row.seed): row.test for row in members}
@@ -86,24 +96,23 @@ def test_judged_resumed_and_told(
     assert latex.read_text().count(r"\toprule") == 4
 
 
-def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
+def test_killed_and_judged_again(folder: Path, judged: Path, tmp_path: Path) -> None:
     """Dies if the same command after `kill -9` gives other scores, or begins anew."""
     words = ["--seeds", "2", "--modes", "fixed"]
-    given = [*_words(folder, tmp_path / "killed", "sentiment"), *words]
     dies = functools.partial(test_train.die, "recorded", 1)
+    given = [*_words(folder, tmp_path, "sentiment"), *words]
     killed = processes.run("vectors", *given, before=dies)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert {curve.epoch for curve in runs.load_curves(tmp_path / "killed")} == {1}
-    trees = [
-        _judge(folder, tmp_path / name, ["sentiment"], *words) for name in ("killed", "whole")
+    assert {curve.epoch for curve in runs.load_curves(tmp_path)} == {1}
+    _judge(folder, tmp_path, ["sentiment"], *words)
+    kept = [
+        (
+            {(row.experiment, row.seed, row.dev, row.test) for row in runs.load(out)},
+            {(c.experiment, c.seed, c.epoch, c.part, c.value) for c in runs.load_curves(out)},
+        )
+        for out in (tmp_path, judged)
     ]
-    scores = [tree["modes"][0]["scores"] for tree in trees]
-    assert scores[0] == scores[1] and len(scores[0]) == 2
-    curves = [
-        {(c.experiment, c.seed, c.epoch, c.part, c.metric, c.value) for c in runs.load_curves(out)}
-        for out in (tmp_path / "killed", tmp_path / "whole")
-    ]
-    assert curves[0] == curves[1]
+    assert kept[0] == kept[1] and len(kept[0][0]) == 4
 
 
 @pytest.mark.parametrize(

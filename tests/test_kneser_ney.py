@@ -1,7 +1,6 @@
 """The n-gram benchmark: against a slow recursive model with dictionaries, and laws."""
 
 import importlib.util
-import json
 import math
 import sys
 from collections import Counter
@@ -139,20 +138,3 @@ def test_scored_tokens(tmp_path: Path) -> None:
         ]
         expected = math.exp(-sum(logs) / len(tokens))
         assert measured[f"{part}_perplexity"] == pytest.approx(expected, abs=1e-4)
-
-
-def test_bits_of_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Dies if bits and perplexity of bytes differ, or what is printed is not one line of JSON."""
-    path = tmp_path / "head"
-    path.write_bytes(b"the cat sat on the mat; the rat sat on the cat. " * 20)
-    words = ["--data", str(path), "--unit", "byte", "--order", "4"]
-    monkeypatch.setattr(sys, "argv", ["kneser_ney.py", *words])
-    kneser_ney.main()
-    (line,) = capsys.readouterr().out.splitlines()
-    measured = json.loads(line)
-    for part in ("dev", "test"):
-        bits = measured[f"{part}_bits_per_byte"]
-        assert 0 < bits < 1.5  # a text that repeats itself
-        assert measured[f"{part}_perplexity"] == pytest.approx(2**bits, rel=1e-4)

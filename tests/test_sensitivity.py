@@ -76,7 +76,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     gap, (first, second) = tree["difference"]["mean"], tree["sweeps"]
     means = [of["metrics"]["mean"]["value"] for of in (first, second)]
     assert gap["value"] == pytest.approx(means[0] - means[1]) and gap["interval"]["low"] > 0
-    assert _main(a, b, *WORDS, *NAMED, "--log-scale", "rate", "--save", str(out)) == 0
+    assert _main(a, b, *WORDS, *NAMED, "--save", str(out)) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
     assert {p.stem for p in out.iterdir()} == {"ranks", "marginals"}
@@ -189,7 +189,6 @@ def test_values_of_a_space() -> None:
         ),
         (["S", *WORDS, "--hyperparameters", "rate,acc"], "--hyperparameters acc: these are the"),
         (["S", *WORDS, "--by", "language"], "language: s has no such label; it has part1"),
-        (["S", *WORDS, *NAMED, "--log-scale", "scheduler"], "needs numbers above 0, found none"),
         (["R"], "attentive_lstm, sweep: 2 of 24 runs have no dev score"),
         (["R", *OURS, "--hyperparameters", "rate"], "rate: no such hyperparameter; there are"),
         (["L", *OURS], "dev perplexity, of which lower is better"),

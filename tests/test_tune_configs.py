@@ -14,8 +14,9 @@ from jaxeval.studies import launching, running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
+from jaxeval.tune.populations import Populations
 from jaxeval.tuning import Search
-from jaxeval.tuning.history import Halving, History, Result
+from jaxeval.tuning.history import Halving, History
 from jaxeval.tuning.running import State
 from tests.studies import here, toy_kind, toy_sizes
 
@@ -82,8 +83,9 @@ class _Search(State):
         """The last history that is saved."""
         self.crash, self.trials = crash, trials
         with runs.open_store(folder) as store:
-            how = (self.target, self.search, self, store, folder, parallel, launcher)
-            trained = training._trained(*how)
+            asks = launcher is not None
+            fed = Populations(self.target, self.search, self, store, parallel, asks)
+            trained = training.train(fed, training.Place(folder, launcher=launcher))
             self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
         return self.saved[-1]
 
@@ -115,7 +117,7 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     for e in history.evaluations:
         entries = whole.target.entries(e)
         expected = tuple(scores[entry.trial.hparams, entry.trial.seed] for entry in entries)
-        assert e.result == Result(expected)
+        assert e.scores == expected
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
     for crash in (1, len(whole.saved) - 2):
@@ -132,17 +134,16 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
     search = _Search(TOY, "toy")
     whole = search.go_on(tmp_path / "whole")
     assert len(whole.ended) == 10 and len({e.joined[0] for e in whole.evaluations if e.joined}) > 1
-    results: Any = [e.result for e in whole.evaluations]
     assert any(e.joined and e.joined[1] > 0 for e in whole.evaluations)
-    assert 3 < sum(result.stopped is not None for result in results) < 10
+    assert 3 < sum(e.stopped is not None for e in whole.evaluations) < 10
     recorded = {row.seed: row for row in runs.load(tmp_path / "whole")}
-    for e, result in zip(whole.evaluations, results, strict=True):
+    for e in whole.evaluations:
         row = recorded[e.seeds[0]]
-        assert row.dev == result.scores[0] and row.test is not None
-        assert row.epochs == (result.stopped.epochs if result.stopped else 5)
-        if result.stopped:
-            assert result.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
-            assert result.scores == e.rungs[-1:]
+        assert row.dev == e.scores[0] and row.test is not None
+        assert row.epochs == (e.stopped.epochs if e.stopped else 5)
+        if e.stopped:
+            assert e.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
+            assert e.scores == e.rungs[-1:]
     for crash in (4, len(search.saved) - 2):
         killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
         with pytest.raises(_Crash):
@@ -170,7 +171,7 @@ def test_a_population_that_the_memory_has_no_room_for(
 
     monkeypatch.setattr(host.Population, "epoch", narrow)
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
-    assert all(e.result and e.result.scores for e in history.evaluations)
+    assert all(e.scores for e in history.evaluations)
     assert {*widths} == {8, 4}
     monkeypatch.setattr(host.Population, "epoch", epoch)
     real = running.run
@@ -182,7 +183,7 @@ def test_a_population_that_the_memory_has_no_room_for(
     monkeypatch.setattr(running, "run", none)
     message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
-    assert {e.result and e.result.failure for e in history.evaluations} == {"out of memory"}
+    assert {e.failure for e in history.evaluations} == {"out of memory"}
     message = "INTERNAL: something else"
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
         _Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)
@@ -201,13 +202,13 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         assert len({e.values.get(name) for e in history.evaluations}) > 1
     assert not _left(tmp_path / "whole")
     programs, alone = search.target.padded(10, 3), tmp_path / "alone"
-    for e in [e for e in history.evaluations if e.result and not e.result.stopped][:2]:
+    for e in [e for e in history.evaluations if e.scores and not e.stopped][:2]:
         (entry,) = search.target.entries(e)
         cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
         with runs.open_store(alone) as store:
             trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
-        assert e.result and (end.result.dev,) == e.result.scores
+        assert (end.result.dev,) == e.scores
     for crash in (3,) if halving else (1, len(search.saved) - 2):
         killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)
         with pytest.raises(_Crash):
@@ -224,11 +225,11 @@ def _jobs_give(
 ) -> None:
     """Dies if jobs train other programs than one process, a setting is proposed only when a whole
     batch has ended, or a search that was killed trains anything twice or not at all."""
-    expected = [(e.values, e.result) for e in history.evaluations[:6]]
+    expected = [(e.values, e.scores) for e in history.evaluations[:6]]
     with here.prompt(session):
         search, engine = _Search(SIZES, halving=None), here.Here(3)
         launched = search.go_on(folder / "jobs", trials=6, launcher=engine)
-        assert [(e.values, e.result) for e in launched.evaluations] == expected
+        assert [(e.values, e.scores) for e in launched.evaluations] == expected
         pending = [len(of.pending) for of in search.saved if of.ended and len(of.evaluations) < 6]
         assert max(pending) == 3 and len(engine.started) == 6 == len({*engine.started})
         killed = _Search(SIZES, halving=None)
@@ -236,7 +237,7 @@ def _jobs_give(
             killed.go_on(folder / "killed", 3, 6, launcher=here.Here(3))
         again = _Search(SIZES, halving=None, saved=killed.saved[-1])
         launched = again.go_on(folder / "killed", trials=6, launcher=here.Here(3))
-        assert [(e.values, e.result) for e in launched.evaluations] == expected
+        assert [(e.values, e.scores) for e in launched.evaluations] == expected
     for name in ("jobs", "killed"):
         assert _rows(folder / name) == rows[:6] and not _left(folder / name)
 
@@ -245,7 +246,7 @@ def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
     """Dies if a setting that is no config ends the search, or is trained."""
     search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
     history = search.go_on(tmp_path, trials=2)
-    failed = {e.values["batch"]: e.result.failure for e in history.evaluations if e.result}
+    failed = {e.values["batch"]: e.failure for e in history.evaluations}
     assert not failed[4] and "training.batch_size" in failed[-4]
 
 
@@ -265,7 +266,7 @@ def test_other_shapes_take_up_what_was_stopped(
     widths: dict[Any, set[Any]] = {}
     ended = {e.number for e in before.ended}
     for known, e in zip(before.evaluations, history.evaluations, strict=False):
-        assert e.values == known.values and known.result in (None, e.result)
+        assert e.values == known.values and known.scores in ((), e.scores)
     for e in history.evaluations:
         if e.number not in ended:
             widths.setdefault(e.joined and e.joined[0], set()).add(e.values["width"])

@@ -30,16 +30,16 @@ def rule(
     if name in ("non-adaptive", "sequential-halving") and batch is not None:
         raise ConfigError(f"{said}: takes no {argument('batch')}: a round is a batch")
     settings: dict[str, Any] = {"higher_is_better": higher_is_better, "seed": seed}
+    settings["budget"] = budget
     if name == "sequential-halving":
         if budget is None or delta is not None:
             expected = f"expected {argument('budget', 'N')}, and no {argument('delta')}"
             raise ConfigError(f"{said}: {expected}")
-        return SequentialHalving(budget=budget, **settings)
-    settings["budget"] = budget
-    if name == "non-adaptive":
-        fixed = delta is None and budget is not None
-        return NonAdaptive(delta=None if fixed else 0.05 if delta is None else delta, **settings)
-    if size := batch or default_batch:
+        return SequentialHalving(**settings)
+    if delta is not None or (name == "non-adaptive" and budget is not None):
+        settings["delta"] = delta
+    if (size := batch or default_batch) and name != "non-adaptive":
         settings["batch_size"] = size
-    make = TopTwoThompson if name == "top-two" else BatchThompson
-    return make(delta=0.05 if delta is None else delta, **settings)
+    if name == "non-adaptive":
+        return NonAdaptive(**settings)
+    return (TopTwoThompson if name == "top-two" else BatchThompson)(**settings)

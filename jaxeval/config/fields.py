@@ -26,11 +26,7 @@ from jaxeval.files import Json
 _MOST = 2**31 - 1  # devices count in 32 bits
 
 
-class _Flag(enum.Enum):
-    IMMATERIAL = 0
-    RAGGED = 1
-
-
+_Flag = enum.Enum("_Flag", ["IMMATERIAL", "RAGGED"])
 IMMATERIAL, RAGGED = _Flag.IMMATERIAL, _Flag.RAGGED
 
 Count = Annotated[int, pydantic.Field(ge=1, le=_MOST)]
@@ -49,9 +45,7 @@ Name = Annotated[str, IMMATERIAL, pydantic.Field(description="shown in tables")]
 CorpusPath = Annotated[
     str | None,
     IMMATERIAL,
-    pydantic.Field(
-        min_length=1, description="folder of the files, or one file; absent: generated"
-    ),
+    pydantic.Field(min_length=1, description="folder of the files, or one; absent: generated"),
 ]
 
 

@@ -64,16 +64,17 @@ def in_words(
         ends = {end for target in each.targets for end in target[:2]}
         borders.setdefault(each.text, set()).update(ends)
     spans = {t: words.cut(words.split(t, tokenised), at) for t, at in borders.items()}
-    return {p: [_sentence(each, spans[each.text]) for each in own] for p, own in parts.items()}
 
+    def sentence(each: LabelledText) -> Sentence:
+        targets, own = [], spans[each.text]
+        for start, end, label in each.targets:
+            inside = [n for n, span in enumerate(own) if start <= span[0] and span[1] <= end]
+            targets.append(
+                Target(inside[0], inside[-1] + 1, label) if end else Target(0, 0, label)
+            )
+        return Sentence(tuple(each.text[start:end] for start, end in own), tuple(targets))
 
-def _sentence(each: LabelledText, spans: Sequence[words.Span]) -> Sentence:
-    targets = []
-    for target in each.targets:
-        start, end, label = target
-        inside = [n for n, span in enumerate(spans) if start <= span[0] and span[1] <= end]
-        targets.append(Target(inside[0], inside[-1] + 1, label) if end else target)
-    return Sentence(tuple(each.text[start:end] for start, end in spans), tuple(targets))
+    return {part: list(map(sentence, own)) for part, own in parts.items()}
 
 
 def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
@@ -101,22 +102,27 @@ def _read_tsv(path: Path) -> list[LabelledText]:
 
 def _read_sst(path: Path) -> list[LabelledText]:
     """Reads lines of a label, 0 (negative) or 1, and a tokenised text (Socher et al. 2013)."""
-    return [_labelled(line, "0 or 1", _SST.get) for line in text.lines(path)]
+    return _behind_labels(text.lines(path), "0 or 1", _SST.get)
 
 
 def _read_trec(path: Path) -> list[LabelledText]:
     """Reads lines such as `DESC:manner How did ...` in Latin-1 (Li & Roth 2002)."""
     lines = text.lines(path, "latin-1")
-    return [_labelled(x, "LABEL:detail", lambda name: name.rpartition(":")[0]) for x in lines]
+    return _behind_labels(lines, "LABEL:detail", lambda name: name.rpartition(":")[0])
 
 
-def _labelled(line: Line, expected: str, parse_label: Callable[[str], str | None]) -> LabelledText:
-    """Returns the text of a line of a label, a blank and a text."""
-    label, _, content = line.text.partition(" ")
-    if not ((name := parse_label(label)) and content.strip()):
-        message = f"expected {expected}, a blank and a text, found {line.text[:40]!r}"
-        raise line.error(f"{message}; {text.OTHER_FORMAT}")
-    return without_target(content, line.number, name)
+def _behind_labels(
+    lines: Iterable[Line], expected: str, parse_label: Callable[[str], str | None]
+) -> list[LabelledText]:
+    """Returns the texts of lines of a label, a blank and a text."""
+    texts = []
+    for line in lines:
+        label, _, content = line.text.partition(" ")
+        if not ((name := parse_label(label)) and content.strip()):
+            message = f"expected {expected}, a blank and a text, found {line.text[:40]!r}"
+            raise line.error(f"{message}; {text.OTHER_FORMAT}")
+        texts.append(without_target(content, line.number, name))
+    return texts
 
 
 def _read_three_line(path: Path) -> list[LabelledText]:

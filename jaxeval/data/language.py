@@ -32,9 +32,7 @@ _SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 class LanguageData:
     """A text, and how it is cut into windows."""
 
-    path: Annotated[
-        str, fields.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
-    ] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder, one file or tfds:NAME")] = ""
     unit: Annotated[_Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"

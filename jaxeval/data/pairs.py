@@ -17,16 +17,7 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import (
-    checks,
-    corpora,
-    generated,
-    splits,
-    text,
-    vectors,
-    word_table,
-    words,
-)
+from jaxeval.data import checks, corpora, generated, splits, text, vectors, word_table, words
 from jaxeval.data.text import Line
 from jaxeval.errors import DataError, parsing
 

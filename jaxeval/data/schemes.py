@@ -63,14 +63,6 @@ def detect(tags: Mapping[str, int]) -> Scheme:
     return "iobes" if prefixes & {"E", "S"} else "bio"
 
 
-def _parse(tag: str, scheme: Scheme) -> _Parsed | None:
-    """Returns the prefix and type of a tag; None: it is not of the scheme."""
-    prefix, _, kind = tag.partition("-")
-    if tag == "O" or (kind and prefix in [*_PREFIXES[scheme]]):
-        return prefix, kind
-    return None
-
-
 def _may_follow(left: _Parsed, right: _Parsed, scheme: Scheme) -> bool:
     """Returns whether a tag may follow another; outside of a sentence is O."""
     if scheme == "iobes":
@@ -83,16 +75,16 @@ def _fault(tags: Sequence[str], scheme: Scheme) -> tuple[int, str] | None:
     """Returns the position of the first tag that the scheme forbids, and what is wrong with it."""
     before: _Parsed = ("O", "")
     for position, tag in enumerate([*tags, "O"]):
-        parsed = _parse(tag, scheme)
-        if parsed is None:
+        prefix, _, kind = tag.partition("-")
+        if tag != "O" and not (kind and prefix in [*_PREFIXES[scheme]]):
             allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
             return position, f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
-        if not _may_follow(before, parsed, scheme):
+        if not _may_follow(before, (prefix, kind), scheme):
             if position == len(tags):
                 return position - 1, f"tag {tags[-1]!r} leaves an entity open"
             last = repr(tags[position - 1]) if position else "nothing"
             return position, f"tag {tag!r} cannot follow {last} in scheme {scheme}"
-        before = parsed
+        before = prefix, kind
     return None
 
 

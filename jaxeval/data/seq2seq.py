@@ -32,11 +32,7 @@ _Unit = Literal["characters", "words"]
 class Seq2SeqData:
     """The source of the pairs and how they are read."""
 
-    path: Annotated[
-        str,
-        fields.IMMATERIAL,
-        about("folder of three tab-separated files, one pair per line"),
-    ] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder of three tab-separated files")] = ""
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
@@ -49,9 +45,7 @@ class Seq2SeqData:
         str, pydantic.Field(min_length=1, description="stands between features")
     ] = ";"
     source_symbols: Annotated[_Unit, about("code points, or words between spaces")] = "characters"
-    target_symbols: Annotated[_Unit, about("likewise; words: phones between spaces")] = (
-        "characters"
-    )
+    target_symbols: Annotated[_Unit, about("likewise; words: such as phones")] = "characters"
     tied: Annotated[bool, about("one vocabulary for sources and targets")] = True
     max_length: Annotated[
         fields.Length, about("most symbols of a source with features, of a target")

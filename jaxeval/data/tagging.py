@@ -43,11 +43,7 @@ class SentenceSource:
     """Files, a `tfds:` name, or the generated corpus."""
 
     path: Annotated[
-        str | None,
-        fields.IMMATERIAL,
-        pydantic.Field(
-            min_length=1, description="folder of the files or tfds:NAME; absent: generated"
-        ),
+        fields.CorpusPath, about("folder of the files or tfds:NAME; absent: generated")
     ] = None
     format: Annotated[
         Literal["auto", "conll", "conllu", "tempeval3"],
@@ -157,7 +153,13 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
     else:
         found = text.find_parts(source, "data.source")
         files = {part: str(file) for part, file in found.items()}
-        parts = {part: _read_file(source, file) for part, file in found.items()}
+        columns = conll.read_tempeval3 if source.format == "tempeval3" else conll.read_columns
+        parts = {
+            part: conll.read_conllu(file, source.tag)
+            if _is_conllu(source, file)
+            else columns(file, source.word_column, source.tag_column)
+            for part, file in found.items()
+        }
     scheme = source.scheme
     if scheme == "auto":
         every = itertools.chain.from_iterable(parts.values())
@@ -174,13 +176,6 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
 
 def _is_conllu(source: SentenceSource, file: Path) -> bool:
     return source.format == "conllu" or (source.format == "auto" and ".conllu" in file.name)
-
-
-def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
-    if _is_conllu(source, file):
-        return conll.read_conllu(file, source.tag)
-    read = conll.read_tempeval3 if source.format == "tempeval3" else conll.read_columns
-    return read(file, source.word_column, source.tag_column)
 
 
 def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[Sentence]]:

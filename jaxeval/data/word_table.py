@@ -36,11 +36,7 @@ _Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 class WordSettings:
     """Settings of data whose words have vectors."""
 
-    vectors: Annotated[
-        str | None,
-        fields.IMMATERIAL,
-        about("file of pretrained vectors: GloVe, word2vec"),
-    ] = None
+    vectors: Annotated[str | None, fields.IMMATERIAL, about("file: GloVe, word2vec")] = None
     vectors_unknown: Annotated[
         str | None, about("name of the file's vector for unknown words")
     ] = None

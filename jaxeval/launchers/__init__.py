@@ -26,7 +26,8 @@ def parse(text: str) -> "Launcher | None":
       RunError: the engine is not installed.
     """
     name, _, options = text.partition(":")
-    if name not in _ENGINES or (name == "local" and not _is_count(options)):
+    count = int(options[:9]) if options.isascii() and options.isdigit() else 0
+    if name not in _ENGINES or (name == "local" and not 1 <= count <= _MOST):
         expected = "expected local:N, slurm, slurm:FILE.toml, ray or ray:ADDRESS"
         raise ConfigError(f"{argument('launch', text)}: {expected}")
     if text == HERE:
@@ -34,10 +35,5 @@ def parse(text: str) -> "Launcher | None":
     import jax
 
     jax.config.update("jax_platforms", "cpu")
-    module = importlib.import_module(f"jaxeval.launchers.{name}")
-    launcher: Launcher = module.make(options)
+    launcher: Launcher = importlib.import_module(f"jaxeval.launchers.{name}").make(options)
     return launcher
-
-
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST

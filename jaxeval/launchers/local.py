@@ -47,7 +47,7 @@ class Local:
         for _ in self._threads:
             self._waiting.put(None)
         for process in [*self._processes.values()]:
-            self._stop(process)
+            _stop(process)
         for thread in self._threads:
             thread.join()
         self._begin()
@@ -84,12 +84,13 @@ class Local:
             )
         self._processes[number] = process
         if self._closed:
-            self._stop(process)
+            _stop(process)
         return process
 
-    def _stop(self, process: subprocess.Popen) -> None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()  # type: ignore[union-attr]
+
+def _stop(process: subprocess.Popen) -> None:
+    with contextlib.suppress(OSError):
+        process.stdin.close()  # type: ignore[union-attr]
 
 
 def make(options: str) -> Local:

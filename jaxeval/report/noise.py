@@ -1,7 +1,7 @@
 """Sources of the variance of scores, and the trainings that a precision needs."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ _SOURCES = {
     "interaction": "due to both together",
     "error": "error",
 }
+_PLAN = ("design", "splits", "seeds", "runs", "half-width")
 _KINDS = {
     "independent": "each run its own split and seed",
     "nested": "each split its own seeds",
@@ -48,57 +49,50 @@ class Noise(Result):
     def document(self) -> Document:
         """Returns the answer and table of the last part of the data; the others as details."""
         repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Noise)}
-        details: list[Block] = []
+        studies = [(name, of) for name, of in self.parts.items() if isinstance(of, Study)]
         if repeats:
             answer = [_compare_repeats(repeats["test"], self.metric)]
-            blocks = self._repeats(repeats)
+            blocks, details = [*_repeats(repeats, self.metric, self.unit)], list[Block]()
         else:
-            studies = {name: of for name, of in self.parts.items() if isinstance(of, Study)}
-            sds = [p.sd for of in studies.values() for p in of.components.components.values()]
-            largest = max(abs(of.components.mean) for of in studies.values())
+            sds = [p.sd for _, of in studies for p in of.components.components.values()]
+            largest = max(abs(of.components.mean) for _, of in studies)
             scale = scores.score_format(self.unit, sds, largest)
             one = len(studies) == 1
-            named = {name: self.metric if one else f"{name} {self.metric}" for name in studies}
-            *others, (name, last) = studies.items()
-            answer = [_largest_source(last.components, named[name])]
-            blocks = _components(last, named[name], scale)
+            *others, (last, metric) = (
+                (of, self.metric if one else f"{name} {self.metric}") for name, of in studies
+            )
+            answer = [_largest_source(last.components, metric)]
+            blocks = _components(last, metric, scale)
             if last.plan:
-                answer.append(_advice(last.components, last.plan, named[name], scale))
+                answer.append(_advice(last.components, last.plan, metric, scale))
                 rows = [
                     (_KINDS[d.kind], str(d.splits), str(d.seeds), str(d.runs), scale(d.half_width))
                     for d in last.plan.designs
                 ]
-                head = ("design", "splits", "seeds", "runs", "half-width")
-                blocks += [Table(head, rows)] if rows else []
-            details = [block for n, of in others for block in _components(of, named[n], scale)]
-        return Document(
-            answer,
-            blocks,
-            notes=self.warnings,
-            details=details,
-            title="Where the variance comes from",
-            signature=text.versions(),
+                blocks += [Table(_PLAN, rows)] if rows else []
+            details = [block for of, name in others for block in _components(of, name, scale)]
+        title, signature = "Where the variance comes from", text.versions()
+        return Document(answer, blocks, self.warnings, details, title=title, signature=signature)
+
+
+def _repeats(parts: Mapping[str, nested.Noise], metric: str, unit: str) -> Iterator[Block]:
+    factor = scores.factor(unit)
+
+    def sd(value: float, of: Interval) -> str:
+        ends = f"{factor * of.low:.3g} to {factor * of.high:.3g}"
+        return f"{factor * value:.3g} ({f'no interval: {of.absent}' if of.absent else ends})"
+
+    rows = [
+        (
+            *(part, scores.shown(of.mean, unit), f"{factor * of.sd:.3g}"),
+            *(sd(of.sd_repeat, of.sd_repeat_interval), sd(of.sd_seed, of.sd_seed_interval)),
         )
-
-    def _repeats(self, parts: Mapping[str, nested.Noise]) -> list[Block]:
-        factor = scores.factor(self.unit)
-
-        def sd(value: float, of: Interval) -> str:
-            ends = f"{factor * of.low:.3g} to {factor * of.high:.3g}"
-            return f"{factor * value:.3g} ({f'no interval: {of.absent}' if of.absent else ends})"
-
-        names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
-        rows = [
-            (
-                *(part, scores.shown(of.mean, self.unit), f"{factor * of.sd:.3g}"),
-                sd(of.sd_repeat, of.sd_repeat_interval),
-                sd(of.sd_seed, of.sd_seed_interval),
-            )
-            for part, of in parts.items()
-        ]
-        count = f"{parts['dev'].seeds} seeds, {parts['dev'].repeats} runs each"
-        head = (scores.label(self.metric, self.unit), *names)
-        return [Table(head, rows), f"{count}; 95 % intervals for normal scores"]
+        for part, of in parts.items()
+    ]
+    names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
+    yield Table((scores.label(metric, unit), *names), rows)
+    dev = parts["dev"]
+    yield f"{dev.seeds} seeds, {dev.repeats} runs each; 95 % intervals for normal scores"
 
 
 def _compare_repeats(noise: nested.Noise, metric: str) -> str:
@@ -167,19 +161,17 @@ def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) ->
     if half <= plan.precision:
         runs = of.splits * of.seeds * of.repeats
         enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
-    aim = f"For a mean {metric} within {within} (half of a 95 % interval)"
+    aim, most = f"For a mean {metric} within {within} (half of a 95 % interval)", plan.MOST
     if not plan.designs:
-        return f"{aim} no design of up to {TrainingPlan.MOST:,} runs is enough.{enough}"
+        return f"{aim} no design of up to {most:,} runs is enough.{enough}"
     best = plan.designs[0]
-    crossed = next((design for design in plan.designs if design.kind == "crossed"), None)
-    other = _design(crossed) if crossed else f"more than {TrainingPlan.MOST:,} runs"
-    beside = "" if best == crossed else f"; crossed it would be {other}"
-    cautious = (
-        f"over {TrainingPlan.MOST:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
-    )
+    crossed = next((_design(of) for of in plan.designs if of.kind == "crossed"), None)
+    beside = f"; crossed it would be {crossed or f'more than {most:,} runs'}"
+    cautious = f"over {most:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
     return (
-        f"{aim}, train {_design(best)}{beside}. If the sd of a run is at the upper end of its "
-        f"interval, {cautious} runs, each with its own split and seed, are needed.{enough}"
+        f"{aim}, train {_design(best)}{'' if best.kind == 'crossed' else beside}. If the sd of a "
+        f"run is at the upper end of its interval, {cautious} runs, each with its own split and "
+        f"seed, are needed.{enough}"
     )
 
 

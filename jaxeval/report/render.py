@@ -180,14 +180,10 @@ def to_markdown(document: Document) -> str:
     """Returns tables and sentences in Markdown."""
     parts = []
     for table in _paper(document):
-        first, *others = (
-            [_markdown(cell) for cell in row] for row in (table.columns, *table.rows)
-        )
-        lines = [first, ["---"] * len(first), *others]
-        parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+        head, *rows = (f"| {' | '.join(map(_markdown, row))} |" for row in _rows(table))
+        parts.append("\n".join([head, "| --- " * len(table.columns) + "|", *rows]))
         parts += [_markdown(table.title)] if table.title else []
-    said = [*document.answer, *text.fold(document.notes, document.noun)]
-    parts.append("\n".join(f"* {_markdown(line)}" for line in said))
+    parts.append("\n".join(f"* {_markdown(line)}" for line in _said(document)))
     parts += [f"`{document.signature}`"] if document.signature else []
     return "\n\n".join(parts) + "\n"
 
@@ -201,22 +197,18 @@ def to_latex(document: Document) -> str:
     """Returns tables in LaTeX (booktabs); sentences and the signature become comments."""
     parts = []
     for table in _paper(document):
-        head, *rows = map(_latex_row, (table.columns, *table.rows))
+        # LaTeX would read a leading bracket or star as an argument of the command before
+        rows = (" & ".join(map(_latex, row)) + r" \\" for row in _rows(table))
+        head, *body = ("{}" + row if row.startswith(("[", "*")) else row for row in rows)
         columns = "l" + "r" * (len(table.columns) - 1)
-        lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", head, "\\midrule", *rows]
+        lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", head, "\\midrule", *body]
         lines += ["\\bottomrule", "\\end{tabular}"]
         if table.title:
             begin = ["\\begin{table}", "\\centering", f"\\caption{{{_latex(table.title)}}}"]
             lines = [*begin, *lines, "\\end{table}"]
         parts.append("\n".join(lines))
-    said = [*document.answer, *text.fold(document.notes, document.noun), document.signature]
+    said = [*_said(document), document.signature]
     return "\n\n".join([*parts, "\n".join(f"% {printable(line)}" for line in said if line)]) + "\n"
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    row = " & ".join(map(_latex, cells))
-    # LaTeX would read a leading bracket or star as an argument of the command before
-    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
 
 
 def _latex(cell: str) -> str:
@@ -226,3 +218,11 @@ def _latex(cell: str) -> str:
 
 def _paper(document: Document) -> Sequence[Table]:
     return document.paper or [block for block in document.blocks if isinstance(block, Table)]
+
+
+def _rows(table: Table) -> list[Sequence[str]]:
+    return [table.columns, *table.rows]
+
+
+def _said(document: Document) -> list[str]:
+    return [*document.answer, *text.fold(document.notes, document.noun)]

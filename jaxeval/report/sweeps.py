@@ -1,7 +1,7 @@
 """Figures of sweeps: scores by rank, and by each hyperparameter on the scale of its space."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,11 @@ from jaxeval.sensitivity.trials import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
+Place = Callable[[Sequence[object]], np.ndarray]  # values -> positions on an axis
 _COLUMNS = 4
+_FEW = 3.2, 2.6  # inches of a panel, where few stand in a row: they fill the width of a page
 _LETTERS = 26  # that fit beneath a panel
 _MARGIN = 0.05  # of an axis, on both sides of a range
 _INCHES, _BEST = 1.3, 10  # of an axis; one run of so many is in colour
@@ -84,33 +87,43 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
 
 def marginals(sweeps: Sequence[Sweep]) -> Figure:
     """Draws scores against each hyperparameter, all others as they were drawn."""
+    drawing, _ = draw_marginals(sweeps)
+    plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
+    rows = [(s.name, axis.name, int(axis.active.sum())) for s in sweeps for axis in s.axes]
+    caption = "Each mark is a run in which the hyperparameter has an effect." + _losses(sweeps)
+    columns, title = ("sweep", "hyperparameter", "runs"), "Scores by each hyperparameter"
+    return Figure("marginals", title, caption, drawing, columns, rows)
+
+
+def draw_marginals(
+    sweeps: Sequence[Sweep], apart: float = 0.15
+) -> tuple["Drawing", dict[str, tuple["Axes", Place]]]:
+    """Draws a panel for each hyperparameter; returns them by name, with what places values.
+
+    Args:
+      apart: width in which equal scores of a word are kept apart.
+    """
     every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
-    names = list(dict.fromkeys(axis.name for _, _, axis in every))
-    size = 2.6 if len(names) > 1 else 4.0, 2.3
+    names, drawn = list(dict.fromkeys(axis.name for *_, axis in every)), {}
+    size = {1: (4.0, 2.3), 2: _FEW, 3: _FEW}.get(len(names), (2.6, 2.3))
     drawing, panels = plots.grid(len(names), _COLUMNS, size, share_y=True)
     label = literal(scores.label(sweeps[0].metric, sweeps[0].unit))
     for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
         members = [member for member in every if member[2].name == name]
         panel.tick_params(labelsize=7)
-        categories = _set_scale(panel, [axis for *_, axis in members])
+        place, words = _set_scale(panel, [axis for *_, axis in members])
+        drawn[name] = panel, place
         for order, (k, sweep, axis) in enumerate(members):
-            if categories is None:
-                x = np.array(axis.used, float)
-            else:  # sweeps side by side, and equal scores apart
-                places = [categories.index(hyperparameters.text(of)) for of in axis.used]
-                x = plots.jitter(len(places), 0.15) + np.array(places, float)
-                x = x + 0.2 * (order - (len(members) - 1) / 2)
+            x = place(axis.used)
+            if words:  # sweeps side by side
+                x = plots.jitter(len(x), apart) + x + 0.2 * (order - (len(members) - 1) / 2)
             style: Any = {"s": 6, "color": plots.colour(k), "marker": plots.marker(k)}
             panel.scatter(x, _read(sweep)[axis.active], **style)
         panel.set_xlabel(literal(name), fontsize=8)
         if number % _COLUMNS == 0:
             panel.set_ylabel(label, fontsize=8)
     panels[0].set_ylim(*_score_limits(sweeps))
-    plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
-    rows = [(s.name, axis.name, int(axis.active.sum())) for s in sweeps for axis in s.axes]
-    caption = "Each mark is a run in which the hyperparameter has an effect." + _losses(sweeps)
-    columns, title = ("sweep", "hyperparameter", "runs"), "Scores by each hyperparameter"
-    return Figure("marginals", title, caption, drawing, columns, rows)
+    return drawing, drawn
 
 
 def parallel(sweep: Sweep) -> Figure:
@@ -174,35 +187,35 @@ def _between(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
 
 
-def _set_scale(panel: "Axes", axes: Sequence[Axis]) -> list[str] | None:
-    """Gives an x axis the range of the space; returns categories, or None of numbers."""
+def _set_scale(panel: "Axes", axes: Sequence[Axis]) -> tuple[Place, bool]:
+    """Gives an x axis the range of the space; returns what places values, and whether on words."""
     scales = [axis.scale for axis in axes]
     if any(scale.categories is not None for scale in scales):
-        return _set_categories(panel, axes)
+        named = _categories(axes)
+        slant = 20 if sum(map(len, named)) > _LETTERS else 0  # else labels would overlap
+        shown = [plots.wrapped(name, _LETTERS) for name in named]
+        panel.set_xticks(range(len(named)), shown, fontsize=7, rotation=slant)
+        panel.set_xlim(-0.5, len(named) - 0.5)
+        return lambda v: np.array([named.index(hyperparameters.text(x)) for x in v], float), True
     ends = [end for scale in scales for end in (scale.low, scale.high) if end is not None]
     ends += [number for axis in axes for number in np.array(axis.used, float)]
-    if not ends:
-        return None
-    low, high = min(ends), max(ends)
-    if any(scale.log for scale in scales) and low > 0:
+    if ends:
+        _set_range(panel, min(ends), max(ends), any(scale.log for scale in scales))
+    if panel.get_xscale() == "linear":
+        locator: Any = panel.xaxis.get_major_locator()
+        whole = all(scale.whole for scale in scales)
+        locator.set_params(nbins=5, integer=whole)  # more labels would overlap
+    return lambda values: np.array(values, float), False
+
+
+def _set_range(panel: "Axes", low: float, high: float, log: bool) -> None:
+    if log and low > 0:
         panel.set_xscale("log")
         stretch = (high / low) ** _MARGIN if high > low else 2.0
         panel.set_xlim(low / stretch, high * stretch)
     else:
         margin = _MARGIN * (high - low) or 0.5 * abs(low) or 0.5
         panel.set_xlim(low - margin, high + margin)
-        whole = all(scale.whole for scale in scales)
-        locator: Any = panel.xaxis.get_major_locator()
-        locator.set_params(nbins=5, integer=whole)  # more labels would overlap
-    return None
-
-
-def _set_categories(panel: "Axes", axes: Sequence[Axis]) -> list[str]:
-    named = _categories(axes)
-    slant = 20 if sum(map(len, named)) > _LETTERS else 0  # else labels would overlap
-    panel.set_xticks(range(len(named)), [*map(literal, named)], fontsize=7, rotation=slant)
-    panel.set_xlim(-0.5, len(named) - 0.5)
-    return named
 
 
 def _categories(axes: Sequence[Axis]) -> list[str]:

@@ -186,7 +186,7 @@ class JudgedVectors(Result):
     def _figures(self) -> list[Figure]:
         drawn = []
         for mode in self.modes:
-            for figure in figures.runs_figures(mode.by_task) if mode.by_task else ():
+            for figure in figures.draw(mode.by_task) if mode.by_task else ():
                 title = f"{figure.title}, {_MODES[mode.mode].lower()}"
                 drawn.append(figure._replace(name=f"{figure.name}_{mode.mode}", title=title))
         return drawn
@@ -195,13 +195,13 @@ class JudgedVectors(Result):
 def _judgement(mode: Judgement) -> Iterator[str]:
     title = _MODES[mode.mode]
     if mode.overall is not None:
-        yield from (f"{title}, {MEAN}: {line}" for line in answers.about_runs(mode.overall))
+        yield from (f"{title}, {MEAN}: {line}" for line in answers.answer(mode.overall))
     elif len(mode.scores) < 2:
         yield f"{title}: {' '.join(next(_means(mode))[:2])} ({MEAN})."
     else:
         yield f"{title}: one score says nothing about a distribution; none is compared."
     if mode.by_task is not None and len(mode.tasks) > 1:
-        yield from (f"{title}, task by task: {x}" for x in answers.about_runs(mode.by_task))
+        yield from (f"{title}, task by task: {x}" for x in answers.answer(mode.by_task))
 
 
 def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
@@ -247,7 +247,7 @@ def _comparisons(mode: Judgement) -> Iterator[Block]:
     for study, what in ((mode.overall, MEAN), (mode.by_task, "task by task")):
         if study is not None:
             yield Heading(f"{_MODES[mode.mode]}, {what}")
-            document = comparison.runs_document(study)
+            document = comparison.document(study)
             yield from (*document.blocks, *document.details)
 
 

@@ -23,7 +23,6 @@ def sensitivity(
     *sources: str,
     score: str | None = None,
     hyperparameters: Sequence[str] = (),
-    log_scale: Sequence[str] = (),
     space: "str | Path | Mapping[str, object] | Space | None" = None,
     by: Sequence[str] = (),
     over: str | None = None,
@@ -42,7 +41,6 @@ def sensitivity(
       sources: tables with one run a row (CSV, TSV, JSON, Parquet), or runs folders.
       score: column of fractions (score; dev in a sweep of a runs folder).
       hyperparameters: columns (all of the space).
-      log_scale: hyperparameters drawn evenly in the logarithm, if there is no space.
       space: the space that tables were drawn from: ranges, orders, conditions.
       by: labels that define groups of sweeps: columns of one value, keys of recorded configs, and
         part1, part2 .. of a file's name, between dashes.
@@ -64,7 +62,7 @@ def sensitivity(
     from jaxeval.space import space as spaces
 
     known = None if space is None else spaces.load(space)[0]
-    request = trials.Request(score, hyperparameters, known, log_scale, missing)
+    request = trials.Request(score, hyperparameters, known, missing)
     with cli.waiting("reading the sweeps, and resampling them for intervals"):
         read = trials.read([*map(str, sources)], request)
         count = _RESAMPLES if len(read) <= _FEW else 0

@@ -2,13 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogInteger, LogUniform
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.space.distributions import Choices, Distribution
 from jaxeval.space.space import Parameter, Space
 
 Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a run
@@ -30,9 +30,8 @@ def scale(distribution: Distribution | None) -> _Scale:
         return _Scale()
     if isinstance(distribution, Choices):
         return _Scale(tuple(text(value) for value in distribution.in_order))
-    log = isinstance(distribution, LogUniform | LogInteger)
-    whole = isinstance(distribution, Integer | LogInteger)
-    return _Scale(None, distribution.low, distribution.high, log, whole)
+    whole = getattr(distribution, "whole", False)
+    return _Scale(None, distribution.low, distribution.high, distribution.log, whole)
 
 
 def text(value: object) -> str:
@@ -73,7 +72,6 @@ def axes(
     values: Values,
     runs: int,
     space: Space | None = None,
-    log_scale: Collection[str] = (),
     beside: Values | None = None,
 ) -> list[Axis]:
     """Ranks the values of all hyperparameters. Words are ordered only if the space orders them.
@@ -81,7 +79,6 @@ def axes(
     A hyperparameter has no effect in a run where it is empty or its condition does not hold.
 
     Args:
-      log_scale: hyperparameters that figures show on a logarithmic axis.
       beside: further columns that conditions may name.
 
     Raises:
@@ -94,13 +91,7 @@ def axes(
         if len(column) != runs:
             raise DataError(f"{name}: expected {runs} values, one a run, found {len(column)}")
         distribution = parameters[name].distribution if name in parameters else None
-        axis = _axis(name, column, _holds(name, parameters, columns, runs), distribution)
-        if name in log_scale:
-            if wrong := [value for value in axis.used if not _number(value) > 0]:
-                needs = f"a logarithmic scale needs numbers above 0, found {wrong[0]}"
-                raise ConfigError(f"{argument('log_scale', name)}: {needs}")
-            axis = dataclasses.replace(axis, scale=axis.scale._replace(log=True))
-        found.append(axis)
+        found.append(_axis(name, column, _holds(name, parameters, columns, runs), distribution))
     return found
 
 

@@ -5,7 +5,7 @@ Notation: n runs with one score each; rows [R, n] of run numbers, as a bootstrap
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy import special
@@ -165,27 +165,3 @@ def wilson(successes: int, n: int, confidence: float) -> Interval:
     middle = share + z2 / (2 * n)
     low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
     return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), confidence, "Wilson")
-
-
-def published(scores: np.ndarray, axes: Sequence[Axis]) -> Mapping[str, float]:
-    """Computes the metrics as the code behind the paper's tables does: path -> value.
-
-    Rel@k is the (k+1)-th best, the best run is equivalent to itself, scores are not rounded, and
-    runs of equal value stand side by side with falling scores. Its rho is left out, since it took
-    an unknown one of several best runs.
-    """
-    n, falling = len(scores), -np.sort(-scores)
-    gaps = np.abs(scores[:, None] - scores)
-    found = {
-        **{name: float(of[0]) for name, of in score_metrics(scores, np.arange(n)[None]).items()},
-        **{f"rel_at_k.{k}": float(100 * falling[k] / falling[0]) for k in KS if k < n},
-        "max": 100 * float(falling[0]),
-        "share_zero": 100 * float(np.mean(scores == 0)),
-        "best_equivalent": 100 * float(np.sum(falling[0] - scores <= MARGIN)) / (n - 1),
-        "expected_equivalent": 100 * float((np.sum(gaps <= MARGIN) - n) / (n * (n - 1))),
-    }
-    for axis in axes:
-        maxima, change, _ = _ups_and_downs(scores[np.lexsort((-scores, -axis.rank))])
-        found[f"by_hyperparameter.{axis.name}.maxima"] = maxima
-        found[f"by_hyperparameter.{axis.name}.mean_change"] = change
-    return found

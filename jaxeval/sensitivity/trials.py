@@ -52,7 +52,6 @@ class Request(NamedTuple):
     score: str | None = None
     chosen: Sequence[str] = ()  # hyperparameters
     space: Space | None = None
-    log_scale: Sequence[str] = ()
     missing: Missing = "error"
 
 
@@ -73,7 +72,7 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
         else:
             sweeps.append(_read_table(location, request))
     known = dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes)
-    for name in (*request.chosen, *request.log_scale):
+    for name in request.chosen:
         if name not in known:
             raise ConfigError(f"{name}: no such hyperparameter; there are {', '.join(known)}")
     for sweep in (sweep for sweep in sweeps if len(sweep.scores) < analysis.LEAST):
@@ -122,7 +121,7 @@ def _read_table(location: str, request: Request) -> Sweep:
     return Sweep(
         name=_stem(location),
         scores=scores[keep],
-        axes=hyperparameters.axes(values, len(keep), request.space, request.log_scale, cut.values),
+        axes=hyperparameters.axes(values, len(keep), request.space, cut.values),
         lost=len(unusable) if request.missing == "drop" else 0,
         labels={**labels, **_name_parts(location)},
         details=[location],
@@ -215,7 +214,7 @@ def recorded_sweep(
     return Sweep(
         name=first.name,
         scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
-        axes=hyperparameters.axes(own, len(kept), space, request.log_scale, values),
+        axes=hyperparameters.axes(own, len(kept), space, values),
         metric=f"{score} {first.metric}",
         unit=first.unit,
         higher_is_better=first.higher_is_better,

@@ -46,7 +46,7 @@ def serve(
     from jaxeval.runs import following
 
     with contextlib.closing(following.Following(runs)) as followed:
-        _listen(live.part(followed, str(runs)), host, port)
+        _listen(live.Site(followed, str(runs)).part(), host, port)
 
 
 @parameters.verb

@@ -1,14 +1,13 @@
 """Pages that follow a runs database, each made once for all tabs; and their streams of events."""
 
 import asyncio
-import dataclasses
 import functools
 import hashlib
 import json
 import math
 import time
 import urllib.parse
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent import futures
 from typing import NamedTuple
 
@@ -41,13 +40,14 @@ class _Made(NamedTuple):
     figures: Callable[[], Iterable[Figure]] = tuple
 
 
-@dataclasses.dataclass
 class _Kept:
     """What is made, or is being made, for a mark."""
 
-    mark: str
-    made: asyncio.Future[tuple[_Made, float]]  # and the seconds that it took
-    until: float = math.inf  # it counts until then, whatever the mark
+    made: asyncio.Future[_Made]
+    until = math.inf  # it counts until then, whatever the mark
+
+    def __init__(self, mark: str):
+        self.mark = mark
 
     def counts(self, mark: str) -> bool:
         return self.mark == mark or self.until > time.monotonic()
@@ -57,7 +57,7 @@ class Site:
     """The pages of a runs database. All but what makes pages runs in the event loop."""
 
     def __init__(self, followed: Following, location: str):
-        self.followed, self._pages = followed, Pages(followed, location)
+        self._followed, self._pages = followed, Pages(followed, location)
         self._kept = dict[tuple[Asked, str], _Kept]()
         # few threads, as each keeps freed memory of its own; matplotlib has one state for all
         self._making = futures.ThreadPoolExecutor(2)
@@ -69,11 +69,12 @@ class Site:
         """Reads for ever what was written since the last look."""
         while True:
             await asyncio.sleep(_SECONDS)
-            await anyio.to_thread.run_sync(self.followed.poll)
+            await anyio.to_thread.run_sync(self._followed.poll)
             self._marks.clear()  # of states too, which change with time
 
     async def warm(self) -> None:
-        """Imports and prepares what figures need, which takes a second."""
+        """Makes the first page, and prepares what figures need, which takes a second."""
+        await self._made(Asked("index"), "html")
 
         def draw() -> None:
             drawing, _ = plots.canvas(2.0, 2.0)
@@ -81,9 +82,9 @@ class Site:
 
         await asyncio.get_running_loop().run_in_executor(self._drawing, draw)
 
-    async def made(self, asked: Asked, form: str) -> _Made:
+    async def _made(self, asked: Asked, form: str) -> _Made:
         """Returns an answer; of a page the part before the figures."""
-        mark = self.mark(asked)
+        mark = self._mark(asked)
         make = functools.partial(self._make, asked, form, mark)
         return await self._get((asked, form), mark, make, self._making, _REMADE)
 
@@ -103,7 +104,7 @@ class Site:
         )
         return _Made(top.encode(), page.document.figures)
 
-    async def drawn(self, asked: Asked, figures: Callable[[], Iterable[Figure]]) -> bytes:
+    async def _drawn(self, asked: Asked, figures: Callable[[], Iterable[Figure]]) -> bytes:
         """Returns the figures and the end of a page."""
 
         def draw() -> _Made:
@@ -126,33 +127,34 @@ class Site:
           patience: it counts for so many times what making it took.
         """
 
-        def timed() -> tuple[_Made, float]:
+        def timed(kept: _Kept) -> _Made:
             begun = time.monotonic()
-            return make(), time.monotonic() - begun
+            made = make()
+            now = time.monotonic()
+            kept.until = now + patience * (now - begun)
+            return made
 
         kept = self._kept.pop(key, None)
         if kept is None or not kept.counts(mark):
-            kept = _Kept(mark, asyncio.get_running_loop().run_in_executor(pool, timed))
+            kept = _Kept(mark)
+            kept.made = asyncio.get_running_loop().run_in_executor(pool, timed, kept)
         self._kept[key] = kept
         for oldest in [*self._kept][:-_MOST_KEPT]:
             del self._kept[oldest]
         try:
-            made, took = await asyncio.shield(kept.made)  # others wait too
-        except JaxevalError:
+            return await asyncio.shield(kept.made)  # others wait too
+        except Exception:
             self._kept.pop(key, None)
             raise
-        if kept.until == math.inf:
-            kept.until = time.monotonic() + patience * took
-        return made
 
-    def tag(self, asked: Asked, form: str) -> str:
+    def _tag(self, asked: Asked, form: str) -> str:
         """Returns a text that differs if two answers do."""
-        marks = {form: self.mark(asked)}
+        marks = {form: self._mark(asked)}
         marks |= {_FIGURES: self._mark_of_figures(asked)} if form == "html" else {}
         known = [(self._kept.get((asked, part)), mark) for part, mark in marks.items()]
         return "".join(kept.mark if kept and kept.counts(m) else m for kept, m in known)
 
-    def mark(self, asked: Asked) -> str:
+    def _mark(self, asked: Asked) -> str:
         """Returns a text that changes when a page does, over restarts too."""
         if asked not in self._marks:
             known = self._known(asked)
@@ -165,64 +167,48 @@ class Site:
         return self._digest(versions, self._pages.stamp(asked))
 
     def _known(self, asked: Asked) -> list[Followed]:
-        known = self.followed.experiments
+        known = self._followed.experiments
         return [known[e] for e in asked.experiments or [*known]]
 
     def _digest(self, *values: object) -> str:
         text = repr((self._begun, values)).encode()
         return hashlib.blake2b(text, digest_size=8).hexdigest()
 
-    def news(self, asked: Asked, after: int) -> dict[str, Json]:
-        """Returns what a stream sends: the points of curves that changed after a row."""
-        curves: dict[str, Json] = {
-            e: [[*point] for point in self.followed.curve(e, after)]
-            for e in asked.experiments
-            if asked.kind in ("e", "compare")
-        }
-        return {"row": self.followed.row, "revision": self.mark(asked), "curves": curves}
+    def part(self) -> app.Part:
+        """Returns the routes, and what runs beside them."""
+        paths = ["/index", "/compare", *(f"/{kind}/{{id}}" for kind in ("e", "sweep", "tune"))]
+        routes = [Route(path, self.answer) for of in paths for path in (f"{of}.{{form}}", of)]
+        more = Route("/", self.answer), Route("/events", self.events)
+        return app.Part([*more, *routes], [self.look, self.warm])
 
+    def _asked(self, kind: str, names: Sequence[str]) -> Asked:
+        """Returns the page that is asked for; HTTPException if there is none."""
+        found = dict[str, None]()
+        for name in names:
+            key = self._followed.find(name)
+            if key is None:
+                raise HTTPException(404, "no such experiment; expected an id or a name")
+            found[key] = None
+        if kind == "compare":
+            app.check_ticked([*found])
+        elif kind not in KINDS or len(found) != (kind != "index"):
+            raise HTTPException(404, "no such page")
+        if len(metrics := {self._followed.experiments[key].metric for key in found}) > 1:
+            raise HTTPException(400, f"expected one metric, found {', '.join(sorted(metrics))}")
+        return Asked(kind, tuple(found))
 
-def part(followed: Following, location: str) -> app.Part:
-    """Returns the pages of a runs database that is followed."""
-    site = Site(followed, location)
-    answer = _handler(site)
-    paths = ["/index", "/compare", *(f"/{kind}/{{id}}" for kind in ("e", "sweep", "tune"))]
-    routes = [Route(path, answer) for of in paths for path in (f"{of}.{{form}}", of)]
-    stream = Route("/events", _events(site))
-    return app.Part([Route("/", answer), *routes, stream], [site.look, site.warm])
-
-
-def _asked(site: Site, kind: str, names: Sequence[str]) -> Asked:
-    """Returns the page that is asked for; HTTPException if there is none."""
-    found = dict[str, None]()
-    for name in names:
-        key = site.followed.find(name)
-        if key is None:
-            raise HTTPException(404, "no such experiment; expected an id or a name")
-        found[key] = None
-    if kind == "compare":
-        app.check_ticked([*found])
-    if kind not in KINDS or (kind != "compare" and len(found) != (kind != "index")):
-        raise HTTPException(404, "no such page")
-    if len(metrics := {site.followed.experiments[key].metric for key in found}) > 1:
-        raise HTTPException(400, f"expected one metric, found {', '.join(sorted(metrics))}")
-    return Asked(kind, tuple(found))
-
-
-def _handler(site: Site) -> Callable[[Request], Awaitable[Response]]:
-    """Returns the function that answers for a page, its JSON and its CSV."""
-
-    async def answer(request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """Answers with a page, its JSON or its CSV."""
         form = app.form(request)
         kind = request.url.path.split("/")[1].partition(".")[0] or "index"
         names = request.query_params.getlist("e") if kind == "compare" else []
         names = [request.path_params["id"]] if "id" in request.path_params else names
-        asked = _asked(site, kind, names)
-        headers = {"etag": f'W/"{form}-{site.tag(asked, form)}"'}
+        asked = self._asked(kind, names)
+        headers = {"etag": f'W/"{form}-{self._tag(asked, form)}"'}
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         try:
-            made = await site.made(asked, form)
+            made = await self._made(asked, form)
         except JaxevalError as error:
             raise HTTPException(404, str(error)) from None
         if form != "html":
@@ -230,38 +216,39 @@ def _handler(site: Site) -> Callable[[Request], Awaitable[Response]]:
 
         async def parts() -> AsyncIterator[bytes]:
             yield made.body  # at once: drawing takes its time
-            yield await site.drawn(asked, made.figures)
+            yield await self._drawn(asked, made.figures)
 
         return StreamingResponse(parts(), 200, headers, app.TYPES[form])
 
-    return answer
-
-
-def _events(site: Site) -> Callable[[Request], Response]:
-    """Returns the function that answers with a stream of events."""
-
-    def answer(request: Request) -> Response:
+    async def events(self, request: Request) -> Response:
+        """Answers with a stream of events."""
         query = request.query_params
-        asked = _asked(site, query.get("kind", "index"), query.getlist("e"))
+        asked = self._asked(query.get("kind", "index"), query.getlist("e"))
         after = request.headers.get("last-event-id") or query.get("after", "")
         begun = int(after) if after.isdecimal() and len(after) < 19 else 0
-        return StreamingResponse(_stream(site, asked, begun), media_type="text/event-stream")
+        return StreamingResponse(self._stream(asked, begun), media_type="text/event-stream")
 
-    return answer
+    async def _stream(self, asked: Asked, after: int) -> AsyncIterator[str]:
+        """Yields the points after a row at once, and then what changes."""
+        yield "retry: 2000\n\n"
+        sent, quiet = "", 0.0
+        while True:
+            mark = self._mark(asked)
+            if mark != sent:
+                news = await anyio.to_thread.run_sync(self._news, asked, after)
+                sent, quiet, after = mark, 0.0, int(str(news["row"]))
+                yield f"id: {after}\ndata: {json.dumps(news)}\n\n"
+            elif quiet > _KEEP_ALIVE:
+                quiet = 0.0
+                yield ": \n\n"
+            await asyncio.sleep(_SECONDS / 2)
+            quiet += _SECONDS / 2
 
-
-async def _stream(site: Site, asked: Asked, after: int) -> AsyncIterator[str]:
-    """Yields the points after a row at once, and then what changes."""
-    yield "retry: 2000\n\n"
-    sent, quiet = "", 0.0
-    while True:
-        mark = site.mark(asked)
-        if mark != sent:
-            news = await anyio.to_thread.run_sync(site.news, asked, after)
-            sent, quiet, after = mark, 0.0, int(str(news["row"]))
-            yield f"id: {after}\ndata: {json.dumps(news)}\n\n"
-        elif quiet > _KEEP_ALIVE:
-            quiet = 0.0
-            yield ": \n\n"
-        await asyncio.sleep(_SECONDS / 2)
-        quiet += _SECONDS / 2
+    def _news(self, asked: Asked, after: int) -> dict[str, Json]:
+        """Returns the points of curves that changed after a row."""
+        curves: dict[str, Json] = {
+            e: [[*point] for point in self._followed.curve(e, after)]
+            for e in asked.experiments
+            if asked.kind in ("e", "compare")
+        }
+        return {"row": self._followed.row, "revision": self._mark(asked), "curves": curves}

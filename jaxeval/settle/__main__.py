@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters, parsers
 from jaxeval.errors import ConfigError, argument
@@ -83,6 +83,7 @@ def settle(
     launcher = launchers.parse(launch)
     import jax
 
+    from jaxeval.bandits.settling import Settle
     from jaxeval.settle import running
 
     if candidate is None and not changes:
@@ -94,12 +95,12 @@ def settle(
         second = dataclasses.replace(second, name=" ".join(changes))
     else:
         second = studies.read(candidate, common, data)
-    asked = seeds, margin, alpha, correction, statistic
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
-    settings = running.Settings(*asked, False, again, note, ahead)
-    path, configs = None if ledger is None else Path(ledger), (first, second)
-    places = Path(out), store, own_splits, part
-    return running.settle_configs(configs, settings, path, *places, launcher, quiet)
+    rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
+    book, correction = (Path(ledger), correction) if ledger else (None, "none")
+    asked = running.Asked(rule, correction, again, note, book)
+    how = Path(out), store, own_splits, part, launcher, quiet
+    return running.settle_configs((first, second), asked, *how)
 
 
 @parameters.verb
@@ -156,25 +157,22 @@ def settle_command(
           "python train.py --lr .2 --seed {seed}" --workers 2
       jaxeval settle command "./train.sh {seed}" --base-folder ../base --correction e-lond
     """
-    from jaxeval.settle import running
+    from jaxeval.bandits.settling import Settle
+    from jaxeval.settle import running, sides
 
-    asked = seeds, margin, alpha, correction, statistic
-    settings = running.Settings(*asked, paired, again, note, -(-workers // 2))
-    reading = running.Reading(json_field, pattern, time_limit)
-    templates = base, base if candidate is None else candidate
-    folders = Path(base_folder), Path(folder)
+    ahead = -(-workers // 2)
+    rule = Settle(
+        most=seeds, margin=margin, alpha=alpha, statistic=statistic, paired=paired, ahead=ahead
+    )
+    reading = json_field, pattern, time_limit
+    programs = [
+        sides.Program(base, base_folder, *reading),
+        sides.Program(base if candidate is None else candidate, folder, *reading),
+    ]
+    asked = running.Asked(rule, correction, again, note, Path(ledger))
+    more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
-        return running.settle_commands(
-            templates,
-            folders,
-            reading,
-            settings,
-            lower_is_better,
-            Path(ledger),
-            workers=workers,
-            retries=retries,
-            quiet=quiet,
-        )
+        return running.settle_commands(programs, asked, json_field, lower_is_better, **more)
 
 
 @parameters.verb
@@ -260,17 +258,14 @@ def settle_self(
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
     """
-    from jaxeval.settle import repeating
-    from jaxeval.settle.running import Reading
+    from jaxeval.settle import repeating, sides
 
     if seeds < _LEAST:
         raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
-    reading = Reading(json_field, pattern, time_limit)
-    more = {"workers": workers, "retries": retries}
+    program = sides.Program(command, folder, json_field, pattern, time_limit)
+    more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
-        return repeating.settle(
-            command, Path(folder), seeds, reading, Path(ledger), **more, quiet=quiet
-        )
+        return repeating.settle(program, seeds, Path(ledger), **more)
 
 
 @parameters.verb

@@ -22,6 +22,7 @@ from jaxeval.settle.sides import Side, comparable
 from jaxeval.stats import sequential
 
 _MARKS = {"application_id": 0x6A657661, "user_version": 2}  # ours, and version of the tables
+_MEMORY = Path(":memory:")  # SQLite's name
 _PATIENCE = 60.0  # seconds in which another process ends its transaction
 _TABLES = (
     'CREATE TABLE sides (id TEXT PRIMARY KEY, name TEXT, "commit" TEXT)',
@@ -140,21 +141,21 @@ class Ledger:
             return next((_score(score) for (score,) in rows if score is not None), None)
 
     def add(
-        self, side: str, seed: int, score: float, seconds: float, comparison: int | None = None
-    ) -> float:
+        self,
+        side: str,
+        seed: int,
+        score: float | None,
+        seconds: float = 0.0,
+        comparison: int | None = None,
+    ) -> float | None:
         """Writes the first score of a seed, and returns it: another process may have been first.
 
         Args:
+          score: None if the seed failed, and this counts against its side.
           comparison: for which the seed was evaluated.
         """
-        if self.score(side, seed) is None:
-            self._rows(_ADD, side, seed, score, seconds, comparison)
-        first = self.score(side, seed)
-        return score if first is None else first
-
-    def lose(self, side: str, seed: int, comparison: int) -> None:
-        """Writes that a seed has failed, and that this counts against its side."""
-        self._rows(_ADD, side, seed, None, 0.0, comparison)
+        self._rows(_ADD, side, seed, score, seconds, comparison)
+        return self.score(side, seed)
 
     def begin(
         self,
@@ -207,6 +208,8 @@ class Ledger:
 
     def alone(self, number: int) -> contextlib.AbstractContextManager[None]:
         """Holds a comparison; RunError if another process works on it."""
+        if self._path == _MEMORY:
+            return contextlib.nullcontext()
         place = self._path.with_name(f".{self._path.name}.locks") / str(number)
         return files.locked(place, f"{self._path}: another process works on comparison {number}")
 
@@ -232,23 +235,25 @@ def _score(score: Any) -> float:
 
 
 @contextlib.contextmanager
-def opened(path: Path, read_only: bool = False) -> Iterator[Ledger]:
-    """Opens a ledger, and makes it if it is missing.
+def opened(path: Path | None, read_only: bool = False) -> Iterator[Ledger]:
+    """Opens a ledger, and makes it if it is missing; None: one in memory.
 
     Raises:
       ConfigError: the file is no ledger, or there is none to read.
       RunError: it cannot be written, or is locked by another process.
     """
-    if read_only and not path.is_file():
-        raise ConfigError(f"{path}: no such ledger; expected one that settle has written")
-    if not read_only:
-        files.refuse_unwritable(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-    place = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    how: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "uri": True}
+    if path is None:
+        path, place = _MEMORY, str(_MEMORY)
+    else:
+        if read_only and not path.is_file():
+            raise ConfigError(f"{path}: no such ledger; expected one that settle has written")
+        if not read_only:
+            files.refuse_unwritable(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+        place = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
     try:
-        connection = sqlite3.connect(
-            place, _PATIENCE, isolation_level=None, check_same_thread=False, uri=True
-        )
+        connection = sqlite3.connect(place, _PATIENCE, **how)
         with contextlib.closing(connection) as sql:
             _prepare(sql, path, read_only)
             yield Ledger(sql, path)

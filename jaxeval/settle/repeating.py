@@ -10,7 +10,7 @@ from jaxeval.errors import DataError, RunError
 from jaxeval.report.settlements import repeats
 from jaxeval.report.settlements.repeats import Repeats
 from jaxeval.settle import ledger, sides
-from jaxeval.settle.running import Reading
+from jaxeval.settle.sides import Program
 from jaxeval.stats.sequential import FIRST_LOOK
 
 _FIRST, _AGAIN = "first run", "second run"
@@ -18,10 +18,8 @@ _Scores = dict[str, dict[int, float]]  # first or second run -> seed -> score
 
 
 def settle(
-    command: str,
-    folder: Path,
+    program: Program,
     seeds: int,
-    reading: Reading,
     path: Path,
     *,
     workers: int,
@@ -33,15 +31,13 @@ def settle(
     The ledger keeps the scores: those of first runs are the side's own.
 
     Raises:
-      ConfigError: the command cannot run.
       DataError: all seeds have one score.
       RunError: a seed has no score.
     """
-    runs = reading.command(command, folder)
-    side = sides.describe(command, folder, reading.place)
+    command, side = program.template, program.side()
     ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
     with ledger.opened(path) as book:
-        runner = sides.Runner(dict.fromkeys(ids, runs), ids, book)
+        runner = sides.Runner(dict.fromkeys(ids, program), ids, book)
         few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in ids]
         rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
         more = [(_AGAIN, seed) for _, seed in rest]

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.report import settlements, text
+from jaxeval.report import text
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
 from jaxeval.settle.sides import Side
-from jaxeval.stats import describe, sequential
+from jaxeval.stats import describe, effects, sequential
 from jaxeval.stats.results import Interval
 
 _OUTCOMES: Mapping[str | None, Outcome] = {
@@ -90,15 +90,18 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
     order = dict.fromkeys([each.base for each in shown] + [*won][-1:])
     sides = book.sides()
     for id in order:
-        victory = won.get(id)
-        yield settlements.base(
-            _name(sides, victory) if victory else sides[id].name,
-            sides[id].commit,
-            victory and victory.number,
-            [each.number for each in shown if each.base == id],
-            book.fresh(id),
-            book.fresh(victory.base) if victory else [],
-            (victory.result or {})["difference"] if victory else None,
+        victory, known = won.get(id), book.fresh(id)
+        before = book.fresh(victory.base) if victory else []
+        enough = min(len(known), len(before)) > 1
+        yield Base(
+            name=_name(sides, victory) if victory else sides[id].name,
+            commit=sides[id].commit,
+            kept=victory and victory.number,
+            comparisons=[each.number for each in shown if each.base == id],
+            scores=known,
+            mean=describe.summarize(known).mean_interval if known else None,
+            won=(victory.result or {})["difference"] if victory else None,
+            fresh=effects.difference(known, before) if enough else None,
         )
 
 

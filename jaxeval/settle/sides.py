@@ -150,6 +150,34 @@ def _git(folder: Path, *words: str) -> str:
     return os.fsdecode(ended.stdout)
 
 
+class Program(Command):
+    """A command of a side, with {seed} and maybe {split}.
+
+    Args:
+      field, pattern, limit: how its score is read, as of `Command`.
+
+    Raises:
+      ConfigError: it cannot run, or has no {seed}.
+    """
+
+    def __init__(
+        self,
+        template: str,
+        folder: str | Path,
+        field: str | None = None,
+        pattern: str | None = None,
+        limit: float | None = None,
+    ):
+        if "{seed}" not in template:
+            raise ConfigError(f"command: expected {{seed}} somewhere in {template!r}")
+        super().__init__(template, ("seed", "split"), field, limit, pattern, folder)
+        self.template, self._place = template, (Path(folder), str([field, pattern]))
+
+    def side(self) -> Side:
+        """Returns the side of the code as it is now; ConfigError as of `describe`."""
+        return describe(self.template, *self._place)
+
+
 def comparable(score: float) -> bool:
     """Returns whether a score is a number whose variance can be computed."""
     return score == 0 or 1 / LARGEST <= abs(score) <= LARGEST
@@ -159,7 +187,7 @@ class Runner:
     """Evaluates the sides by their commands; scores that the ledger has are not evaluated again.
 
     Args:
-      commands: side -> its command, with {seed} and maybe {split}.
+      commands: side -> its command.
       ids: side -> its id in the ledger.
       after: the k-th evaluation has seed and split after + k.
       comparison: for which the seeds are evaluated.
@@ -194,14 +222,15 @@ class Runner:
             sizes = f"expected 0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
             raise EvaluationFailed(f"the score is {score:g}; {sizes}")
         took = self.seconds[side, number] = time.monotonic() - begun
-        return self._book.add(self._ids[side], seed, score, took, self._comparison)
+        first = self._book.add(self._ids[side], seed, score, took, self._comparison)
+        return score if first is None else first
 
     def spent(self) -> dict[str, float]:
         """Returns the seconds of all new evaluations of each side."""
-        total = dict.fromkeys(self._commands, 0.0)
-        for (side, _), seconds in self.seconds.items():
-            total[side] += seconds
-        return total
+        return {
+            name: sum(seconds for (side, _), seconds in self.seconds.items() if side == name)
+            for name in self._commands
+        }
 
     def stop(self) -> None:
         """Ends commands that still run."""

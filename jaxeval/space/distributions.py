@@ -5,7 +5,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, ClassVar, NoReturn, TypeGuard
 
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -17,106 +17,64 @@ _WHOLE = 2**53  # a float holds every whole number up to here
 
 
 @dataclasses.dataclass(frozen=True)
-class Uniform:
-    """Uniform on [low, high]."""
+class Range:
+    """Uniform on [low, high], or uniform in the logarithm."""
 
     low: float
     high: float
+    log: bool = False
+    count: ClassVar[int] = 0  # its values cannot be counted
 
     def at(self, quantile: float) -> float:
         """Returns the value of a quantile."""
-        return min(self.high, self.low + quantile * (self.high - self.low))
-
-
-@dataclasses.dataclass(frozen=True)
-class LogUniform:
-    """Uniform in the logarithm on [low, high]."""
-
-    low: float
-    high: float
-
-    def at(self, quantile: float) -> float:
-        """Returns the value of a quantile."""
+        if not self.log:
+            return min(self.high, self.low + quantile * (self.high - self.low))
         low, high = math.log(self.low), math.log(self.high)
         return min(self.high, max(self.low, math.exp(low + quantile * (high - low))))
 
+    def takes(self, value: object) -> bool:
+        """Returns whether the value is a float in the range."""
+        return isinstance(value, float) and self.low <= value <= self.high
 
-class _Grid:
-    """Uniform on `count` numbers with equal steps."""
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """Uniform on the numbers low, low + step, ... up to high, whole ones or decimals.
+
+    (`q_uniform` of Weights & Biases rounds a real number, which halves the chance of both ends.)
+    With `log`, a whole number k has the probability of (k - 1/2, k + 1/2) under the log-uniform
+    distribution on [low - 1/2, high + 1/2], as in Optuna.
+    """
 
     low: Any
+    high: Any
     step: Any = 1
-    count: int
+    whole: bool = True
+    log: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of values; the last one may lie below high."""
+        if self.whole:
+            return int((self.high - self.low) // self.step) + 1
+        return int((self.high - self.low) / self.step * (1 + 1e-12)) + 1
 
     def at(self, quantile: float) -> Any:
         """Returns the value of a quantile."""
-        return self.value(int(quantile * self.count))
+        if not self.log:
+            return self.value(int(quantile * self.count))
+        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        return min(self.high, max(self.low, round(math.exp(low + quantile * (high - low)))))
 
     def value(self, index: int) -> Any:
-        """Returns the value with an index in the order of size, from 0."""
-        return self.low + self.step * index
+        """Returns the value with an index, from 0; decimals are 0.3, not 0.30000000000000004."""
+        number = self.low + self.step * index
+        return number if self.whole else float(f"{number:.12g}")
 
     def takes(self, value: object) -> bool:
         """Returns whether the value is on the grid."""
         index = round((value - self.low) / self.step) if _is_number(value) else -1
         return 0 <= index < self.count and self.value(index) == value
-
-
-@dataclasses.dataclass(frozen=True)
-class Integer(_Grid):
-    """Uniform on the grid low, low + step, ... up to high: all values are equally likely.
-
-    (`q_uniform` of Weights & Biases rounds a real number, which halves the chance of both ends.)
-    """
-
-    low: int
-    high: int
-    step: int = 1
-
-    @property
-    def count(self) -> int:  # type: ignore[override]
-        """Number of values."""
-        return (self.high - self.low) // self.step + 1
-
-
-@dataclasses.dataclass(frozen=True)
-class LogInteger(_Grid):
-    """Whole numbers from low to high, uniform in the logarithm.
-
-    A number k has the probability of (k - 1/2, k + 1/2) under the log-uniform distribution on
-    [low - 1/2, high + 1/2], as in Optuna.
-    """
-
-    low: int
-    high: int
-
-    @property
-    def count(self) -> int:  # type: ignore[override]
-        """Number of values."""
-        return self.high - self.low + 1
-
-    def at(self, quantile: float) -> int:
-        """Returns the value of a quantile."""
-        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
-        return min(self.high, max(self.low, round(math.exp(low + quantile * (high - low)))))
-
-
-@dataclasses.dataclass(frozen=True)
-class Stepped(_Grid):
-    """Uniform on the grid low, low + step, ... up to high."""
-
-    low: float
-    high: float
-    step: float
-
-    @property
-    def count(self) -> int:  # type: ignore[override]
-        """Number of values; the last one may lie below high."""
-        return int((self.high - self.low) / self.step * (1 + 1e-12)) + 1
-
-    def value(self, index: int) -> float:
-        """Returns the value with an index, from 0: 0.3 instead of 0.30000000000000004."""
-        return float(f"{self.low + self.step * index:.12g}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +87,12 @@ class Choices:
 
     values: tuple[Value, ...]
     ordered: bool
+    log: ClassVar[bool] = False
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return len(self.values)
 
     @property
     def are_words(self) -> bool:
@@ -153,22 +117,19 @@ class Choices:
         )
 
 
-Grid = Integer | LogInteger | Stepped
-Distribution = Uniform | LogUniform | Grid | Choices
+Distribution = Range | Grid | Choices
 
 
-def to_dict(distribution: Distribution) -> dict[str, Json]:
+def to_dict(of: Distribution) -> dict[str, Json]:
     """Returns the keys of a space file, from which `parse` makes the distribution."""
-    match distribution:
-        case Choices(values, ordered):
-            named = ordered and distribution.are_words
-            return {"choices": [*values], **({"ordered": True} if named else {})}
-        case Integer(low, high, step):
-            return {"integer": [low, high], **({} if step == 1 else {"step": step})}
-        case Stepped(low, high, step):
-            return {"uniform": [low, high], "step": step}
-    kinds = {Uniform: "uniform", LogUniform: "log_uniform", LogInteger: "log_integer"}
-    return {kinds[type(distribution)]: [distribution.low, distribution.high]}
+    if isinstance(of, Choices):
+        return {
+            "choices": [*of.values],
+            **({"ordered": True} if of.ordered and of.are_words else {}),
+        }
+    kind = "integer" if isinstance(of, Grid) and of.whole else "uniform"
+    step = {"step": of.step} if isinstance(of, Grid) and not (of.whole and of.step == 1) else {}
+    return {f"{'log_' if of.log else ''}{kind}": [of.low, of.high], **step}
 
 
 def parse(table: Mapping[str, Any], where: str) -> Distribution:
@@ -189,14 +150,13 @@ def parse(table: Mapping[str, Any], where: str) -> Distribution:
         step = 1 if step is None else step
         if not (_is_whole(step) and step >= 1 and (step <= high - low or low == high)):
             _refuse(f"{where}.step", f"a whole number from 1 to {high - low}", step)
-        return Integer(low, high, step)
+        return Grid(low, high, step)
     if step is None:
-        if kind == "log_integer":
-            return LogInteger(low, high)
-        return Uniform(low, high) if kind == "uniform" else LogUniform(low, high)
+        log = kind.startswith("log")
+        return Grid(low, high, log=log) if kind == "log_integer" else Range(low, high, log)
     if not (_is_number(step) and 0 < step <= high - low):
         _refuse(f"{where}.step", f"a number above 0, at most {high - low:g}", step)
-    return Stepped(low, high, float(step))
+    return Grid(low, high, float(step), whole=False)
 
 
 def _refuse(path: str, expected: str, found: object) -> NoReturn:

@@ -6,10 +6,11 @@ further hyperparameter changes no other draw.
 """
 
 import dataclasses
+import graphlib
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.space import distributions
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogInteger, Value
+from jaxeval.space.distributions import Choices, Distribution, Value
 
 _KEYS = ("key", *distributions.KINDS, "step", "ordered", "when")
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
@@ -78,7 +79,7 @@ def to_dict(space: Space) -> dict[str, Json]:
 def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
     """Returns the space of a file's tables; `where` names the file in messages.
 
-    Raises ConfigError: a wrong table or key, a condition that never holds, a cycle of conditions.
+    Raises ConfigError: a wrong table or key, a condition on no such value, a cycle.
     """
     if not tree:
         expected = "expected a table for each, such as [learning_rate]"
@@ -89,8 +90,13 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
         name: dataclasses.replace(parameter, when=tuple(_conditions(parameter, parameters, where)))
         for name, parameter in parameters.items()
     }
-    for name in fitted:
-        _required(name, fitted, where)
+    parents = {name: [other for other, _ in of.when] for name, of in fitted.items()}
+    try:
+        graphlib.TopologicalSorter(parents).prepare()
+    except graphlib.CycleError as error:
+        *_, name = cycle = error.args[1]
+        expected = f"conditions without a cycle, got {' -> '.join(cycle)}"
+        raise ConfigError(f"{where}: {name}.when: expected {expected}") from None
     return Space(tuple(fitted.values()))
 
 
@@ -165,7 +171,7 @@ def _conditions(
         if other not in all_:
             raise ConfigError(f"{path}: no such hyperparameter; there are {', '.join(all_)}")
         distribution = all_[other].distribution
-        if not isinstance(distribution, Integer | LogInteger | Choices):
+        if not (isinstance(distribution, Choices) or getattr(distribution, "whole", False)):
             expected = "expected a hyperparameter of choices or integers"
             raise ConfigError(f"{path}: {expected}; {other} is drawn from a continuous range")
         for value in values:
@@ -174,23 +180,3 @@ def _conditions(
                 raise ConfigError(f"{path}: {other} is never {value!r}; it is drawn from {drawn}")
         own = distribution.values if isinstance(distribution, Choices) else ()
         yield other, tuple(next((v for v in own if v == w), w) for w in values)
-
-
-def _required(
-    name: str, all_: Mapping[str, Parameter], where: str, above: Sequence[str] = ()
-) -> dict[str, list[Value]]:
-    """Returns the values that other parameters must have for this one to be drawn."""
-    if name in above:
-        cycle = " -> ".join((*above[above.index(name) :], name))
-        expected = f"conditions without a cycle, got {cycle}"
-        raise ConfigError(f"{where}: {name}.when: expected {expected}")
-    needed: dict[str, list[Value]] = {}
-    for other, allowed in all_[name].when:
-        inner = _required(other, all_, where, (*above, name))
-        for parent, values in [(other, [*allowed]), *inner.items()]:
-            both = [value for value in values if value in needed.get(parent, values)]
-            if not both:
-                clash = f"{parent} would have to be one of {needed[parent]} and one of {values}"
-                raise ConfigError(f"{where}: {name}.when: never holds: {clash}")
-            needed[parent] = both
-    return needed

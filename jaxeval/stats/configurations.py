@@ -5,6 +5,7 @@ repeats of a configuration show what the seed alone does (Reimers & Gurevych 201
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -106,8 +107,6 @@ def paired_options(
       by: columns whose values are reported apart; key: columns that must be equal.
       repeats: which score stands for several of one cell.
     """
-    if repeats not in _REDUCE:
-        raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
     numbers, values = _scores(table, score), _column(table, option)
@@ -129,12 +128,8 @@ def paired_options(
         )
     p_values = multiple.adjust_p_values([test.p_value for test in tests.values()]).tolist()
     adjusted = dict(zip(tests, p_values, strict=True))
-    return [
-        _comparison(
-            group, paired, compared, tests, adjusted, 1 if higher_is_better else -1, repeats
-        )
-        for group, paired in groups.items()
-    ]
+    how = compared, tests, adjusted, 1 if higher_is_better else -1, repeats
+    return [_comparison(group, paired, *how) for group, paired in groups.items()]
 
 
 def _comparison(
@@ -146,22 +141,18 @@ def _comparison(
     sign: int,
     repeats: Repeats,
 ) -> OptionComparison:
-    (wins, best, as_often), n = _wins(paired), len(paired)
-    options = tuple(
-        Option(
-            *(value, float(wins[k]), sign * float(np.median(paired[:, k]))),
-            float(np.std(paired[:, k], ddof=1)) if n > 1 else None,
-            sign * float(np.median(paired[:, k] - paired[:, best])) if k != best else None,
-            tests.get((group, k, "sign_test")),
-            tests.get((group, k, "brown_forsythe")),
-            {name: p for (of, j, name), p in adjusted.items() if (of, j) == (group, k)},
-        )
-        for k, value in enumerate(compared)
-    )
-    whole = (group, None, "friedman")
-    most = tuple(np.array(compared, object)[as_often].tolist())
+    (wins, best, as_often), n, options = _wins(paired), len(paired), []
+    for k, (value, own) in enumerate(zip(compared, paired.T, strict=True)):
+        spread = float(np.std(own, ddof=1)) if n > 1 else None
+        gap = sign * float(np.median(own - paired[:, best])) if k != best else None
+        tested = tests.get((group, k, "sign_test")), tests.get((group, k, "brown_forsythe"))
+        p = {name: p for (of, j, name), p in adjusted.items() if (of, j) == (group, k)}
+        middle = sign * float(np.median(own))
+        options.append(Option(value, float(wins[k]), middle, spread, gap, *tested, p))
+    whole, most = (group, None, "friedman"), itertools.compress(compared, as_often)
     friedman = tests.get(whole), adjusted.get(whole)
-    return OptionComparison(group, n, compared[best], options, *friedman, most, repeats)
+    found = n, compared[best], tuple(options), *friedman, tuple(most)
+    return OptionComparison(group, *found, repeats)
 
 
 def _wins(paired: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
@@ -193,15 +184,12 @@ def _complete(
     table: _Table, option: str, compared: list, key: Sequence[str], rows: Sequence[int]
 ) -> list[list[list[int]]]:
     """Returns the rows of each value for every configuration that has all wanted values."""
-    values = _column(table, option)
-    chosen = [row for row in rows if values[row] in set(compared)]
-    complete = []
+    values, wanted = _column(table, option), {*compared}
+    chosen, complete = [row for row in rows if values[row] in wanted], []
     for cell in _rows_by(table, key, chosen).values():
-        by_value: dict[Hashable, list[int]] = {}
-        for row in cell:
-            by_value.setdefault(values[row], []).append(row)
+        by_value = _rows_by(table, [option], cell)
         if len(by_value) == len(compared):
-            complete.append([by_value[value] for value in compared])
+            complete.append([by_value[value,] for value in compared])
     return complete
 
 

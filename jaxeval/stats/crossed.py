@@ -111,22 +111,18 @@ class MeanSquares(NamedTuple):
     def components(self) -> dict[str, Combination]:
         """Each variance component, then the variance of "any run", by their expectations."""
         splits, seeds, n = self.shape
-
-        def beyond(square: MeanSquare, other: MeanSquare | None, runs: Any) -> Combination:
-            return Combination(((1 / runs, square),), None if other is None else (1 / runs, other))
-
-        parts = {
-            "split": beyond(self.split, self.interaction, n * seeds),
-            "seed": beyond(self.seed, self.interaction, n * splits),
-            "interaction": beyond(self.interaction, self.error, n),
-        }
+        parts = {}
+        for name, runs in (("split", n * seeds), ("seed", n * splits), ("interaction", n)):
+            below = self.error if name == "interaction" else self.interaction
+            minus = None if below is None else (1 / runs, below)
+            parts[name] = Combination(((1 / runs, getattr(self, name)),), minus)
         any_run: tuple[_Term, ...] = (
             (1 / (n * seeds), self.split),
             (1 / (n * splits), self.seed),
             ((1 - 1 / splits - 1 / seeds) / n, self.interaction),
         )
         if self.error is not None:
-            parts["error"] = beyond(self.error, None, 1)
+            parts["error"] = Combination(((1.0, self.error),))
             any_run += ((1 - 1 / n, self.error),)
         return {**parts, "any run": Combination(any_run)}
 
@@ -243,11 +239,9 @@ def balanced(
         shares = lost.mean(1), lost.mean(0)
         axis = int(shares[1].max() >= shares[0].max())
         worst, cells_of = int(shares[axis].argmax()), lost.shape[1 - axis]
-        label = names[axis][keep[axis].pop(worst)]
-        dropped.append(
-            f"{('split', 'seed')[axis]} {label} is left out: no score of "
-            f"{round(shares[axis][worst] * cells_of)} of its {cells_of} cells"
-        )
+        left_out = f"{('split', 'seed')[axis]} {names[axis][keep[axis].pop(worst)]} is left out"
+        empty = round(shares[axis][worst] * cells_of)
+        dropped.append(f"{left_out}: no score of {empty} of its {cells_of} cells")
     if min(map(len, keep)) < 2:
         failed = sum(score is None for score in scores)
         raise DataError(

@@ -13,16 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import effects, hypotheses, multiple
-from jaxeval.stats.results import (
-    Effect,
-    HypothesisTest,
-    Interval,
-    Rules,
-    Sample,
-    percentile_interval,
-    sample,
-)
+from jaxeval.stats import effects, hypotheses, multiple, results
+from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Sample
 from jaxeval.stats.samples import Samples
 
 _AT_ONCE = 5_000_000  # scores or ranks that are drawn at a time
@@ -106,17 +98,8 @@ def across(
             against = _compare_with_control(means, control, higher_is_better=higher)
             quantile = float(scipy.stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
             critical = quantile * _standard_error(len(common), len(models))
-    return Across(
-        common,
-        means,
-        ranked,
-        control,
-        against,
-        critical,
-        signed,
-        several,
-        one_scale(means.values()),
-    )
+    scale = one_scale(means.values())
+    return Across(common, means, ranked, control, against, critical, signed, several, scale)
 
 
 def one_scale(means: Iterable[np.ndarray]) -> bool:
@@ -130,15 +113,14 @@ def one_scale(means: Iterable[np.ndarray]) -> bool:
 
 def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
     """Data set -> model -> its runs; one score each if data sets are the units."""
-    if samples.unit != "dataset":
-        return {
-            place: {model: of.scores for model, of in cell.items()}
-            for place, cell in samples.by_data_set.items()
-        }
     runs: dict[str, dict[str, np.ndarray]] = {}
-    for model, of in ((m, of) for cell in samples.by_data_set.values() for m, of in cell.items()):
-        for label, score in zip(of.labels.tolist(), of.scores.tolist(), strict=True):
-            runs.setdefault(label, {})[model] = np.array([score])
+    for place, cell in samples.by_data_set.items():
+        for model, of in cell.items():
+            each = {place: of.scores}
+            if samples.unit == "dataset":
+                each = {of.labels[k]: of.scores[k : k + 1] for k in range(len(of.scores))}
+            for name, scores in each.items():
+                runs.setdefault(name, {})[model] = scores
     return runs
 
 
@@ -151,13 +133,10 @@ def _aggregate(
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     better = {m: [sign * values for values in of] for m, of in counted.items()}
     improvement = effects.average_probability_of_improvement
-    return _Aggregates(
-        {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()},
-        {
-            (a, b): improvement(better[a], better[b], rules.confidence)
-            for a, b in itertools.combinations(runs, 2)
-        },
-    )
+    means = {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()}
+    pairs = itertools.combinations(runs, 2)
+    won = {(a, b): improvement(better[a], better[b], rules.confidence) for a, b in pairs}
+    return _Aggregates(means, won)
 
 
 def _interquartile_mean(strata: _Strata) -> np.ndarray:
@@ -197,18 +176,16 @@ def _bootstrap(
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
     interval = Interval.none(confidence, "more runs than are resampled")
     if drawn:
-        interval = percentile_interval(np.concatenate(drawn), confidence, method)
-    name = statistic.__name__.strip("_").replace("_", " ")
-    return Effect(name, float(statistic(strata)), interval, tuple(map(len, strata)))
+        interval = results.percentile_interval(np.concatenate(drawn), confidence, method)
+    return Effect(float(statistic(strata)), interval, tuple(map(len, strata)))
 
 
 def friedman(table: np.ndarray) -> HypothesisTest:
     """Friedman's test, corrected for ties, of a table [N, k] of at least 2 x 3 scores."""
     ranks = _ranks(table, True)
-    statistic, null = _chi_squared(ranks), "all models rank alike"
+    statistic, method = _chi_squared(ranks), "chi-squared, corrected for ties"
     p_value = float(scipy.stats.chi2.sf(statistic, ranks.shape[1] - 1))
-    method = "chi-squared, corrected for ties"
-    return HypothesisTest("Friedman", statistic, p_value, ranks.shape, null, method)
+    return HypothesisTest(statistic, p_value, ranks.shape, method)
 
 
 def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
@@ -228,21 +205,19 @@ def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) 
     (sets, models), found, p_value = ranks.shape, _chi_squared(ranks), (1 + hits) / (1 + resamples)
     rest = sets * (models - 1) - found
     statistic = (sets - 1) * found / rest if rest > 1e-9 else math.inf
-    method = f"ranks permuted within data sets, {resamples} resamples, seed {seed}"
-    null, method = "all models rank alike", f"corrected for ties; {method}"
-    return HypothesisTest("Iman-Davenport", statistic, p_value, ranks.shape, null, method)
+    drawn = f"ranks permuted within data sets, {resamples} resamples, seed {seed}"
+    return HypothesisTest(statistic, p_value, ranks.shape, f"corrected for ties; {drawn}")
 
 
 def _rank_models(
     scores: Mapping[str, Sample], rules: Rules | None = None, *, higher_is_better: bool = True
 ) -> Ranking:
     """Ranks three models or more by their scores [N] (Demšar 2006, section 3.2.2)."""
-    rules = rules or Rules()
-    table = np.column_stack([sample(values, name) for name, values in scores.items()])
-    ranks = _ranks(table, higher_is_better)
+    rules, table = rules or Rules(), np.column_stack([*map(np.asarray, scores.values())])
+    ranks, spread = _ranks(table, higher_is_better), scipy.stats.studentized_range
     averages, (sets, models) = ranks.mean(axis=0), ranks.shape
     error = _standard_error(sets, models) / math.sqrt(2)
-    critical = float(scipy.stats.studentized_range.isf(rules.alpha, models, math.inf)) * error
+    critical = float(spread.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
     names, ordered = [list(scores)[k] for k in order], averages[order]
     groups: list[tuple[str, ...]] = []
@@ -252,18 +227,13 @@ def _rank_models(
         if end > max(reached, begin + 1):
             groups.append(tuple(names[begin:end]))
             reached = end
+    p_values = {
+        (a, b): float(spread.sf(abs(x - y) / error, models, math.inf))
+        for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
+    }
     return Ranking(
-        tuple(names),
-        tuple(map(float, ordered)),
-        critical,
-        rules.alpha,
-        tuple(groups),
-        {
-            (a, b): float(scipy.stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
-            for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
-        },
-        friedman(table),
-        _iman_davenport(table, resamples=rules.resamples, seed=rules.seed),
+        *(tuple(names), tuple(ordered.tolist()), critical, rules.alpha, tuple(groups), p_values),
+        *(friedman(table), _iman_davenport(table, resamples=rules.resamples, seed=rules.seed)),
     )
 
 
@@ -277,9 +247,8 @@ def _compare_with_control(
     z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
     p_values = [2 * float(scipy.stats.norm.sf(abs(value))) for value in z.values()]
     adjusted = multiple.adjust_p_values(p_values, "holm").tolist()
-    return tuple(
-        sorted(map(_Against, z, z.values(), p_values, adjusted), key=lambda model: -model.z)
-    )
+    found = map(_Against, z, z.values(), p_values, adjusted)
+    return tuple(sorted(found, key=lambda model: -model.z))
 
 
 def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:

@@ -2,22 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import scipy
 
-from jaxeval.stats.results import (
-    Effect,
-    Interval,
-    Rules,
-    Sample,
-    fraction,
-    sample,
-    two_samples,
-    varies,
-)
-from jaxeval.stats.samples import Samples
+from jaxeval.stats.results import Effect, Interval, Sample, fraction, sample, two_samples, varies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,13 +27,11 @@ class Summary:
 def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
     """Summarizes scores, with intervals that need no resampling."""
     values, confidence = sample(scores), fraction(confidence, "confidence")
-    n, mean, spread, of_mean = len(values), float(np.mean(values)), None, None
-    if n > 1:
-        spread = sd(values)
-    if varies(values):
-        half = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2)) * (
-            sd(values) / math.sqrt(n)
-        )
+    n, mean, of_mean = len(values), float(np.mean(values)), None
+    spread = sd(values) if n > 1 else None
+    if spread:
+        t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
+        half = t * (spread / math.sqrt(n))
         of_mean = Interval(mean - half, mean + half, confidence, "t")
     low, q1, median, q3, high = five_numbers(values)
     return Summary(n, low, q1, median, q3, high, mean, spread, of_mean)
@@ -62,9 +49,8 @@ def sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
         reason = "all scores are equal" if len(scores) > 1 else "one score has no spread"
         return Interval.none(confidence, reason)
     df, tail = len(scores) - 1, (1 - confidence) / 2
-    low, high = (
-        sd(scores) * math.sqrt(df / scipy.special.chdtri(df, p)) for p in (tail, 1 - tail)
-    )
+    quantiles = (scipy.special.chdtri(df, p) for p in (tail, 1 - tail))
+    low, high = (sd(scores) * math.sqrt(df / quantile) for quantile in quantiles)
     return Interval(low, high, confidence, "chi-squared")
 
 
@@ -103,8 +89,7 @@ def correlation(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect | N
     half = float(scipy.special.ndtri((1 + confidence) / 2)) / math.sqrt(len(first) - 3)
     with np.errstate(divide="ignore"):  # of 1 and -1
         low, high = (float(np.tanh(np.arctanh(r) + side)) for side in (-half, half))
-    interval = Interval(low, high, confidence, "Fisher's z")
-    return Effect("correlation", r, interval, (len(first),))
+    return Effect(r, Interval(low, high, confidence, "Fisher's z"), (len(first),))
 
 
 def all_equal(model: str, count: int) -> str:
@@ -113,25 +98,3 @@ def all_equal(model: str, count: int) -> str:
         f"{model}: all {count} scores are equal, so their spread is not known; do they depend on "
         "seed and split?"
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class Described:
-    """One model on one data set."""
-
-    model: str
-    data_set: str
-    summary: Summary
-
-
-def describe_models(
-    units: Samples, rules: Rules, bounds: tuple[float, float] | None
-) -> Iterator[Described]:
-    """Describes every model on every data set by all its scores, which lie within `bounds`."""
-    for place, cell in units.by_data_set.items():
-        for model, of in cell.items():
-            summary = summarize(of.scores, confidence=rules.confidence)
-            if bounds is not None and summary.mean_interval is not None:
-                inside = summary.mean_interval.clip(*bounds)
-                summary = dataclasses.replace(summary, mean_interval=inside)
-            yield Described(model, place, summary)

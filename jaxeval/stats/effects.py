@@ -6,48 +6,27 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from jaxeval.errors import DataError
-from jaxeval.stats import describe, ranks
-from jaxeval.stats.results import (
-    Effect,
-    Interval,
-    Sample,
-    count,
-    exchanged,
-    fraction,
-    gaps,
-    sample,
-    two_samples,
-    varies,
-)
+from jaxeval.stats import describe, ranks, results
+from jaxeval.stats.results import Effect, Interval, Sample, gaps, two_samples, varies
 
 _FEWEST = 5  # scores of a model from which a probability has an interval
 _NEWCOMBE = "Newcombe 2006, for unequal spreads"
 _Mean = tuple[float, float, float]  # difference of means, standard error, degrees of freedom
 
 
-def difference(
-    a: Sample,
-    b: Sample,
-    *,
-    paired: bool = False,
-    confidence: float = 0.95,
-) -> Effect:
+def difference(a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95) -> Effect:
     """Mean of A minus mean of B in the unit of the scores.
 
     Welch's interval, or the t interval of pairs (same seed, split or data set).
     """
-    confidence = fraction(confidence, "confidence")
+    confidence = results.fraction(confidence, "confidence")
     (estimate, error, freedom), n = mean_gap(a, b, paired)
-    name = "mean difference of pairs" if paired else "difference of means"
     if error == 0:
         what = "differences" if paired else "scores"
-        return Effect(name, estimate, Interval.none(confidence, f"the {what} do not vary"), n)
+        return Effect(estimate, Interval.none(confidence, f"the {what} do not vary"), n)
     half = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    method = "t on pairs" if paired else "Welch"
-    return Effect(
-        name, estimate, Interval(estimate - half, estimate + half, confidence, method), n
-    )
+    ends = estimate - half, estimate + half
+    return Effect(estimate, Interval(*ends, confidence, "t on pairs" if paired else "Welch"), n)
 
 
 def mean_gap(a: Sample, b: Sample, paired: bool) -> tuple[_Mean, tuple[int, ...]]:
@@ -82,22 +61,20 @@ def probability_of_improvement(
     Within pairs (same seed, split or item): Clopper & Pearson's (1934), a tie half a win.
     """
     first, second = two_samples(a, b, paired=paired)
-    confidence = fraction(confidence, "confidence")
+    confidence = results.fraction(confidence, "confidence")
     if paired:
         differences = gaps(first, second)
         n, tail = len(differences), (1 - confidence) / 2
         won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
         low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
         high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
-        interval = Interval(low, high, confidence, "Clopper-Pearson on pairs")
-        return Effect("probability of improvement within pairs", won / n, interval, (n,))
-    probability, low, high = _improvement([first], [second], confidence)
-    interval = Interval(low, high, confidence, _NEWCOMBE)
-    sizes = len(first), len(second)
-    if min(sizes) < _FEWEST:
-        few = f"{min(sizes)} scores are too few (at least {_FEWEST})"
-        interval = Interval.none(confidence, few)
-    return Effect("probability of improvement", probability, interval, sizes)
+        return Effect(won / n, Interval(low, high, confidence, "Clopper-Pearson on pairs"), (n,))
+    few = min(len(first), len(second))
+    estimate, interval = _improvement([first], [second], confidence, _NEWCOMBE)
+    if few < _FEWEST:
+        reason = f"{few} scores are too few (at least {_FEWEST})"
+        interval = Interval.none(confidence, reason)
+    return Effect(estimate, interval, (len(first), len(second)))
 
 
 def average_probability_of_improvement(
@@ -107,33 +84,30 @@ def average_probability_of_improvement(
 
     The interval is Newcombe's. a, b: the scores of each data set, in the same order.
     """
-    if len(a) != len(b) or not len(a):
-        raise DataError(f"data sets: expected as many of A and B, found {len(a)} and {len(b)}")
-    first, second = ([sample(of, f"scores of {m}") for of in x] for m, x in (("A", a), ("B", b)))
-    estimate, low, high = _improvement(first, second, confidence)
-    interval = Interval(low, high, confidence, f"{_NEWCOMBE}, of the average")
-    n = sum(map(len, first)), sum(map(len, second))
-    return Effect("average probability of improvement", estimate, interval, n)
+    first, second = ([results.sample(of) for of in each] for each in (a, b))
+    found = _improvement(first, second, confidence, f"{_NEWCOMBE}, of the average")
+    return Effect(*found, (sum(map(len, first)), sum(map(len, second))))
 
 
 def _improvement(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], confidence: float
-) -> tuple[float, float, float]:
-    """Average probability over data sets, and the ends of its interval.
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], confidence: float, method: str
+) -> tuple[float, Interval]:
+    """Average probability over data sets, and its interval.
 
     Hanley and McNeil's variances use one p for all data sets, which errs on the wide side.
     """
-    won, variances = [], []
+    won, variances, sizes = [], [], []
     for x, y in zip(first, second, strict=True):
+        sizes.append((len(x), len(y)))
         if min(len(x), len(y)) > 1:
             test, _ = ranks.brunner_munzel(x, y)
             won.append(float(test.probability))
             variances.append(float(test.error) ** 2)
         else:
             won.append(probability_of_superiority(x, y))
-    sizes = [(len(x), len(y)) for x, y in zip(first, second, strict=True)]
     average = float(np.mean(won))
-    return average, *_newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
+    ends = _newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
+    return average, Interval(*ends, confidence, method)
 
 
 def _newcombe(
@@ -146,9 +120,8 @@ def _newcombe(
     z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
-        each = [
-            (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m) for n, m in sizes
-        ]
+        ways = (1 - p) / (2 - p) + p / (1 + p)
+        each = [(1 + ((n + m) / 2 - 1) * ways) / (n * m) for n, m in sizes]
         return p * (1 - p) * sum(each) / len(sizes) ** 2
 
     at_estimate = equal_spreads(estimate)
@@ -188,23 +161,20 @@ def almost_stochastic_order(
     level; the level is divided by the number of `comparisons` (Bonferroni).
     """
     first, second = two_samples(a, b)
-    confidence = fraction(confidence, "confidence")
-    comparisons, resamples = count(comparisons, "comparisons"), count(resamples, "resamples")
+    confidence = results.fraction(confidence, "confidence")
     ratio = float(_violation(np.sort(first), np.sort(second)))
     generator = np.random.default_rng(seed)
-    drawn = _violation(  # B and A have 1 - the ratio of A and B, so the same spread
-        *(
-            np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
-            for values in ((second, first) if exchanged(first, second) else (first, second))
-        )
-    )
+    # B and A have 1 - the ratio of A and B, so the same spread
+    both = (second, first) if results.exchanged(first, second) else (first, second)
+    choices = (generator.choice(values, size=(resamples, len(values))) for values in both)
+    drawn = _violation(*(np.sort(of, axis=-1) for of in choices))
     spread = float(np.std(drawn)) if varies(drawn) else 0.0
     z = float(scipy.stats.norm.ppf(1 - (1 - confidence) / comparisons))
     method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
     interval = Interval(0.0, min(1.0, ratio + z * spread), confidence, method)
     if spread == 0:
         interval = Interval.none(confidence, "all resamples have one value")
-    return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
+    return Effect(ratio, interval, (len(first), len(second)))
 
 
 def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -64,13 +64,12 @@ def compare(
     scores: Scores, control: str | None = None, correction: Method = "holm"
 ) -> Failures | None:
     """Tests the shares of failed runs of all pairs (with the control); None if none failed."""
-    counts = {}
-    for model in scores.models:
-        for data in sorted(scores.data_sets, key=lambda data: data.name):
-            if of := data.models.get(model):
-                lost = of.status[0, :, 0] == Status.FAILED
-                finished = int(np.sum(of.finished & ~lost))
-                counts[model, data.name] = Counts(int(lost.sum()), finished)
+    counts, data_sets = {}, sorted(scores.data_sets, key=lambda data: data.name)
+    for model, data in itertools.product(scores.models, data_sets):
+        if of := data.models.get(model):
+            lost = of.status[0, :, 0] == Status.FAILED
+            finished = int(np.sum(of.finished & ~lost))
+            counts[model, data.name] = Counts(int(lost.sum()), finished)
     pairs = itertools.combinations(scores.models, 2)
     return compare_counts(counts, [pair for pair in pairs if control in (None, *pair)], correction)
 
@@ -84,13 +83,13 @@ def compare_counts(
     if not any(of.failed for of in counts.values()):
         return None
     found = []
-    for dataset in dict.fromkeys(dataset for _, dataset in counts):
-        for a, b in pairs:
-            x, y = counts.get((a, dataset)), counts.get((b, dataset))
-            if x and y and x.runs and y.runs:
-                p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
-                more = sign(x.failed * y.runs - y.failed * x.runs)
-                found.append(_FailureTest(a, b, dataset, more, p, p))
+    data_sets = dict.fromkeys(data_set for _, data_set in counts)
+    for data_set, (a, b) in itertools.product(data_sets, pairs):
+        x, y = counts.get((a, data_set)), counts.get((b, data_set))
+        if x and y and x.runs and y.runs:
+            p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
+            more = sign(x.failed * y.runs - y.failed * x.runs)
+            found.append(_FailureTest(a, b, data_set, more, p, p))
     adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()
     tests = (test._replace(p_adjusted=p) for test, p in zip(found, adjusted, strict=True))
     return Failures(counts, tuple(tests))

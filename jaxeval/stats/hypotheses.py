@@ -11,21 +11,8 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats import effects, ranks
-from jaxeval.stats.results import (
-    HypothesisTest,
-    Sample,
-    count,
-    exchanged,
-    fraction,
-    gaps,
-    location_gap,
-    rounding_unit,
-    sign,
-    two_samples,
-    varies,
-    without_rounding,
-)
+from jaxeval.stats import effects, ranks, results
+from jaxeval.stats.results import HypothesisTest, Sample, gaps, sign, two_samples, varies
 
 _MOST_EXACT = 10_000  # scores of a sample for the exact Kolmogorov-Smirnov test
 _LIMB = 2.0**44  # above 1e13, the most that a typical score has of its twelfth digit
@@ -35,14 +22,13 @@ _LARGEST = 1e300  # in units of the twelfth digit
 def _kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
     """Kolmogorov-Smirnov: the largest gap between the two empirical distribution functions."""
     first, second = two_samples(a, b)
-    exact = max(len(first), len(second)) <= _MOST_EXACT
+    n = len(first), len(second)
+    exact = max(n) <= _MOST_EXACT
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         result = scipy.stats.ks_2samp(first, second, method="exact" if exact else "asymp")
     method = "exact" if exact and not caught else "asymptotic"  # rounding lifts p above 1
-    null, n = "both models draw from one distribution", (len(first), len(second))
-    statistic, p_value = float(result.statistic), float(result.pvalue)
-    return HypothesisTest("Kolmogorov-Smirnov", statistic, p_value, n, null, method)
+    return HypothesisTest(float(result.statistic), float(result.pvalue), n, method)
 
 
 def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
@@ -51,8 +37,8 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
     F test of the absolute deviations from the median; the mean deviation says which is wider.
     """
     values = two_samples(a, b)
-    deviations = [without_rounding(np.abs(v - np.median(v)), *values) for v in values]
-    statistic, p_value = 0.0, 1.0
+    deviations = [results.without_rounding(np.abs(v - np.median(v)), *values) for v in values]
+    statistic, p_value, n = 0.0, 1.0, (len(values[0]), len(values[1]))
     if np.ptp(np.concatenate(deviations)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
@@ -60,8 +46,7 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
         if result.statistic > 0:  # rounding can lead below 0, where scipy has no p-value
             statistic, p_value = float(result.statistic), float(result.pvalue)
     wider = sign(float(np.mean(deviations[0]) - np.mean(deviations[1])))
-    null, n = "all models have the same spread", (len(values[0]), len(values[1]))
-    return HypothesisTest("Brown-Forsythe", statistic, p_value, n, null, "F distribution", wider)
+    return HypothesisTest(statistic, p_value, n, "F distribution", wider)
 
 
 def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
@@ -73,9 +58,7 @@ def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
     """
     first, second = two_samples(a, b, paired=True)
     rho, p_value, method = ranks.spearman(gaps(first, -second), gaps(first, second))
-    null, n = "sums and differences of pairs have no rank correlation", (len(first),)
-    found, direction = (float(rho), float(p_value)), sign(float(rho))
-    return HypothesisTest("Pitman-Morgan", *found, n, null, f"Spearman, {method}", direction)
+    return HypothesisTest(rho, p_value, (len(first),), f"Spearman, {method}", sign(rho))
 
 
 def _mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
@@ -90,9 +73,8 @@ def _mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     if p_value is None:  # NaN: all scores are equal
         normal, method = float(result.pvalue), "normal, corrected for ties and continuity"
         p_value = 1.0 if np.isnan(normal) else max(normal, 1 / math.comb(n + m, n))
-    statistic, null = float(result.statistic), "neither model tends to score higher"
-    direction = sign(statistic - n * m / 2)
-    return HypothesisTest("Mann-Whitney U", statistic, p_value, (n, m), null, method, direction)
+    statistic = float(result.statistic)
+    return HypothesisTest(statistic, p_value, (n, m), method, sign(statistic - n * m / 2))
 
 
 def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
@@ -106,24 +88,21 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     n = len(first), len(second)
     result, ties = ranks.brunner_munzel(first, second)
     p_value, method = ranks.p_values(result, *n, ties, seed)
-    statistic, null = float(result.statistic), "neither model tends to score higher"
-    found = statistic, float(p_value)
-    return HypothesisTest("Brunner-Munzel", *found, n, null, method, sign(statistic))
+    statistic = float(result.statistic)
+    return HypothesisTest(statistic, float(p_value), n, method, sign(statistic))
 
 
 def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     """Welch's t test of the means, for unequal variances; p is NaN without any spread."""
     first, second = two_samples(a, b)
-    n, null = (len(first), len(second)), "both models have the same mean"
     if varies(first) or varies(second):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
             result = scipy.stats.ttest_ind(first, second, equal_var=False)
-        statistic, p_value = float(result.statistic), float(result.pvalue)
+        found = float(result.statistic), float(result.pvalue)
     else:  # the variance is rounding alone
-        statistic, p_value = _without_spread(float(gaps(first[:1], second[:1])[0]))
-    method = "t distribution"
-    return HypothesisTest("Welch's t", statistic, p_value, n, null, method, sign(statistic))
+        found = _without_spread(float(gaps(first[:1], second[:1])[0]))
+    return HypothesisTest(*found, (len(first), len(second)), "t distribution", sign(found[0]))
 
 
 def paired_t(a: Sample, b: Sample) -> HypothesisTest:
@@ -134,8 +113,7 @@ def paired_t(a: Sample, b: Sample) -> HypothesisTest:
     if varies(differences):
         statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
         p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(statistic)))
-    null, method = "the mean difference of pairs is 0", "t distribution"
-    return HypothesisTest("t on pairs", statistic, p_value, (n,), null, method, sign(statistic))
+    return HypothesisTest(statistic, p_value, (n,), "t distribution", sign(statistic))
 
 
 def _without_spread(gap: float) -> tuple[float, float]:
@@ -149,11 +127,8 @@ def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """
     differences = gaps(*two_samples(a, b, paired=True))
     above, below, p_value, method = ranks.signed_ranks(differences)
-    n, null = (len(differences),), "differences are symmetric around 0"
-    least, direction = float(min(above, below)), sign(float(above - below))
-    return HypothesisTest(
-        "Wilcoxon signed-rank", least, float(p_value), n, null, method, direction
-    )
+    found, n = (float(min(above, below)), float(p_value)), (len(differences),)
+    return HypothesisTest(*found, n, method, sign(float(above - below)))
 
 
 def sign_test(a: Sample, b: Sample) -> HypothesisTest:
@@ -161,8 +136,8 @@ def sign_test(a: Sample, b: Sample) -> HypothesisTest:
     differences = gaps(*two_samples(a, b, paired=True))
     wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
     p_value, n = _binomial(wins, losses), len(differences)
-    null, method = "A and B win equally often", f"exact, {n - wins - losses} equal pairs left out"
-    return HypothesisTest("sign", float(wins), p_value, (n,), null, method, sign(wins - losses))
+    method = f"exact, {n - wins - losses} equal pairs left out"
+    return HypothesisTest(float(wins), p_value, (n,), method, sign(wins - losses))
 
 
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
@@ -171,10 +146,9 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
     if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
         raise DataError("McNemar: expected 1 for right and 0 for wrong answers")
     only_a, only_b = int(np.sum(first > second)), int(np.sum(first < second))
-    p_value, gap, n = _binomial(only_a, only_b), only_a - only_b, (len(first),)
-    null = "both runs are right equally often"
+    p_value, gap = _binomial(only_a, only_b), only_a - only_b
     method = f"exact binomial, {only_a} and {only_b} answers right in one run only"
-    return HypothesisTest("McNemar", float(gap), p_value, n, null, method, sign(gap))
+    return HypothesisTest(float(gap), p_value, (len(first),), method, sign(gap))
 
 
 def _binomial(wins: int, losses: int) -> float:
@@ -186,15 +160,11 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
 
     The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
-    margin = fraction(margin, "margin", below=math.inf)
+    margin = results.fraction(margin, "margin", below=math.inf)
     (gap, error, freedom), n = effects.mean_gap(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
-    p_value, null = (
-        float(scipy.stats.t.sf(statistic, freedom)),
-        f"the means differ by {margin} or more",
-    )
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
-    return HypothesisTest("equivalence (TOST)", statistic, p_value, n, null, method)
+    return HypothesisTest(statistic, float(scipy.stats.t.sf(statistic, freedom)), n, method)
 
 
 def permutation_test(
@@ -205,9 +175,10 @@ def permutation_test(
     Exact if there are at most `resamples` permutations, else these are random. p is twice that of
     the smaller side, (1 + hits) / (1 + resamples), and the same if A and B are exchanged.
     """
-    resamples = count(resamples, "resamples")
+    resamples = results.count(resamples, "resamples")
     first, second = two_samples(a, b, paired=paired)
-    samples = _whole(*((second, first) if exchanged(first, second) else (first, second)))
+    turned = results.exchanged(first, second)
+    samples = _whole(*((second, first) if turned else (first, second)))
     large, small = _limbs(samples[0])
 
     def total(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -216,24 +187,18 @@ def permutation_test(
         return (above - large) + (below - small)
 
     result = scipy.stats.permutation_test(
-        samples,
-        total,
+        *(samples, total),
         permutation_type="samples" if paired else "independent",
         vectorized=True,
         n_resamples=resamples,
         batch=max(1, 5_000_000 // sum(map(len, samples))),
         rng=np.random.default_rng(seed),
     )
-    exact, pairwise = len(result.null_distribution) != resamples, " within pairs" if paired else ""
-    return HypothesisTest(
-        "permutation of means" + (", paired" if paired else ""),
-        float(np.mean(first) - np.mean(second)),
-        float(result.pvalue),
-        (len(first),) if paired else (len(first), len(second)),
-        f"the labels A and B are exchangeable{pairwise}",
-        "exact" if exact else f"{resamples} random permutations, seed {seed}",
-        sign(location_gap(first, second)),
-    )
+    exact = len(result.null_distribution) != resamples
+    method = "exact" if exact else f"{resamples} random permutations, seed {seed}"
+    found = float(np.mean(first) - np.mean(second)), float(result.pvalue)
+    n = (len(first),) if paired else (len(first), len(second))
+    return HypothesisTest(*found, n, method, sign(results.location_gap(first, second)))
 
 
 def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +207,7 @@ def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarra
     Their sums are exact, so labellings that differ by rounding alone are ties.
     """
     pooled = np.concatenate([first, second])
-    unit = rounding_unit(pooled) or math.ulp(0.0)
+    unit = results.rounding_unit(pooled) or math.ulp(0.0)
     with np.errstate(over="ignore"):
         multiples = np.round(np.clip(pooled / unit, -_LARGEST, _LARGEST))
     multiples -= np.sort(multiples)[len(multiples) // 2]

@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
 from jaxeval.stats import multiple, study
-from jaxeval.stats.results import Effect, Interval, Rules, fraction
+from jaxeval.stats.results import Effect, Interval, Rules
 from jaxeval.stats.study import RunStudy
 
 MEAN = "mean of tasks"
 _FEWEST = 5  # seeds of an interval, as of any conclusion
 _TINY = 1e-12  # a standard error below it is rounding
-_NAME = "relative error reduction"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -129,27 +127,17 @@ def reductions(
     contributes through the model, the baseline and all tasks together:
     d(1 - RER) = -ds / (1 - b) + db (1 - s) / (1 - b)^2. There is no interval for fewer than five
     seeds, for a model without errors, and if nothing varies over seeds.
-
-    Raises:
-      DataError: a baseline without errors, scores that are no fractions, other shapes.
     """
     s, b = np.asarray(scores, float), np.asarray(baseline, float)
-    confidence = fraction(confidence, "confidence")
-    if s.shape != b.shape or s.ndim != 2 or not s.size:
-        raise DataError(f"{_NAME}: expected as many tasks and seeds of both")
-    if not all(np.all((of >= 0) & (of <= 1)) for of in (s, b)):
-        raise DataError(f"{_NAME}: expected scores from 0 to 1")
     mean_s, mean_b = s.mean(axis=1, keepdims=True), b.mean(axis=1, keepdims=True)
-    if np.any(mean_b == 1):
-        raise DataError(f"{_NAME}: the baseline makes no error (score 1): none to reduce")
     left = 1 - (mean_s - mean_b) / (1 - mean_b)
     influence = ((b - mean_b) * left - (s - mean_s)) / (1 - mean_b)
-    each = zip(left[:, 0], influence, strict=True)
-    mean = _effect(f"mean {_NAME}", left[:, 0].mean(), influence.mean(axis=0), confidence)
-    return [*(_effect(_NAME, *task, confidence) for task in each), mean]
+    each = [*zip(left[:, 0], influence, strict=True)]
+    mean = left[:, 0].mean(), influence.mean(axis=0)
+    return [_effect(*of, confidence) for of in (*each, mean)]
 
 
-def _effect(name: str, left: float, influence: np.ndarray, confidence: float) -> Effect:
+def _effect(left: float, influence: np.ndarray, confidence: float) -> Effect:
     """1 - left, with the interval from the influence [S] of each seed."""
     seeds = len(influence)
     error = np.sqrt(np.sum(influence**2) / (max(seeds - 1, 1) * seeds))
@@ -157,9 +145,9 @@ def _effect(name: str, left: float, influence: np.ndarray, confidence: float) ->
     absent = absent or ("no error is left" if left <= _TINY else "")
     absent = absent or ("nothing varies over seeds" if error <= _TINY else "")
     if absent:
-        return Effect(name, float(1 - left), Interval.none(confidence, absent), (seeds,))
+        return Effect(float(1 - left), Interval.none(confidence, absent), (seeds,))
     half = float(scipy.stats.t.ppf((1 + confidence) / 2, seeds - 1)) * error / left
     with np.errstate(over="ignore"):
         low, high = (float(1 - left * np.exp(side)) for side in (half, -half))
     method = "t of log(1 - RER) over seeds, linearised"
-    return Effect(name, float(1 - left), Interval(low, high, confidence, method), (seeds,))
+    return Effect(float(1 - left), Interval(low, high, confidence, method), (seeds,))

@@ -92,13 +92,11 @@ class TrainingPlan:
 def plan(of: Crossed, precision: float) -> TrainingPlan:
     """Plans what to train next for a precision of the mean, from scores that vary."""
     squares = {name: part.sd**2 for name, part in of.components.items()}
-    rest = squares["interaction"] + squares.get("error", 0.0)
-    confidence = of.mean_interval.confidence
+    rest, how = squares["interaction"] + squares.get("error", 0.0), of.mean_interval.confidence
     total = of.total.sd_interval.high**2
-    cautious = {d.kind: d.runs for d in _smallest((0.0, 0.0, total), precision, confidence)}
-    variances = squares["split"], squares["seed"], rest
-    designs = tuple(_smallest(variances, precision, confidence))
-    return TrainingPlan(precision, designs, cautious.get("independent"))
+    cautious = {d.kind: d.runs for d in _smallest((0.0, 0.0, total), precision, how)}
+    designs = _smallest((squares["split"], squares["seed"], rest), precision, how)
+    return TrainingPlan(precision, tuple(designs), cautious.get("independent"))
 
 
 def _smallest(

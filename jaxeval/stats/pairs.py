@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from jaxeval.stats import effects, hypotheses, multiple, samples
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, gaps, location_gap
+from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Two, gaps, location_gap
 
 if TYPE_CHECKING:
     from jaxeval.stats.items.estimates import Estimate
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 FEW_DATA_SETS = 5  # fewer allow no conclusion
 _FEW_SPREADS = 5  # nor these on spread
 Outcome = Literal["better", "not shown", "worse"]
-_Two = tuple[np.ndarray, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,12 +32,12 @@ class RunScores:
     data_set: str
     first: np.ndarray
     second: np.ndarray
-    paired: _Two | None = None  # scores of the units that both have, row by row
+    paired: Two | None = None  # scores of the units that both have, row by row
     by_pairs: bool = False  # the verdict rests on pairs, as a unit (split) moves both models
     unit: str = "run"  # what one score stands for: run, seed, split, data set
     # with a score worse than all others for each run that failed: how often a model is better
-    counted: _Two | None = None
-    counted_pairs: _Two | None = None
+    counted: Two | None = None
+    counted_pairs: Two | None = None
     by_ranks: bool = False  # location is tested by ranks, else by means
     resampled: bool = True  # False for very many scores: no permutations and bootstraps
 
@@ -57,7 +56,7 @@ class RunScores:
         return "pitman_morgan" if self.by_pairs else "brown_forsythe"
 
     @property
-    def compared(self) -> _Two:
+    def compared(self) -> Two:
         """The scores that location is judged by: the pairs if they decide, else all."""
         return self.paired if self.by_pairs and self.paired else (self.first, self.second)
 
@@ -99,29 +98,27 @@ class RunScores:
 
     def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
         """Runs all tests, by name; those on pairs if there are two pairs or more."""
-        a, b = self.first, self.second
-        results = {
-            "brunner_munzel": hypotheses.brunner_munzel(a, b, seed=rules.seed),
-            **{name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()},
-            "welch_t": hypotheses.welch_t(a, b),
-        }
+        a, b, found = self.first, self.second, dict[str, HypothesisTest]()
+        found["brunner_munzel"] = hypotheses.brunner_munzel(a, b, seed=rules.seed)
+        found |= {name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()}
+        found["welch_t"] = hypotheses.welch_t(a, b)
         if self.spread_test is not None and min(self.n) > 2:
             # two scores lie equally far from their median: their deviations have no spread
-            results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+            found["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
         if self.by_pairs:
-            results["paired_t"] = hypotheses.paired_t(*self.compared)
+            found["paired_t"] = hypotheses.paired_t(*self.compared)
         if self.spread_test == "pitman_morgan":
-            results["pitman_morgan"] = hypotheses.pitman_morgan(*self.compared)
+            found["pitman_morgan"] = hypotheses.pitman_morgan(*self.compared)
         if self.paired is not None:
-            results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*self.paired)
-            results["sign_test"] = hypotheses.sign_test(*self.paired)
+            found["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*self.paired)
+            found["sign_test"] = hypotheses.sign_test(*self.paired)
         if self.resampled:
-            results["permutation_test"] = hypotheses.permutation_test(
+            found["permutation_test"] = hypotheses.permutation_test(
                 *self.compared, paired=self.by_pairs, resamples=rules.resamples, seed=rules.seed
             )
         if rules.margin is not None:
-            results["tost"] = hypotheses.tost(*self.compared, rules.margin, paired=self.by_pairs)
-        return results
+            found["tost"] = hypotheses.tost(*self.compared, rules.margin, paired=self.by_pairs)
+        return found
 
     def effects(self, rules: Rules, comparisons: int, higher_is_better: bool) -> dict[str, Effect]:
         """Computes all effects, by name; `comparisons` corrects almost stochastic order.
@@ -131,23 +128,18 @@ class RunScores:
         """
         sign, level = 1 if higher_is_better else -1, rules.confidence
         u, v = (sign * values for values in self.counted or (self.first, self.second))
-        of_all = within = effects.probability_of_improvement(u, v, confidence=level)
+        a12 = within = effects.probability_of_improvement(u, v, confidence=level)
         if self.by_pairs:
             x, y = (sign * values for values in self.counted_pairs or self.compared)
             within = effects.probability_of_improvement(x, y, paired=True, confidence=level)
-        results = {
-            "difference": effects.difference(
-                *self.compared, paired=self.by_pairs, confidence=level
-            ),
-            "probability_of_improvement": within,
-            "a12": of_all,
-        }
+        gap = effects.difference(*self.compared, paired=self.by_pairs, confidence=level)
+        found = {"difference": gap, "probability_of_improvement": within, "a12": a12}
         if self.resampled:
-            a, b = self.first, self.second
-            results["almost_stochastic_order"] = effects.almost_stochastic_order(
-                sign * a, sign * b, comparisons=comparisons, seed=rules.seed, confidence=level
+            a, b = sign * self.first, sign * self.second
+            found["almost_stochastic_order"] = effects.almost_stochastic_order(
+                a, b, comparisons=comparisons, seed=rules.seed, confidence=level
             )
-        return results
+        return found
 
 
 class Families(NamedTuple):
@@ -175,65 +167,32 @@ def adjust(
     for kind, family in families.items():
         p_values = [results[k][name].p_value for k, name in family]
         if kind == "location" and correction(scores, rules) == "bergmann_hommel":
-            found = multiple.adjust_equalities(p_values, [_names(scores[k]) for k, _ in family])
+            found = multiple.adjust_equalities(p_values, _names(scores))
         else:
             found = multiple.adjust_p_values(p_values, rules.correction)
-        for (k, name), p in zip(family, found, strict=True):
-            adjusted[k][name] = float(p)
+        for (k, name), p in zip(family, found.tolist(), strict=True):
+            adjusted[k][name] = p
     return adjusted, Families(*map(len, families.values()))
 
 
-def _names(of: RunScores) -> tuple[str, str, str]:
-    return of.data_set, of.a, of.b
+def _names(scores: Sequence[RunScores]) -> list[tuple[str, str, str]]:
+    return [(of.data_set, of.a, of.b) for of in scores]
 
 
 def correction(scores: Sequence[RunScores], rules: Rules) -> str:
     """The correction of the primary tests: "bergmann_hommel" where it is sharper than Holm's."""
     means = not any(pair.by_ranks for pair in scores)
-    logical = means and multiple.logical([*map(_names, scores)])
+    logical = means and multiple.logical(_names(scores))
     return "bergmann_hommel" if logical and rules.correction == "holm" else rules.correction
 
 
-class _ByMargin(NamedTuple):
+class ByMargin(NamedTuple):
     """A difference compared with a margin; p-values are Holm's, NaN if the error is unknown."""
 
     outcome: Outcome  # of A against B
     p_outcome: float  # two-sided: the difference is no larger than the margin; of 0 if margin is 0
     equivalent: bool  # the difference was shown to lie within the margin
     p_equivalent: float  # the difference is no smaller than the margin, twice that of TOST
-
-
-def by_margin(
-    differences: "Sequence[Estimate]",
-    higher_is_better: Sequence[bool],
-    margin: float,
-    alpha: float,
-) -> list[_ByMargin]:
-    """Compares each difference with the margin, corrected (Holm) over all differences.
-
-    An outcome is a one-sided test at half the level, equivalence two of them (TOST): a difference
-    is equivalent if its interval of confidence 1 - alpha is within the margin.
-    """
-    above = np.array([d.p_above(margin) for d in differences])
-    below = np.array([d.p_below(-margin) for d in differences])
-    inside = np.maximum(
-        [d.p_below(margin) for d in differences], [d.p_above(-margin) for d in differences]
-    )
-    higher = np.array(higher_is_better, bool)
-    p_better, p_worse = np.where(higher, above, below), np.where(higher, below, above)
-    p_outcome, p_equivalent = (
-        multiple.adjust_p_values(np.minimum(1.0, 2 * p)).tolist()
-        for p in (np.minimum(p_better, p_worse), inside)
-    )
-    return [
-        _ByMargin(
-            ("better" if is_better else "worse") if p <= alpha else "not shown",  # NaN: unknown
-            p,
-            p_same <= alpha and margin > 0,
-            p_same,
-        )
-        for p, p_same, is_better in zip(p_outcome, p_equivalent, p_better < p_worse, strict=True)
-    ]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -266,7 +225,7 @@ class Pair:
     difference: "Estimate | None" = None  # that decides: value, interval, p-value are its own
     means: "tuple[Estimate, ...]" = ()  # of A and of B
     over: "tuple[Estimate, ...]" = ()  # the difference over items, runs and both, where known
-    by_margin: _ByMargin | None = None
+    by_margin: ByMargin | None = None
     as_sample: "Estimate | None" = None  # of a mean over data sets, taken as a sample of such
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 

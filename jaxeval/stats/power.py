@@ -107,9 +107,8 @@ class TestDesign:
         guess = int(min(math.sqrt(_MOST_SEEDS), errors) ** 2)  # of a z test
         n = fewest(lambda n: self._by_t(abs(difference), n, n) >= power, guess)
         if n is None:
-            raise DataError(
-                f"difference: {difference} with sd {self.sd} needs over {_MOST_SEEDS} seeds"
-            )
+            over = f"needs over {_MOST_SEEDS} seeds"
+            raise DataError(f"difference: {difference} with sd {self.sd} {over}")
         if self.test == "t" or n >= _SIMULATED or not simulated:
             return n
         while self.power(difference, n) < power:
@@ -146,10 +145,7 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
         places = (np.arange(_POINTS) + 0.5) / _POINTS
         limit = critical * np.sqrt(special.chdtri(freedom, 1 - places) / freedom)
         return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
-    upper, lower = (
-        nct.sf(critical, freedom, shift),
-        nct.cdf(-critical, freedom, shift),
-    )
+    upper, lower = nct.sf(critical, freedom, shift), nct.cdf(-critical, freedom, shift)
     return min(1.0, float(upper) + (float(lower) if math.isfinite(lower) else 0.0))
 
 
@@ -213,12 +209,10 @@ def primary(scores: Sequence[RunScores], rules: Rules) -> Primary:
     smallest = min(scores, key=lambda pair: sorted(map(len, pair.compared)), default=None)
     few = seen = needed = None
     if smallest is not None:
-        n, m = map(len, smallest.compared)
         few = min(min(map(len, pair.compared)) for pair in scores)
         design = _design(smallest, (1.0, None), rules, len(scores))
         needed = _required(Primary.PLANNED_SDS, smallest, rules, design)
-        if _least_p(smallest, len(scores)) <= rules.alpha and min(n, m) >= smallest.fewest:
-            seen = design.detectable_difference(n, m, rules.power)
+        seen = _detectable(smallest, rules, design, _least_p(smallest, len(scores)))
     how = pairs.correction(scores, rules)
     return Primary(tests, how, len(scores), rules.alpha, few, seen, needed)
 
@@ -248,17 +242,27 @@ class PowerPlan:
 def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:
     """Says what a pair's primary test could have shown; `interval` is of its mean difference."""
     x, y = scores.compared
-    n, m, paired = len(x), len(y), scores.by_pairs
-    sds = (describe.sd(gaps(x, y)), None) if paired else (describe.sd(x), describe.sd(y))
+    n, m = len(x), len(y)
+    sds = (describe.sd(gaps(x, y)), None) if scores.by_pairs else (describe.sd(x), describe.sd(y))
     design = _design(scores, sds, rules, families.location)
     planned = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least, spread = _least_p(scores, families.location), any(sds)
-    required = _required(planned, scores, rules, design) if spread else None
-    needed = required, _range(scores, rules, design, interval, required)
-    if not spread or least > rules.alpha or min(n, m) < scores.fewest:
-        return PowerPlan(least, None, planned, 0.0 if spread else None, *needed)
-    seen, reached = design.detectable_difference(n, m, rules.power), design.power(planned, n, m)
-    return PowerPlan(least, seen, planned, reached, *needed)
+    if not spread:
+        return PowerPlan(least, None, planned, None, None, None)
+    required = _required(planned, scores, rules, design)
+    seen = _detectable(scores, rules, design, least)
+    reached = 0.0 if seen is None else design.power(planned, n, m)
+    ends = _range(scores, rules, design, interval, required)
+    return PowerPlan(least, seen, planned, reached, required, ends)
+
+
+def _detectable(
+    scores: RunScores, rules: Rules, design: TestDesign, least_p: float
+) -> float | None:
+    n, m = map(len, scores.compared)
+    if least_p > rules.alpha or min(n, m) < scores.fewest:
+        return None
+    return design.detectable_difference(n, m, rules.power)
 
 
 def _least_p(scores: RunScores, comparisons: int) -> float:

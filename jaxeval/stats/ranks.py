@@ -212,24 +212,22 @@ def _signed_null(doubled: tuple[int, ...]) -> np.ndarray:
     return null
 
 
-def spearman(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
-    """Rank correlations [...] of [..., n], their two-sided p-values [...] and the method.
+def spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float, str]:
+    """Rank correlation of [n] and [n], its two-sided p-value and the method.
 
-    All rows have the ties of the first. Up to 8 pairs p is the share of orders with as large a
-    correlation, else that of Student's t. The correlation is 0 if x or y does not vary.
+    Up to 8 pairs p is the share of orders with as large a correlation, else that of Student's t.
+    The correlation is 0 if x or y does not vary.
     """
-    first, second = scipy.stats.rankdata(x, axis=-1), scipy.stats.rankdata(y, axis=-1)
-    n, row = x.shape[-1], (0,) * (x.ndim - 1)
-    rho = np.asarray(_correlations(first, second))
+    first, second = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
+    n, rho = len(x), float(_correlations(first, second))
     if n <= _MOST_ORDERS:
-        null = _correlation_null(*(tuple(sorted(of[row].tolist())) for of in (first, second)))
-        extreme = len(null) - np.searchsorted(null, np.abs(rho) - 1e-9)
+        null = _correlation_null(*(tuple(sorted(of.tolist())) for of in (first, second)))
+        extreme = len(null) - int(np.searchsorted(null, abs(rho) - 1e-9))
         return rho, extreme / len(null), "all orders"
-    flat = rho.reshape(-1)
     with np.errstate(divide="ignore"):
-        t = np.abs(flat) * np.sqrt((n - 2) / np.maximum(1 - flat**2, 0.0))
-    p = np.maximum(2 * scipy.special.stdtr(n - 2, -t), 2 * math.exp(-math.lgamma(n + 1)))
-    return rho, p.reshape(rho.shape), "t approximation"
+        t = abs(rho) * np.sqrt((n - 2) / np.maximum(1 - rho * rho, 0.0))
+    p = max(2 * float(scipy.special.stdtr(n - 2, -t)), 2 * math.exp(-math.lgamma(n + 1)))
+    return rho, p, "t approximation"
 
 
 def _correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:

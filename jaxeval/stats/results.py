@@ -14,6 +14,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError
 
 Sample = Sequence[float] | np.ndarray
+Two = tuple[np.ndarray, np.ndarray]  # the scores of A and of B
 Factor = Literal["items", "runs"]
 Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 _Error = type[DataError] | type[ConfigError]
@@ -55,11 +56,9 @@ class HypothesisTest:
     neither; None for a test without a direction.
     """
 
-    name: str
     statistic: float
     p_value: float
     n: tuple[int, ...]  # scores of each model, or the number of pairs
-    null: str  # null hypothesis
     method: str  # exact, asymptotic, or the number of resamples and their seed
     direction: int | None = None
 
@@ -68,7 +67,6 @@ class HypothesisTest:
 class Effect:
     """The size of a difference, with its confidence interval."""
 
-    name: str
     estimate: float
     interval: Interval
     n: tuple[int, ...]
@@ -92,16 +90,12 @@ class Rules:
         if self.correction not in get_args(Method):
             allowed = ", ".join(get_args(Method))
             raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
-        checked: dict[str, float] = {
-            "alpha": fraction(self.alpha, "alpha", ConfigError),
-            "confidence": fraction(self.confidence, "confidence", ConfigError),
-            "resamples": count(self.resamples, "resamples", 1, ConfigError),
-            "seed": count(self.seed, "seed", 0, ConfigError),
-        }
+        fraction(self.alpha, "alpha", ConfigError)
+        fraction(self.confidence, "confidence", ConfigError)
+        count(self.resamples, "resamples", 1, ConfigError)
+        count(self.seed, "seed", 0, ConfigError)
         if self.margin is not None:
-            checked["margin"] = fraction(self.margin, "margin", ConfigError, math.inf)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+            fraction(self.margin, "margin", ConfigError, math.inf)
 
 
 def floats(values: object, expected: str) -> np.ndarray:
@@ -128,17 +122,14 @@ def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarra
     return array
 
 
-def two_samples(
-    a: Sample, b: Sample, at_least: int = 2, *, paired: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+def two_samples(a: Sample, b: Sample, at_least: int = 2, *, paired: bool = False) -> Two:
     """Returns the scores of two models as arrays [n] and [m]; n = m if `paired`.
 
     The k-th scores of a paired sample belong together: same seed, split or item.
     """
     first, second = sample(a, "scores of A", at_least), sample(b, "scores of B", at_least)
     if paired and len(first) != len(second):
-        found = f"{len(first)} of A, {len(second)} of B"
-        raise DataError(f"pairs: expected as many of each, found {found}")
+        raise DataError(f"pairs: expected as many of A as of B, found {len(first)}, {len(second)}")
     return first, second
 
 
@@ -149,8 +140,7 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     smaller keeps twelve digits of its own size.
     """
     differences, size = first - second, _typical_size(first, second)
-    rounded = _rounded(differences, size)
-    own = np.maximum(np.abs(first), np.abs(second))
+    rounded, own = _rounded(differences, size), np.maximum(np.abs(first), np.abs(second))
     with np.errstate(over="ignore"):
         sizes = np.clip(size, own, _FAR * own)
     if (apart := (sizes != size) & (own > 0)).any():
@@ -184,13 +174,17 @@ def without_rounding(differences: np.ndarray, *scores: np.ndarray) -> np.ndarray
 def rounding_unit(*scores: np.ndarray) -> float:
     """The twelfth digit after the first of the typical size of scores; 0 if all are 0."""
     size = _typical_size(*scores)
-    return 10.0 ** (math.floor(math.log10(size)) - 12) if size else 0.0
+    return _unit(size) if size else 0.0
+
+
+def _unit(size: float) -> float:
+    return 10.0 ** (math.floor(math.log10(size)) - 12)
 
 
 def _rounded(differences: np.ndarray, size: float) -> np.ndarray:
     if not size:
         return differences
-    unit = 10.0 ** (math.floor(math.log10(size)) - 12)
+    unit = _unit(size)
     with np.errstate(over="ignore"):  # far larger differences have no such digit
         rounded = np.round(differences / unit) * unit
     return np.where(np.abs(differences) < unit * 2.0**52, rounded, differences)
@@ -208,7 +202,6 @@ def _typical_size(*values: np.ndarray) -> float:
 
 def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
     """Percentile interval of resampled values [B]; there is none if all draws are equal."""
-    confidence = fraction(confidence, "confidence")
     if not varies(draws):
         return Interval.none(confidence, "all resamples have one value")
     tail = (1 - confidence) / 2
@@ -228,11 +221,8 @@ def sign(value: float) -> int:
 
 def between(value: float, low: float, high: float) -> bool:
     """True if the value is one number strictly between two; NaN, bools and texts are not."""
-    try:
-        one = np.ndim(value) == 0 and not isinstance(value, bool | np.bool_)
-        return one and bool(low < value < high)
-    except (TypeError, ValueError, ArithmeticError):  # the last: Decimal("nan")
-        return False
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and bool(low < value < high)
 
 
 def fraction(value: float, name: str, error: _Error = DataError, below: float = 1.0) -> float:

@@ -15,19 +15,8 @@ from jaxeval.runs import metrics as counted
 from jaxeval.runs.metrics import Score
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple
-from jaxeval.stats.results import (
-    Effect,
-    HypothesisTest,
-    Rules,
-    Sample,
-    count,
-    percentile_interval,
-    sample,
-    sign,
-)
+from jaxeval.stats.results import Effect, HypothesisTest, Rules, percentile_interval, sign
 
-_BITS = 16  # signs whose sums are looked up in one table
-_BLOCK = 1_000_000  # permutations at a time
 _ROUNDING = 1e-12  # relative: equal sums in another order
 _ROUNDS = 20_000  # shuffles or resamples at a time, fewer of many items: bounds memory
 _MOST_DRAWN = 4_000_000  # numbers at a time
@@ -76,10 +65,8 @@ def compare(
     ]
     p_values = [{name: test.p_value for name, test in pair.tests.items()} for pair in pairs]
     adjusted = multiple.adjust_by_name(p_values, rules.correction)
-    corrected = (
-        dataclasses.replace(pair, adjusted=of) for pair, of in zip(pairs, adjusted, strict=True)
-    )
-    return SingleModels(tuple(corrected), items.notes)
+    both = zip(pairs, adjusted, strict=True)
+    return SingleModels(tuple(dataclasses.replace(p, adjusted=of) for p, of in both), items.notes)
 
 
 def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) -> SinglePair:
@@ -95,11 +82,8 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         labels.append({name: str(values[run]) for name, values in of.labels.items()})
     (first, second), score = counts, how.score
     drawn: dict[str, Any] = {"score": score, "seed": rules.seed}
-    tests = {
-        "approximate_randomization": _approximate_randomization(
-            first, second, iterations=iterations, **drawn
-        )
-    }
+    shuffled = _approximate_randomization(first, second, iterations=iterations, **drawn)
+    tests = {"approximate_randomization": shuffled}
     if score is counted.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = hypotheses.mcnemar(first[:, 0], second[:, 0])
     drawn |= {"confidence": rules.confidence, "resamples": rules.resamples}
@@ -113,44 +97,6 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         adjusted={},
         difference=_paired_bootstrap(first, second, **drawn),
     )
-
-
-def sign_flips(
-    differences: Sample, *, permutations: int = 1_000_000, seed: int = 0
-) -> HypothesisTest:
-    """Paired permutation test: A and B are exchanged at random on each item (cluster).
-
-    Exact if there are at most `permutations` exchanges, else with p = (1 + hits) / (1 +
-    permutations). Sums of 16 signs are looked up in a table.
-    """
-    values = sample(differences, "differences")
-    permutations = count(permutations, "permutations")
-    observed, moved = float(values.sum()), values[values != 0]
-    least = abs(observed) - _ROUNDING * float(np.abs(values).sum())
-    if len(moved) < 63 and 2 ** len(moved) <= permutations:
-        share = float(np.mean(np.abs(_signed_sums(moved)) >= least))
-        method = f"exact, all {2 ** len(moved)} exchanges"
-    else:
-        generator, hits = np.random.default_rng(seed), 0
-        for begin in range(0, permutations, _BLOCK):
-            sums = np.zeros(min(_BLOCK, permutations - begin))
-            for k in range(0, len(moved), _BITS):
-                table = _signed_sums(moved[k : k + _BITS])
-                signs = np.frombuffer(generator.bytes(2 * len(sums)), np.uint16)
-                sums += table[signs if len(table) == 2**_BITS else signs % len(table)]
-            hits += int(np.sum(np.abs(sums) >= least))
-        share = (1 + hits) / (1 + permutations)
-        method = f"{permutations} permutations, seed {seed}"
-    null, n = "both models' scores of an item are exchangeable", len(values)
-    mean, name = observed / n, "paired permutation"
-    return HypothesisTest(name, mean, share, (n,), null, method, sign(observed))
-
-
-def _signed_sums(values: np.ndarray) -> np.ndarray:
-    sums = np.zeros(1)
-    for value in values.tolist():
-        sums = np.concatenate([sums + value, sums - value])
-    return sums
 
 
 def _approximate_randomization(
@@ -170,7 +116,6 @@ def _approximate_randomization(
       a, b: [N, K] additive counts of the two runs, a row an item.
       score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.metrics`.
     """
-    iterations = count(iterations, "iterations")
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
     scores = float(score(start)), float(score(both - start))
@@ -182,9 +127,9 @@ def _approximate_randomization(
     for rounds in _blocks(iterations, int(np.minimum(sizes, _AS_BITS).sum())):
         swapped = start + _moved(generator, kinds, sizes, rounds)
         hits += int(np.sum(np.abs(score(swapped) - score(both - swapped)) >= least))
-    p_value, null = (1 + hits) / (1 + iterations), "the two runs' answers are exchangeable"
-    name, method = "approximate randomisation", f"{iterations} shuffles, seed {seed}"
-    return HypothesisTest(name, observed, p_value, (len(first),), null, method, sign(observed))
+    method = f"{iterations} shuffles, seed {seed}"
+    p_value, n = (1 + hits) / (1 + iterations), (len(first),)
+    return HypothesisTest(observed, p_value, n, method, sign(observed))
 
 
 def _paired_bootstrap(
@@ -201,7 +146,6 @@ def _paired_bootstrap(
     Items are drawn with replacement, the same for both runs. Arguments as of
     `_approximate_randomization`.
     """
-    resamples = count(resamples, "resamples")
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     n, columns = first.shape
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
@@ -212,7 +156,7 @@ def _paired_bootstrap(
     method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
     interval = percentile_interval(np.concatenate(drawn), confidence, method)
     gap = float(score(first.sum(0)) - score(second.sum(0)))
-    return Effect("difference", gap, interval, (n,))
+    return Effect(gap, interval, (n,))
 
 
 def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,29 +10,27 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import (
-    datasets,
-    describe,
-    failures,
-    pairs,
-    power,
-    samples,
-    single_models,
-    study_warnings,
-)
-from jaxeval.stats.datasets import Across
-from jaxeval.stats.describe import Described
-from jaxeval.stats.failures import Failures
+from jaxeval.stats import datasets, describe, failures, pairs, power, samples, study_warnings
+from jaxeval.stats import single_models as singles
+from jaxeval.stats.describe import Summary
 from jaxeval.stats.items import study as items_study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Families, Pair, RunScores
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Effect, HypothesisTest, Rules
+from jaxeval.stats.results import Rules
 from jaxeval.stats.samples import Copies, Samples, Unit
-from jaxeval.stats.single_models import SingleModels
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
-_Progress = Callable[[float], None]
+_Bounds = tuple[float, float] | None  # of the metric
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """One model on one data set."""
+
+    model: str
+    data_set: str
+    summary: Summary
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,13 +45,13 @@ class RunStudy:
     primary: Primary  # the tests of location on each data set, and what their design can show
     overall_primary: Primary | None
     families: Families
-    across: Across | None
+    across: datasets.Across | None
     rules: Rules
     warnings: tuple[str, ...]
-    single: SingleModels | None  # tests on the items of one trained model of each method
+    single: singles.SingleModels | None  # tests on the items of one trained model of each method
     items: ItemStudy | None  # item by item; None unless all models have two runs or more
     copies: tuple[Copies, ...]  # models with one score at every seed: one run each, not tested
-    failures: Failures | None  # None if no run failed
+    failures: failures.Failures | None  # None if no run failed
     scores: Scores = dataclasses.field(repr=False)
     samples: Samples = dataclasses.field(repr=False)
 
@@ -65,28 +63,28 @@ def study(
     *,
     control: str | None = None,
     items: Scores | None = None,
-    progress: _Progress = lambda share: None,
 ) -> RunStudy:
     """Describes and compares all models by the scores of their runs, and of their items.
 
     Args:
       control: only pairs with this model are compared.
-      progress: called with the share that is done.
     """
     rules, higher = rules or Rules(), scores.higher_is_better
     metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)
+    if control is not None and control not in scores.models:
+        raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
     units, copies = samples.samples(scores, unit).without_copies()
     counted = units.with_failed(higher)
     chosen = _chosen(scores, units, counted, control, copies)
     bounds = metrics.bounds(scores.metric, scores.known, scores.unit)
-    compared, families = _compared(chosen, rules, scores, bounds, progress)
+    compared, families = _compared(chosen, rules, scores, bounds)
     across = datasets.across(units, rules, higher, control, counted)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     in_mean = [] if mean is None else _chosen(scores, mean, mean, control, ())
     overall, _ = _compared(in_mean, rules, scores, bounds)
     return RunStudy(
         *(units.unit, units.averaged),
-        models=tuple(describe.describe_models(units, rules, bounds)),
+        models=tuple(_described(units, rules, bounds)),
         pairs=tuple(compared),
         overall=tuple(dataclasses.replace(pair, data_set=None) for pair in overall),
         primary=power.primary(chosen, rules),
@@ -95,13 +93,24 @@ def study(
         across=across,
         rules=rules,
         warnings=(*scores.warnings, *study_warnings.warnings(scores, units, compared, rules)),
-        single=None if items is None else single_models.compare(items, rules, control),
+        single=None if items is None else singles.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         samples=units,
     )
+
+
+def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[Described]:
+    """Describes every model on every data set; intervals of means lie within the bounds."""
+    for place, cell in units.by_data_set.items():
+        for model, of in cell.items():
+            summary = describe.summarize(of.scores, confidence=rules.confidence)
+            if bounds is not None and summary.mean_interval is not None:
+                inside = summary.mean_interval.clip(*bounds)
+                summary = dataclasses.replace(summary, mean_interval=inside)
+            yield Described(model, place, summary)
 
 
 def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:
@@ -121,19 +130,18 @@ def _chosen(
     scores: Scores, units: Samples, counted: Samples, control: str | None, copies: Sequence[Copies]
 ) -> list[RunScores]:
     """The pairs to compare, with the tests that their numbers of scores allow."""
-    if control is not None and control not in scores.models:
-        raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
     every = [pair for pair in _pairs(units, counted) if control in (None, pair.a, pair.b)]
     if not every:
         raise DataError(_no_pairs(scores, units), scores.source)
     alike = {(of.model, of.data_set) for of in copies}
     chosen = [p for p in every if not alike & {(p.a, p.data_set), (p.b, p.data_set)}]
     for pair in chosen:
-        for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
-            if len(values) < 2:
+        for name, count in zip((pair.a, pair.b), pair.n, strict=True):
+            if count < 2:
+                on = f" on {pair.data_set}" if pair.data_set else ""
                 raise DataError(
-                    f"{name}{_on(pair.data_set)}: {len(values)} score, which says nothing about a "
-                    "distribution; expected at least 2, better 5 or more (other seeds, splits)",
+                    f"{name}{on}: {count} score, which says nothing about a distribution; "
+                    "expected at least 2, better 5 or more (other seeds, splits)",
                     scores.source,
                 )
     by_ranks = power.by_ranks(chosen)
@@ -144,9 +152,8 @@ def _chosen(
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        runs = {name: sum(scores.statuses[name].values()) for name in lost}
-        failed = "; ".join(f"all {n} runs of {name} failed" for name, n in runs.items())
-        return f"{failed}: no scores to compare"
+        runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
+        return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
     if len(units.data_sets) < 2:
         names = ", ".join(scores.models)
         return f"expected two or more models with scores on the same data set, found {names}"
@@ -161,18 +168,16 @@ def _no_pairs(scores: Scores, units: Samples) -> str:
 def _pairs(units: Samples, counted: Samples) -> Iterator[RunScores]:
     """Each data set's pairs of models, in their order; `counted` has failed runs too."""
     by_data_set = units.unit == "dataset"
+    shared = units.unit in ("split", "dataset")  # a split or data set moves all models
     for place, cell in units.by_data_set.items():
         failed = counted.failed.get(place, {})
         for a, b in itertools.combinations(cell, 2):
-            x = y = np.zeros(0)
-            if units.unit != "row":
-                x, y = units.paired(place, a, b)
+            x, y = units.paired(place, a, b) if units.unit != "row" else (np.zeros(0),) * 2
             # scores of different data sets are no samples of one distribution
             first, second = (x, y) if by_data_set else (cell[a].scores, cell[b].scores)
             if not len(first):
                 continue
             paired, both, both_pairs = (x, y) if len(x) >= 2 else None, None, None
-            shared = units.unit in ("split", "dataset")  # a split or data set moves all models
             enough = paired is not None and 2 * len(x) >= max(len(first), len(second))
             if failed.get(a) or failed.get(b):
                 both_pairs = counted.paired(place, a, b)
@@ -183,63 +188,40 @@ def _pairs(units: Samples, counted: Samples) -> Iterator[RunScores]:
 
 
 def _compared(
-    chosen: Sequence[RunScores],
-    rules: Rules,
-    scores: Scores,
-    bounds: tuple[float, float] | None,
-    progress: _Progress = lambda share: None,
+    chosen: Sequence[RunScores], rules: Rules, scores: Scores, bounds: _Bounds
 ) -> tuple[list[Pair], Families]:
     """Runs tests, effects and plans of all pairs; scores lie within `bounds`."""
     tests = [of.tests(rules) for of in chosen]
     adjusted, families = pairs.adjust(tests, chosen, rules)
     found = []
-    for done, of in enumerate(chosen):
-        progress(done / len(chosen))
+    for of, tested, p_values in zip(chosen, tests, adjusted, strict=True):
         effects = of.effects(rules, len(chosen), scores.higher_is_better)
         gap = effects["difference"]
         plan = power.plan(of, rules, families, gap.interval)
         if bounds is not None:
             width = bounds[1] - bounds[0]
-            gap = dataclasses.replace(gap, interval=gap.interval.clip(-width, width))
-        pair = _pair(
-            of, tests[done], adjusted[done], {**effects, "difference": gap}, rules, scores
+            effects["difference"] = gap = dataclasses.replace(
+                gap, interval=gap.interval.clip(-width, width)
+            )
+        name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
+        rejected = {name for name, p in p_values.items() if p <= rules.alpha}
+        shown = (tested[name].direction or 0) if enough and name in rejected else 0
+        wide = spread is not None and spread in rejected and of.shows_spread
+        pair = Pair(
+            *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
+            *(gap.estimate, gap.interval, name, tested[name].p_value, p_values[name]),
+            shown=shown,
+            against=of.contradicting(shown),
+            equivalent=enough and "tost" in rejected,
+            n=of.n,
+            pairs=0 if of.paired is None else len(of.paired[0]),
+            unit=of.unit,
+            tests=tested,
+            adjusted=p_values,
+            effects=effects,
+            plan=plan,
+            wider=(tested[spread].direction or 0) if wide and spread else 0,
+            scores=of,
         )
-        found.append(dataclasses.replace(pair, plan=plan))
+        found.append(pair)
     return found, families
-
-
-def _pair(
-    of: RunScores,
-    tests: Mapping[str, HypothesisTest],
-    adjusted: Mapping[str, float],
-    effects: Mapping[str, Effect],
-    rules: Rules,
-    scores: Scores,
-) -> Pair:
-    name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
-    rejected = {name for name, p in adjusted.items() if p <= rules.alpha}
-    shown = (tests[name].direction or 0) if enough and name in rejected else 0
-    wide = spread is not None and spread in rejected and of.shows_spread
-    return Pair(
-        *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
-        value=effects["difference"].estimate,
-        interval=effects["difference"].interval,
-        primary=name,
-        p_value=tests[name].p_value,
-        p_adjusted=adjusted[name],
-        shown=shown,
-        against=of.contradicting(shown),
-        equivalent=enough and "tost" in rejected,
-        n=of.n,
-        pairs=0 if of.paired is None else len(of.paired[0]),
-        unit=of.unit,
-        tests=tests,
-        adjusted=adjusted,
-        effects=effects,
-        wider=(tests[spread].direction or 0) if wide and spread else 0,
-        scores=of,
-    )
-
-
-def _on(data_set: str | None) -> str:
-    return f" on {data_set}" if data_set else ""

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from jaxeval.errors import argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
@@ -12,6 +14,8 @@ from jaxeval.stats.samples import Samples
 
 _FOLDS = 10  # of one cross-validation, at most
 _MOST_ALIKE = 4  # warnings of one kind
+_APART = 5  # spans of all other scores that lie between these and the scores of collapsed runs
+_OTHERS = 4  # scores, of which a span says something
 _SMALL = 20  # scores from where the wider sample's p-values are nearly right
 _WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 
@@ -34,6 +38,7 @@ def warnings(
             if len(of.scores) > 1 and not varies(of.scores)
         )
         yield from _shortened(_uneven(units))
+        yield from _shortened(_collapsed(scores, units))
     yield from _of_unit(scores, units)
     yield from _shortened(
         f"{pair.a}, {pair.b}{_on(pair.data_set)}: paired tests use the {pair.pairs} units that "
@@ -70,6 +75,25 @@ def _uneven(units: Samples) -> Iterator[str]:
         if len(set(counts.values())) > 1:
             named = listed([f"{count} on {d}" for d, count in counts.items()], _MOST_ALIKE)
             yield f"{units.unit}s of {model}: {named}; every data set weighs the same"
+
+
+def _collapsed(scores: Scores, units: Samples) -> Iterator[str]:
+    """Names models of which few scores are far worse than all others, as if these runs failed."""
+    sign = 1 if scores.higher_is_better else -1
+    for place, cell in units.by_data_set.items():
+        for model, of in cell.items():
+            ordered = np.sort(sign * of.scores)
+            n = len(ordered)
+            for few in range(1, min((n + 1) // 2, n - _OTHERS + 1)):
+                span = ordered[-1] - ordered[few]
+                if 0 < _APART * span < ordered[few] - ordered[few - 1]:
+                    worst, others = sign * ordered[few - 1], sign * ordered[few]
+                    yield (
+                        f"{model}{_on(place)}: {few} of {n} scores are far worse than the others "
+                        f"({worst:.4g} at best, the others from {others:.4g}); if these runs "
+                        "failed, say so in a column status"
+                    )
+                    break
 
 
 def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:

@@ -185,45 +185,8 @@ def _join(family: str, by_file: dict[str, Prepared]) -> dict[tuple[str, str], _J
     return {(family, name): (text, problem, name) for name in by_file}
 
 
-@dataclasses.dataclass(frozen=True)
-class ProgramShape:
-    """The shape of a program: a `costs.Shape` with all else that its members share."""
-
-    program: str  # canonical JSON of what is compiled in
-    # sizes of members that may differ in them, as of `Kind.member_sizes`; None: `program` says all
-    member_sizes: Any
-
-    def joined(self, other: "ProgramShape") -> "ProgramShape | None":
-        """Returns what holds both, or None if they cannot share a program."""
-        if self.program != other.program or self.member_sizes is None:
-            return self if self.program == other.program else None
-        both = self.member_sizes.joined(other.member_sizes)
-        return both and dataclasses.replace(self, member_sizes=both)
-
-    def holds(self, other: "ProgramShape") -> bool:
-        """True if a member of the other shape can be padded into the program as it is."""
-        both = self.joined(other)
-        return both is not None and both.sizes() == self.sizes()
-
-    def sizes(self) -> Mapping[str, int]:
-        """Sizes of the model, by key."""
-        return {} if self.member_sizes is None else self.member_sizes.sizes()
-
-    def operations(self, own: "ProgramShape") -> float:
-        """Operations of a training step, per row of a member of shape `own`."""
-        return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
-
-    def parameters(self) -> int:
-        """Number of a member's parameters."""
-        return 1 if self.member_sizes is None else self.member_sizes.parameters()
-
-    def describe(self) -> str:
-        """Formats the sizes for people."""
-        return "as configured" if self.member_sizes is None else self.member_sizes.describe()
-
-
-def shape_of(own: Prepared) -> ProgramShape:
+def shape_of(own: Prepared) -> costs.Shape:
     """Returns what the program of a sweep's run must hold."""
     member_sizes = own.kind.member_sizes
     text = program(own, ragged=member_sizes is not None, filled=True)
-    return ProgramShape(text, member_sizes and member_sizes(own.config, own.data))
+    return costs.Shape(text, member_sizes and member_sizes(own.config, own.data))

@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,41 @@ _EVALUATION = 0.5
 _EVALUATION_ROWS = 128
 
 
-class Shape(Protocol):
-    """The sizes of a cohort's arrays; see `cohorts.ProgramShape`."""
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """What a program is compiled for, and members of several sizes can be padded to."""
 
-    def joined(self, other: Self) -> Self | None: ...
-    def operations(self, own: Self) -> float: ...
-    def sizes(self) -> Mapping[str, int]: ...
-    def parameters(self) -> int: ...
-    def describe(self) -> str: ...
+    program: str  # canonical JSON of what is compiled in
+    # sizes of members that may differ in them, as of `Kind.member_sizes`; None: `program` says all
+    member_sizes: Any
+
+    def joined(self, other: "Shape") -> "Shape | None":
+        """Returns what holds both, or None if they cannot share a program."""
+        if self.program != other.program or self.member_sizes is None:
+            return self if self.program == other.program else None
+        both = self.member_sizes.joined(other.member_sizes)
+        return both and dataclasses.replace(self, member_sizes=both)
+
+    def holds(self, other: "Shape") -> bool:
+        """True if a member of the other shape can be padded into the program as it is."""
+        both = self.joined(other)
+        return both is not None and both.sizes() == self.sizes()
+
+    def sizes(self) -> Mapping[str, int]:
+        """Sizes of the model, by key."""
+        return {} if self.member_sizes is None else self.member_sizes.sizes()
+
+    def operations(self, own: "Shape") -> float:
+        """Operations of a training step, per row of a member of shape `own`."""
+        return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
+
+    def parameters(self) -> int:
+        """Number of a member's parameters."""
+        return 1 if self.member_sizes is None else self.member_sizes.parameters()
+
+    def describe(self) -> str:
+        """Formats the sizes for people."""
+        return "as configured" if self.member_sizes is None else self.member_sizes.describe()
 
 
 class Job(NamedTuple):
@@ -49,9 +76,6 @@ class Machine:
     devices: int
     rate: float  # floating-point operations per second of one device, in products of many rows
     compile_seconds: float  # of a cohort's programs
-    # a device's members wait for one another (`vmap`): each computes as many steps, rows per step
-    # and layers as any of them needs, in every bucket that one of them is in
-    lock_step: bool = False
 
 
 class Estimate(NamedTuple):
@@ -138,34 +162,19 @@ class _Model:
         self.updates = [
             run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes) for run in runs
         ]
-        self.shares = np.array(sizes) / max(1, sum(sizes))  # of the corpus in each bucket
 
     def operations(self, group: _Group) -> tuple[np.ndarray, np.ndarray]:
         """Operations of each run: [n, M] of training, and [n] of evaluation."""
         jobs, shape = group
-        runs, count = [self.runs[k] for k in jobs], len(jobs)
-        evaluated = [run.evaluated for run in runs]
-        if not self.machine.lock_step or count == 1:
-            per_row = np.array([shape.operations(run.shape) for run in runs])
-            rows = np.stack([self.rows[k] for k in jobs])
-        else:
-            neighbours = math.ceil(count / self.machine.devices)
-            # expected number of buckets that some lane of a device is in
-            buckets = np.sum(1.0 - (1.0 - self.shares) ** neighbours)
-            steps = [[math.ceil(run.batch_size / m) * m for m in _MICRO_BATCHES] for run in runs]
-            most = np.max(np.array(steps, float), axis=0)
-            per_row = np.full(count, shape.operations(shape))
-            updates = max(self.updates[k] for k in jobs)
-            rows = np.tile(updates * most * buckets, (count, 1))
-            evaluated = [max(evaluated)] * count
-        return rows * per_row[:, None], _EVALUATION * np.array(evaluated) * per_row
+        per_row = np.array([shape.operations(self.runs[k].shape) for k in jobs])
+        evaluated = np.array([self.runs[k].evaluated for k in jobs])
+        rows = np.stack([self.rows[k] for k in jobs])
+        return rows * per_row[:, None], _EVALUATION * evaluated * per_row
 
     def seconds(self, group: _Group) -> np.ndarray:
         """Seconds [M] for each micro-batch size; devices share members, not work."""
         jobs, shape = group
         count, updates = len(jobs), np.array([self.updates[k] for k in jobs])
-        if self.machine.lock_step:
-            updates = np.full(count, updates.max())
         training, evaluation = self.operations(group)
         rate = lambda rows: self.machine.rate * rows / (rows + _FEW_ROWS)  # noqa: E731
         beside = evaluation / rate(np.array(_EVALUATION_ROWS))

@@ -116,23 +116,15 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
 
 
 def _batches(cohort: "Cohort") -> list[dict[str, float]]:
-    """Nominal and effective rows of each batch size of the members.
-
-    An update has fewer rows on average, as a bucket's last batch is a rest.
-    """
+    """Nominal and effective rows of a batch; a bucket's last batch is a rest."""
     program, split = cohort.problem.program, cohort.entries[0].prepared.source.split(0)
-    rows = [len(rows) for rows in split.train]
-    own = (dict(who.hparams).get("batch_size") for who in cohort.members)
-    batches: list[dict[str, float]] = []
-    for size in sorted({int(size or program.batch_size) for size in own}):
-        updates = int(member.steps(rows, size).count)
-        batches.append(
-            {
-                "nominal": size,
-                "at_once": min(program.at_once, size),
-                "micro_batches": -(-size // program.at_once),
-                "updates_an_epoch": updates,
-                "effective": round(sum(rows) / updates, 1),
-            }
-        )
-    return batches
+    size, rows = program.batch_size, [len(rows) for rows in split.train]
+    updates = int(member.steps(rows, size).count)
+    batch = {
+        "nominal": size,
+        "at_once": min(program.at_once, size),
+        "micro_batches": -(-size // program.at_once),
+        "updates_an_epoch": updates,
+        "effective": round(sum(rows) / updates, 1),
+    }
+    return [batch]

@@ -9,7 +9,7 @@ its cohorts are the shape buckets that every batch is padded to.
 import dataclasses
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from jaxeval.config import fields
 from jaxeval.contracts import Member
@@ -19,10 +19,11 @@ from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Choices, Distribution, Value
 from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, prepared
-from jaxeval.studies.cohorts import Cohort, Entry, ProgramShape, shape_of
-from jaxeval.studies.costs import Estimate, Job, Machine
+from jaxeval.studies.cohorts import Cohort, Entry, shape_of
+from jaxeval.studies.costs import Estimate, Job, Machine, Shape
 
 SAMPLE = 64  # settings
+Bucket = tuple[Shape, int]  # what settings are padded to, and rows that are computed at once
 
 
 def jobs(each: Iterable[Entry]) -> list[Job]:
@@ -60,7 +61,7 @@ class OpenProgram:
     text: str  # canonical JSON of all that is compiled in
     names: tuple[str, ...]  # of the traced values that all members have
     neutral: Mapping[str, float]  # of those that a trial may lack
-    shape: ProgramShape | None = None  # None: members have the program's sizes
+    shape: Shape | None = None  # None: members have the program's sizes
     sizes: Collection[str] = ()  # keys of the model in which padded members differ
     rows: int = 0  # of the smallest batches that a padded program has room for
 
@@ -103,7 +104,7 @@ def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:
 
 
 def open_padded(
-    shape: ProgramShape,
+    shape: Shape,
     micro_batch: int,
     sample: Sequence[Entry],
     loader: prepared.Loader,
@@ -147,8 +148,8 @@ def by_estimates(
         group = [each[k] for k in estimate.jobs]
         alike = neutral(entry.prepared.config for entry in group)
         if estimate.shape.sizes():
-            shape = cast(ProgramShape, estimate.shape)
-            program = open_padded(shape, estimate.micro_batch, group, loader, alike)
+            bucket = estimate.shape, estimate.micro_batch
+            program = open_padded(*bucket, group, loader, alike)
         else:
             program = open_program(group[0], alike)
         cohort = program.cohort(group, f"{group[0].record.id}-{number}")
@@ -166,14 +167,6 @@ def _in_batches(entry: Entry, rows: int) -> Entry:
 
 def _names(who: Member) -> tuple[str, ...]:
     return tuple(name for name, _ in who.hparams)
-
-
-class ShapeBucket(NamedTuple):
-    """A program that settings are padded into."""
-
-    shape: ProgramShape
-    micro_batch: int  # rows that are computed at once
-    entries: tuple[Entry, ...]  # of the sample, in the smallest batches
 
 
 def sample(
@@ -194,9 +187,8 @@ def sample(
     ]
 
 
-def smallest_batch(space: Space, buckets: Sequence[ShapeBucket]) -> int:
+def smallest_batch(space: Space, entries: Iterable[Entry]) -> int:
     """Returns the rows of the smallest batch of any setting; the sample may lack it."""
-    entries = [entry for bucket in buckets for entry in bucket.entries]
     rows = [entry.prepared.config.training.batch_size for entry in entries]
     for parameter in space.parameters:
         if parameter.key == "training.batch_size":
@@ -217,8 +209,12 @@ def choose_buckets(
     sizes: Sequence[int],
     machine: Machine,
     trainings: int,
-) -> list[ShapeBucket]:
-    """Returns the buckets of a search of so many trainings; `drawn`, `largest`: of `sample`."""
+) -> list[tuple[Bucket, list[Entry]]]:
+    """Returns the buckets of a search of so many trainings, with the settings that chose them.
+
+    Args:
+      drawn, largest: of `sample`; those returned are in the smallest batches.
+    """
     distinct = dict(zip((job.shape for job in jobs(largest)), largest, strict=True))
     entries, count = [*drawn, *distinct.values()], len(drawn)
     each = jobs(entries)
@@ -228,13 +224,13 @@ def choose_buckets(
     rows = min((job.batch_size for job in each), default=1)
     chosen = []
     for e in costs.plan(each, sizes, dataclasses.replace(machine, compile_seconds=scaled)):
-        held = tuple(_in_batches(entries[k], rows) for k in e.jobs)
-        chosen.append(ShapeBucket(cast(ProgramShape, e.shape), e.micro_batch, held))
+        held = [_in_batches(entries[k], rows) for k in e.jobs]
+        chosen.append(((e.shape, e.micro_batch), held))
     return chosen
 
 
 def place(
-    buckets: Sequence[ShapeBucket], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
+    buckets: Sequence[Bucket], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
 ) -> list[Estimate]:
     """Returns the populations of a batch, by the buckets of a search.
 
@@ -245,17 +241,16 @@ def place(
     groups: dict[int, list[int]] = {}
     unheld = []
     for number, job in enumerate(jobs):
-        own = cast(ProgramShape, job.shape)
-        holding = [k for k, bucket in enumerate(buckets) if bucket.shape.holds(own)]
+        holding = [k for k, (shape, _) in enumerate(buckets) if shape.holds(job.shape)]
         if holding:
-            best = min(holding, key=lambda k: buckets[k].shape.operations(own))
+            best = min(holding, key=lambda k: buckets[k][0].operations(job.shape))
             groups.setdefault(best, []).append(number)
         else:
             unheld.append(number)
 
     def estimate(k: int, numbers: Sequence[int]) -> Estimate:
-        shapes, rows = [buckets[k].shape], [buckets[k].micro_batch]
-        return costs.as_grouped(jobs, sizes, machine, [numbers], rows, shapes)[0]
+        shape, rows = buckets[k]
+        return costs.as_grouped(jobs, sizes, machine, [numbers], [rows], [shape])[0]
 
     while True:
         saved = {
@@ -263,7 +258,7 @@ def place(
             + estimate(b, groups[b]).seconds
             - estimate(b, groups[a] + groups[b]).seconds
             for a, b in itertools.permutations(groups, 2)
-            if buckets[b].shape.holds(buckets[a].shape)
+            if buckets[b][0].holds(buckets[a][0])
         }
         if not saved or max(saved.values()) <= 0:
             break

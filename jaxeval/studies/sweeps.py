@@ -215,5 +215,4 @@ def machine_of(base: prepared.Prepared) -> costs.Machine:
         len(jax.devices()),
         _RATES.get(jax.default_backend(), _ACCELERATOR),
         _COMPILE_SECONDS * len(base.source.corpus.buckets),
-        base.config.training.lane_mode == "vmap",
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jaxeval.tuning.running import Runner
 
 _Method = Literal["gp", "sobol", "random"]
-_RETRAINED = 8
+_RETRAINED, _AT_ONCE = 8, 8
 
 
 @parameters.verb
@@ -76,18 +76,20 @@ def tune(
     if launcher is not None and halving is not None:
         said = argument("launch", launch)
         raise ConfigError(f"{said}: {argument('halving')} stops trainings of this process only")
+    import jax
+
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
 
     target = targets.target(config, [*changes], data, search, where)
     metrics.refuse_points("margin", margin or 0.0, target.record.unit)
-    at_once = training.at_once(parallel, launcher)
+    workers = len(jax.devices()) if launcher is None else launcher.workers
+    at_once = parallel or max(_AT_ONCE, workers)
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
-    limits, folder = (trials, seconds), Path(out)
-    how = (at_once, retrain, least, launcher, quiet)
-    return training.tune(target, search, limits, folder, store, *how)
+    place = training.Place(Path(out), store, launcher, quiet)
+    return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
 
 
 @parameters.verb
@@ -184,8 +186,8 @@ def _run(
     state = runner.state
 
     def unit() -> str:
-        results = [e.result for e in state.history.ended if e.result]
-        largest = max((abs(score) for r in results for score in r.scores), default=0.0)
+        scores = [score for e in state.history.evaluations for score in e.scores]
+        largest = max(map(abs, scores), default=0.0)
         named = metrics.stored_unit(metric, largest)
         metrics.refuse_points("margin", margin, named if largest else "number")  # 0 has no unit
         return named
@@ -193,7 +195,7 @@ def _run(
     if state.known:
         cli.say(f"goes on from {state.known} with results", quiet)
     for evaluation, note in runner.run():
-        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.result else note
+        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.ended else note
         cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = runner.search.best(state.history), None, list[str]()
     if best is not None and retrain:

@@ -1,19 +1,18 @@
 """Groups settings of a search into populations; settings may join one while it trains."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import runs
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
+from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
-from jaxeval.studies.prepared import Trial
-from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
 from jaxeval.tuning import Search
-from jaxeval.tuning.history import Evaluation, History, Result, Stopped
+from jaxeval.tuning.history import Evaluation, History, Stopped
 from jaxeval.tuning.running import State
 
 
@@ -47,23 +46,13 @@ class Populations:
         self._known = {e.number for e in self._history.ended}
 
     @property
-    def _history(self) -> History:
-        """The history, which may not be saved yet."""
+    def _history(self) -> History:  # which may not be saved yet
         return self.state.history
 
     @property
     def name(self) -> str:
         """The name of the population's checkpoints, to which a padded one adds its program."""
         return f"{self.target.record.id}-{self.number}"
-
-    def lanes(self, cohort: Cohort) -> int | None:
-        """Returns as many lanes as the search may fill, so that later ones find the program.
-
-        Under `vmap` idle lanes cost as much as others: a part of a batch has none (None).
-        """
-        waits = self.search.halving is None and any(not e.joined for e in self._history.pending)
-        part = waits and cohort.problem.mode == "vmap"
-        return None if part else self.parallel * self.search.seeds
 
     def begin(self) -> Cohort | None:
         """Returns the first population that was stopped, or the next one; None if all has ended.
@@ -76,6 +65,34 @@ class Populations:
         padded = f"-{reading.digest(self.program.text)}" if self.program.shape is not None else ""
         return self.program.cohort(entries, f"{self.name}{padded}")
 
+    def lanes(self, cohort: Cohort) -> int | None:
+        """Returns as many lanes as the search may fill, so that later ones find the program.
+
+        Under `vmap` idle lanes cost as much as others: a part of a batch has none (None).
+        """
+        waits = self.search.halving is None and any(not e.joined for e in self._history.pending)
+        part = waits and cohort.problem.mode == "vmap"
+        return None if part else self.parallel * self.search.seeds
+
+    def feed(self) -> running.Feed:
+        """Returns what stops and joins trials of the population that begins."""
+        assert self.program is not None
+        joined = self._joined(self.number)
+        arrivals = {s: e.joined[1] for e in joined if e.joined for s in e.seeds}
+        return running.Feed(arrivals, self._after_epoch, self.program.member)
+
+    def end(self) -> None:
+        """Tells of trials that did not fit into memory; all others have ended."""
+        left = self._unended(self.number)
+        for number in left:
+            if not self._history.evaluations[number].ended:
+                self._tell(number, "out of memory")
+        self._leave(left)
+
+    def restart(self) -> None:
+        """Lets settings wait that an earlier process has given to jobs."""
+        self._leave([evaluation.number for evaluation in self._history.pending])
+
     def waiting(self) -> list[Cohort]:
         """Returns populations of all settings that wait, after proposals for those that ended."""
         each = []
@@ -84,16 +101,18 @@ class Populations:
             each.append(self.program.cohort(entries, self.name))
         return each
 
-    def again(self) -> None:
-        """Lets settings wait that an earlier process has begun."""
-        self._leave([evaluation.number for evaluation in self._history.pending])
-
-    def ended(self, trial: Trial, result: runs.MemberResult) -> None:
-        """Tells of a trial's end."""
-        number = next(e.number for e in self._history.evaluations if trial.seed in e.seeds)
-        score = result.status if result.dev is None else result.dev
-        self._score(number, trial.seed, score)
+    def ended(self, event: running.Ended) -> None:
+        """Tells of the end of a job's trial."""
+        each = self._history.evaluations
+        number = next(e.number for e in each if event.trial.seed in e.seeds)
+        self._score(number, event.trial.seed, event.result.dev, event.result.status)
         self.state.save(self._history)
+
+    def news(self) -> list[Scored]:
+        """Returns the evaluations that have ended since the last call."""
+        ended = [e for e in self._history.ended if e.number not in self._known]
+        self._known |= {e.number for e in ended}
+        return [Scored(ended)] if ended else []
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -106,11 +125,10 @@ class Populations:
             number, left = number - 1, known
         if not left:
             return []
-        self.number = number
         first = [self.target.entries(evaluation)[0] for evaluation in self._joined(number)]
-        self.program = self.target.program(first, self._padded)
+        self.number, self.program = number, self.target.program(first, self._padded)
         taken = {n: each for n, each in left.items() if self.program.takes(each[0])}
-        self._leave([n for n in left if n not in taken])
+        self._leave(left.keys() - taken.keys())
         return [entry for each in taken.values() for entry in each] or self._resumed()
 
     def _next(self) -> list[Entry]:
@@ -134,15 +152,16 @@ class Populations:
         return [entry for entries in each.values() for entry in entries]
 
     def _count(self) -> int:
-        """The number of populations that evaluations have joined."""
         return 1 + max((e.joined[0] for e in self._history.evaluations if e.joined), default=-1)
 
     def _joined(self, population: int) -> list[Evaluation]:
-        """The evaluations of a population, those that began it first."""
         return [e for e in self._history.evaluations if e.joined and e.joined[0] == population]
 
     def _change(self, number: int, **new: Any) -> None:
         self.state.history = self._history.change(number, **new)
+
+    def _tell(self, number: int, outcome: Sequence[float] | str) -> None:
+        self.state.history = self._history.tell(number, outcome)
 
     def _leave(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -151,93 +170,79 @@ class Populations:
 
     def _propose(self, epochs: int) -> list[Entry]:
         """Asks for as many settings as there is room for; returns those that join now."""
-        joining = []
-        while (free := self._free()) > 0:
+        joining, joins = list[Entry](), self.search.halving or self.asynchronous
+        while True:
+            pending = len(self._history.pending)
+            lanes = self.parallel - pending if joins or not pending else 0
+            if (free := min(lanes, self.state.left)) <= 0:
+                return joining
             self.state.history, proposed = self.search.ask(self._history, free)
             if not proposed:
-                break
+                return joining
             for evaluation in proposed:
                 entries = self._begun(evaluation)
                 if entries and self.program is not None and self.program.takes(entries[0]):
                     self._change(evaluation.number, joined=(self.number, epochs))
                     joining += entries
-        return joining
-
-    def _free(self) -> int:
-        """The number of settings that can be proposed now."""
-        running = len(self._history.pending)
-        joins = self.search.halving or self.asynchronous
-        lanes = self.parallel - running if joins or not running else 0
-        return min(lanes, self.state.left)
 
     def _begun(self, evaluation: Evaluation) -> list[Entry]:
         """The trials of a new evaluation; [] if it has failed or is recorded."""
         try:
             self.target.refuse_too_large(self.target.entries(evaluation)[0])
         except ConfigError as error:
-            self._tell(evaluation.number, Result(failure=str(error)))
+            self._tell(evaluation.number, str(error))
             return []
         return self._unrecorded(evaluation)  # by a search whose state was lost
 
     def _unended(self, population: int) -> dict[int, list[Entry]]:
-        """The trials of a population whose end is not recorded, by evaluation."""
         each = self._joined(population)
         return {e.number: entries for e in each if (entries := self._unrecorded(e))}
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:
-        """Returns the trials of an evaluation that has not ended; reports the scores of others."""
+        """Returns the trials of an evaluation that have not ended; tells the scores of others."""
         ended, left = self.store.ended(self.target.record.id), []
         for entry in self.target.entries(evaluation):
-            known = ended.get(entry.key[1:])
-            if known is None:
+            if (known := ended.get(entry.key[1:])) is None:
                 left.append(entry)
             else:
-                score = known.status if known.dev is None else known.dev
-                self._score(evaluation.number, entry.trial.seed, score)
+                self._score(evaluation.number, entry.trial.seed, known.dev, known.status)
         return left
 
-    def _score(self, number: int, seed: int, score: float | str) -> None:
+    def _score(self, number: int, seed: int, score: float | None, status: str) -> None:
         """Notes a score, or why there is none; tells of an evaluation whose seeds have ended."""
         evaluation = self._history.evaluations[number]
         known = self._scores.setdefault(number, {})
-        known[seed] = score
-        if evaluation.result is not None or len(known) < len(evaluation.seeds):
+        known[seed] = status if score is None else score
+        if evaluation.ended or len(known) < len(evaluation.seeds):
             return
         each = [known[seed] for seed in evaluation.seeds]
+        scores = [score for score in each if not isinstance(score, str)]
         lost = next((seed for seed in evaluation.seeds if isinstance(known[seed], str)), None)
-        if lost is None:
-            self._tell(number, Result(tuple(map(float, each))))
-        else:
-            which = f" (seed {lost})" if len(each) > 1 else ""
-            self._tell(number, Result(failure=f"{known[lost]}{which}"))
+        which = f" (seed {lost})" if len(each) > 1 else ""
+        self._tell(number, scores if lost is None else f"{known[lost]}{which}")
 
-    def _tell(self, number: int, result: Result) -> None:
-        self.state.history = self._history.tell(number, result)
-
-    def arrivals(self) -> Mapping[int, int]:
-        """Returns the epoch of the population after which the evaluation of each seed joined."""
-        return {s: e.joined[1] for e in self._joined(self.number) if e.joined for s in e.seeds}
-
-    def after_epoch(
-        self, epochs: int, brought: Sequence[Progress]
+    def _after_epoch(
+        self, epochs: int, brought: Sequence[running.Progress]
     ) -> tuple[set[int], list[Entry]]:
         """Stops and joins trials, as of `running.Feed`; repeated epochs decide nothing again."""
         before = self._history
         number_of = {seed: e.number for e in before.evaluations for seed in e.seeds}
         each = [(number_of[progress.entry.trial.seed], progress) for progress in brought]
-        running = [(n, p) for n, p in each if before.evaluations[n].result is None]
-        self._judge(running)
-        for number, progress in running:
-            if progress.status is not None and self._history.evaluations[number].result is None:
-                score = str(progress.status) if progress.best is None else progress.best
-                self._score(number, progress.entry.trial.seed, score)
+        alive = [(n, p) for n, p in each if not before.evaluations[n].ended]
+        self._judge(alive)
+        for number, progress in alive:
+            if progress.status is not None and not self._history.evaluations[number].ended:
+                seed = progress.entry.trial.seed
+                self._score(number, seed, progress.best, str(progress.status))
         joining = self._propose(epochs) if self.search.halving else []
         if self._history != before:
             self.state.save(self._history)
-        stopped = {p.entry.trial.seed for n, p in each if self._is_over(n, p.epoch)}
-        return stopped, joining
+        # a resumed population repeats epochs before a stop
+        stops = {n: e.stopped.epochs for n, e in enumerate(self._history.evaluations) if e.stopped}
+        over = {p.entry.trial.seed for n, p in each if p.epoch >= stops.get(n, p.epoch + 1)}
+        return over, joining
 
-    def _judge(self, each: Sequence[tuple[int, Progress]]) -> None:
+    def _judge(self, each: Sequence[tuple[int, running.Progress]]) -> None:
         """Stops evaluations that have reached a rung and are not promoted."""
         if self.search.halving is None:
             return
@@ -250,22 +255,3 @@ class Populations:
                 reached[number] = progress.best, Stopped(progress.epoch, most)
         ended = [number for number, progress in each if progress.status is not None]
         self.state.history = self.search.halving.judge(self._history, reached, ended)
-
-    def _is_over(self, number: int, epoch: int) -> bool:
-        """True if a trial was stopped at its epoch: a resumed population repeats those before."""
-        result = self._history.evaluations[number].result
-        return result is not None and result.stopped is not None and epoch >= result.stopped.epochs
-
-    def end(self) -> None:
-        """Tells of trials that did not fit into memory; all others have ended."""
-        left = self._unended(self.number)
-        for number in left:
-            if self._history.evaluations[number].result is None:
-                self._tell(number, Result(failure="out of memory"))
-        self._leave(left)
-
-    def news(self) -> list[Scored]:
-        """Returns the evaluations that have ended since the last call."""
-        ended = [e for e in self._history.ended if e.number not in self._known]
-        self._known |= {e.number for e in ended}
-        return [Scored(ended)] if ended else []

@@ -15,7 +15,7 @@ from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
-from jaxeval.studies.padding import OpenProgram, ShapeBucket
+from jaxeval.studies.padding import OpenProgram
 from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation
 
@@ -62,12 +62,14 @@ class Target:
         )
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
         chosen = padding.choose_buckets(drawn, largest, sizes, machine, trainings)
-        each = [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
+        fits = lambda shape: memory.fits(shape.parameters(), config.training, lanes)  # noqa: E731
+        each = [(bucket, entries) for bucket, entries in chosen if fits(bucket[0])]
         keys = {parameter.key for parameter in self.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
-        rows, loader = padding.smallest_batch(self.space, each), self.session.loader
-        neutral = self._neutral
-        return [padding.open_padded(*bucket, loader, neutral, names, rows) for bucket in each]
+        rows = padding.smallest_batch(self.space, [e for _, entries in each for e in entries])
+        open_in = functools.partial(padding.open_padded, loader=self.session.loader)
+        open_in = functools.partial(open_in, others=self._neutral, sizes=names, rows=rows)
+        return [open_in(*bucket, entries) for bucket, entries in each]
 
     def _drawn(self, values: Mapping[str, Any]) -> Entry | None:
         with contextlib.suppress(ConfigError):
@@ -95,11 +97,7 @@ class Target:
         self, entries: Sequence[Entry], padded: Sequence[OpenProgram]
     ) -> list[costs.Estimate]:
         """Returns populations of trials by the costs of compiling, padding and waiting."""
-        known = [
-            ShapeBucket(program.shape, program.config.training.micro_batch, ())
-            for program in padded
-            if program.shape is not None
-        ]
+        known = [(p.shape, p.config.training.micro_batch) for p in padded if p.shape is not None]
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
         return padding.place(known, padding.jobs(entries), sizes, machine)
 
@@ -120,10 +118,14 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
-    _refuse_unscored_rungs(base, search)
     for parameter in search.space.parameters:
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
+    every, key = base.training.evaluate_every, "training.evaluate_every"
+    first = 0 if search.halving is None else search.halving.first  # rungs read scores of dev
+    if first % every or (first and any(of.key == key for of in search.space.parameters)):
+        expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
+        raise ConfigError(f"{argument('min_epochs')}: {expected}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     sweeps.refuse_leaks(base, search.space, where)
     session, design = studies.Session(), search.to_dict()
@@ -132,14 +134,3 @@ def target(
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     return Target(source, changes, search.space, loaded, record, design, session)
-
-
-def _refuse_unscored_rungs(base: Any, search: Search) -> None:
-    """Raises ConfigError if dev may not be scored after the epoch of a rung."""
-    if search.halving is None:
-        return
-    every, key = base.training.evaluate_every, "training.evaluate_every"
-    first, name = search.halving.first, argument("min_epochs")
-    if first % every or any(parameter.key == key for parameter in search.space.parameters):
-        expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
-        raise ConfigError(f"{name}: {expected}")

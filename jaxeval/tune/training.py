@@ -3,9 +3,9 @@
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -21,43 +21,39 @@ from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
-from jaxeval.tuning.history import Evaluation, History
-from jaxeval.tuning.running import State
+from jaxeval.tuning.history import History
 
-_LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
+_Events = Generator[running.Event | Scored, None, None]
 
 
-def at_once(parallel: int | None, launcher: launching.Launcher | None) -> int:
-    """Returns the settings at once; None: 8, or as many as there are devices or workers."""
-    return parallel or max(
-        _LEAST_AT_ONCE, len(jax.devices()) if launcher is None else launcher.workers
-    )
+class Place(NamedTuple):
+    """Where and how a search trains."""
+
+    folder: Path
+    store_url: str | None = None  # of a database instead of the folder's
+    launcher: launching.Launcher | None = None
+    quiet: bool = False
 
 
 def tune(
     target: Target,
     search: Search,
     limits: tuple[int, float | None],
-    folder: Path,
-    store_url: str | None,
+    place: Place,
     parallel: int,
     retrain: int,
     margin: float,
-    launcher: launching.Launcher | None,
-    quiet: bool,
 ) -> reports.Tuned:
     """Goes on with a search, and trains the best setting with fresh seeds.
 
     Args:
       limits: trials and seconds, as of `State`.
-      store_url: of a database instead of the folder's.
       parallel: settings at once.
       retrain: fresh seeds.
       margin: a difference that does not matter, in the metric's unit.
-      launcher: as of `studies.run`.
     """
-    record, source = target.record, {"experiment": target.record.id}
-    path = folder / "tunings" / f"{record.id}.json"
+    record, source, quiet = target.record, {"experiment": target.record.id}, place.quiet
+    path = place.folder / "tunings" / f"{record.id}.json"
     with searches.opened(path, search, record.higher_is_better, source, *limits) as state:
 
         def show(event: object, say: observe.Say) -> None:
@@ -68,35 +64,37 @@ def tune(
 
         if state.known:
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
-        with runs.open_store(store_url or folder) as store:
-            steps = _trained(target, search, state, store, folder, parallel, launcher)
-            observe.watch(steps, other=show, quiet=quiet)
+        with runs.open_store(place.store_url or place.folder) as store:
+            populations = Populations(
+                target, search, state, store, parallel, place.launcher is not None
+            )
+            observe.watch(train(populations, place), other=show, quiet=quiet)
         scale = record.metric, record.unit, margin
         best = search.best(state.history)
         if best is None:
-            return reports.result(search, state, *scale, None, [], config=None)
-        config = path.with_name(f"{path.stem}_best.toml")
-        rows = _retrain(target, best, retrain, config, folder, store_url, launcher, quiet)
-        fresh, failures = reports.fresh_scores(rows)
-        again = fresh if retrain else None
-        return reports.result(search, state, *scale, again, failures, config=str(config))
+            return reports.result(search, state, *scale, None)
+        toml = path.with_name(f"{path.stem}_best.toml")
+        config = target.config(best.values)
+        config = dataclasses.replace(config, name=f"{config.name}_tuned")
+        files.write_text(toml, reading.to_toml(config))
+        fresh, failures = None, list[str]()
+        if retrain:
+            cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
+            trials = prepared.seeds_by_splits(config, searches.fresh_seeds(retrain))
+            how: Any = {"launcher": place.launcher, "quiet": quiet}
+            rows = observe.train(trials, place.folder, place.store_url, **how)
+            fresh, failures = reports.fresh_scores(rows)
+        return reports.result(search, state, *scale, fresh, failures, config=str(toml))
 
 
-def _trained(
-    target: Target,
-    search: Search,
-    state: State,
-    store: runs.Store,
-    folder: Path,
-    parallel: int,
-    launcher: launching.Launcher | None = None,
-) -> Generator[running.Event | Scored, None, None]:
-    """Goes on with a search, with so many settings at once.
+def train(populations: Populations, place: Place) -> _Events:
+    """Trains a search until nothing is proposed.
 
     A batch of settings is proposed when all before have ended; those that a program has room for
     are one population. With halving, settings are proposed for each lane that becomes free, and
     join the population if its program has room for them. A population that does not fit into
-    memory goes on lane by lane; settings that do not fit so have failed.
+    memory goes on lane by lane; settings that do not fit so have failed. With a launcher, settings
+    are proposed whenever a job has ended.
 
     The state is saved before proposals are trained, and before results are recorded elsewhere: a
     killed search repeats epochs, meets all when it did before, and decides nothing anew, unless it
@@ -105,18 +103,16 @@ def _trained(
     Raises:
       RunError: as `studies.run`.
     """
-    populations = Populations(target, search, state, store, parallel, launcher is not None)
-    if launcher is not None:
-        yield from _launched(populations, folder, launcher)
-        return
+    if place.launcher is not None:
+        yield from _by_jobs(populations, place.folder, place.launcher)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
     while (cohort := populations.begin()) is not None:
         lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
-        fits = yield from _train(populations, cohort, lanes, folder)
+        fits = yield from _train(populations, cohort, lanes, place.folder)
         narrow = "" if fits else cohort.name
         if fits or lanes == 1:
             populations.end()
-            _remove(folder / "checkpoints", populations.name)
+            _remove(place.folder / "checkpoints", populations.name)
         yield from populations.news()
     yield from populations.news()
 
@@ -125,14 +121,9 @@ def _train(
     populations: Populations, cohort: Cohort, lanes: int | None, folder: Path
 ) -> Generator[running.Event | Scored, None, bool]:
     """Trains a population in so many lanes; returns whether it fitted into memory."""
-    program, session = populations.program, populations.target.session
-    assert program is not None
-    feed = running.Feed(populations.arrivals(), populations.after_epoch, program.member)
-    events = running.run(
-        [cohort], populations.store, folder, session=session, lanes=lanes, feed=feed
-    )
+    how: Any = {"session": populations.target.session, "lanes": lanes, "feed": populations.feed()}
     try:
-        for event in events:
+        for event in running.run([cohort], populations.store, folder, **how):
             yield event
             if isinstance(event, running.Epoch):
                 yield from populations.news()
@@ -143,11 +134,8 @@ def _train(
     return True
 
 
-def _launched(
-    populations: Populations, folder: Path, launcher: launching.Launcher
-) -> Generator[running.Event | Scored, None, None]:
-    """Goes on with a search by jobs: settings are proposed whenever one has ended."""
-    populations.again()
+def _by_jobs(populations: Populations, folder: Path, launcher: launching.Launcher) -> _Events:
+    populations.restart()
     lanes = -(-populations.parallel * populations.search.seeds // launcher.workers)
     how: Any = {"session": populations.target.session, "lanes": lanes, "launcher": launcher}
     more = populations.waiting
@@ -156,9 +144,8 @@ def _launched(
         for event in events:
             yield event
             if isinstance(event, running.Ended):
-                populations.ended(event.trial, event.result)
+                populations.ended(event)
                 yield from populations.news()
-    yield from populations.news()
 
 
 def _remove(checkpoints: Path, name: str) -> None:
@@ -167,27 +154,6 @@ def _remove(checkpoints: Path, name: str) -> None:
         if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
             with contextlib.suppress(RunError), running.locked(checkpoints.parent, path.name):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _retrain(
-    target: Target,
-    best: Evaluation,
-    count: int,
-    path: Path,
-    folder: Path,
-    store_url: str | None,
-    launcher: launching.Launcher | None,
-    quiet: bool,
-) -> Sequence[runs.MemberRow]:
-    """Writes the config of the best setting, and trains it with fresh seeds as `train` would."""
-    config = target.config(best.values)
-    config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    files.write_text(path, reading.to_toml(config))
-    if not count:
-        return []
-    cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", quiet)
-    trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
-    return observe.train(trials, folder, store_url, launcher=launcher, quiet=quiet)
 
 
 def plan(target: Target, search: Search, trials: int, parallel: int, retrain: int) -> str:

@@ -1,5 +1,6 @@
 """The best setting of a search space, with few evaluations; no jax."""
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
@@ -18,9 +19,9 @@ from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
-from jaxeval.tuning.history import Evaluation, Halving, History, Result, Stopped, Values, identity
+from jaxeval.tuning.history import Evaluation, Halving, History, Values, identity
 
-__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Search", "Tuner"]
+__all__ = ["Evaluation", "EvaluationFailed", "History", "Search", "Tuner"]
 Method = Literal["gp", "sobol", "random"]
 
 
@@ -63,8 +64,7 @@ class Search:
 
         Each has seeds of its own: no two settings share their luck.
         """
-        first = len(history.evaluations)
-        known = {identity(evaluation.values) for evaluation in history.evaluations}
+        first, known = len(history.evaluations), history.identities
         waiting = {identity(values): values for values in self.enqueued}
         new = [values for key, values in waiting.items() if key not in known][:count]
         for values in new:
@@ -105,8 +105,6 @@ class Tuner:
       space: a file (docs/search.md), its tables, or a Space.
       higher_is_better: default True, or as in the history.
       method, seed, seeds: see `Search`.
-      halving, steps: evaluations report a score at each of so many steps; at each rung (steps 1,
-        halving, halving^2 ...) only the best one of `halving` goes on; see `report`.
       history: of an earlier tuner, to continue; `History.from_dict` reads one.
 
     Raises:
@@ -122,20 +120,12 @@ class Tuner:
         method: Method = "gp",
         seed: int = 0,
         seeds: int = 1,
-        halving: int | None = None,
-        steps: int | None = None,
         history: History | None = None,
     ):
-        if (halving is None) != (steps is None):
-            raise ConfigError("halving, steps: expected both or neither")
         known = spaces.load(space)[0]
-        counts = _whole("seed", seed, 0), _whole("seeds", seeds, 1)
-        stops = None if halving is None else Halving(_whole("halving", halving, 2))
-        self.steps = None if steps is None else _whole("steps", steps, 2)
-        self.search = Search(known, method, *counts, stops)
+        self.search = Search(known, method, _whole("seed", seed, 0), _whole("seeds", seeds, 1))
         asked = metrics.check_direction(higher_is_better)
         self.history = history or History((), asked is not False)
-        self._best: dict[int, float] = {}  # best score so far of evaluations that report
         if asked not in (None, self.history.higher_is_better):
             raise DataError(
                 f"higher_is_better: {asked}, but that of the history is "
@@ -154,24 +144,9 @@ class Tuner:
             new = candidates.setting(self.search.space, values)
         self.search = dataclasses.replace(self.search, enqueued=(*self.search.enqueued, new))
 
-    def report(self, number: int, step: int, score: float) -> bool:
-        """Receives the score of an evaluation at a step, from 1; returns whether to stop it.
-
-        The result of a stopped evaluation is its best score so far; do not tell it. ConfigError
-        if the tuner has no halving, or there is no such evaluation or step.
-        """
-        if self.search.halving is None or self.steps is None:
-            raise ConfigError("report: expected a Tuner with halving and steps")
-        number = _whole("number", number, 0, len(self.history.evaluations) - 1)
-        at, value = Stopped(_whole("step", step, 1, self.steps), self.steps), as_number(score)
-        if value is None:
-            raise DataError(f"score: expected a number, got {score!r:.60}")
-        self.history = self.search.halving.report(self.history, number, at, value, self._best)
-        return self.history.evaluations[number].result is not None
-
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
         """Receives the score of an evaluation, or one a seed; or why it failed, in words."""
-        self.history = self.history.tell(_whole("number", number, 0), _result(result))
+        self.history = self.history.tell(_whole("number", number, 0), _outcome(result))
 
     def best(self) -> Evaluation:
         """Returns the setting with the best posterior mean, or mean; DataError without a score."""
@@ -181,16 +156,15 @@ class Tuner:
         return best
 
 
-def _result(result: float | Sequence[float] | np.ndarray | str) -> Result:
+def _outcome(result: float | Sequence[float] | np.ndarray | str) -> tuple[float, ...] | str:
     """Reads a score, several, or the cause of a failure; a score that is not finite is one."""
     if isinstance(result, str):
-        try:
-            finite = math.isfinite(float(result))
-        except ValueError:
-            finite = False
-        if finite:
+        number = math.nan
+        with contextlib.suppress(ValueError):
+            number = float(result)
+        if math.isfinite(number):
             raise DataError(f"result: expected a score as a number, got the text {result!r}")
-        return Result(failure=result or "failed")
+        return result or "failed"
     several = isinstance(result, list | tuple) or getattr(result, "ndim", 0) == 1
     scores = [as_number(score) for score in (result if several else [result])]  # type: ignore
     numbers = tuple(score for score in scores if score is not None)
@@ -198,11 +172,11 @@ def _result(result: float | Sequence[float] | np.ndarray | str) -> Result:
         expected = "expected a score, one a seed, or why there is none"
         raise DataError(f"result: {expected}, got {result!r:.60}")
     wrong = [score for score in numbers if not math.isfinite(score)]
-    return Result(failure=f"the score is {wrong[0]}") if wrong else Result(numbers)
+    return f"the score is {wrong[0]}" if wrong else numbers
 
 
-def _whole(name: str, value: object, least: int, most: int = MOST) -> int:
+def _whole(name: str, value: object, least: int) -> int:
     try:
-        return int(Number(least, SEED_LIMIT - 1 if name == "seed" else most).check(value, int))
+        return int(Number(least, SEED_LIMIT - 1 if name == "seed" else MOST).check(value, int))
     except ValueError as expected:
         raise ConfigError(f"{name}: expected {expected}, got {value!r:.60}") from None

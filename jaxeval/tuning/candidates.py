@@ -5,7 +5,6 @@ whole space, then among mutations of the best ones with ever smaller steps. No g
 (as in Golovin et al. 2017): numbers, grids, choices and conditions are treated alike.
 """
 
-import difflib
 import functools
 import itertools
 import math
@@ -17,7 +16,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.space import distributions
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
+from jaxeval.space.distributions import Choices, Distribution, Grid, Value
 from jaxeval.space.space import Space
 from jaxeval.tuning.encoding import Encoder, encoder, is_taken
 from jaxeval.tuning.history import History, identity
@@ -63,7 +62,7 @@ def _new(
     space: Space, points: Iterable[dict[str, Value]], history: History, count: int
 ) -> list[dict[str, Value]]:
     """Returns the first points that are not known, then the rest of a small space."""
-    known = {identity(evaluation.values) for evaluation in history.evaluations}
+    known = history.identities
     chosen: list[dict[str, Value]] = []
     repeated = 0
     for values in points:
@@ -151,11 +150,9 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}: expected values by name, got {values!r:.60}")
     names = [parameter.name for parameter in space.parameters]
-    for name in values:
-        if name not in names:
-            near = difflib.get_close_matches(str(name), names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ConfigError(f"{where}: {name}: no such hyperparameter; {hint}")
+    for name in (name for name in values if name not in names):
+        known = f"there are {', '.join(names)}"
+        raise ConfigError(f"{where}: {name}: no such hyperparameter; {known}")
     found: dict[str, Value] = {}
     for parameter in encoder(space).parents_first:
         name, of = parameter.name, parameter.distribution
@@ -165,7 +162,7 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
             raise ConfigError(f"{where}: {name} {why}")
         if active:
             found[name] = value = _plain(of, values[name])
-            if not _takes(of, value):
+            if not of.takes(value):
                 expected = f"expected a value of {distributions.to_dict(of)}"
                 raise ConfigError(f"{where}: {name}: {expected}, got {value!r:.60}")
     return {name: found[name] for name in names if name in found}
@@ -175,18 +172,12 @@ def _plain(of: Distribution, value: Any) -> Any:
     """Returns a value as the space has it: plain numbers; .1 + .2 is .3 on a grid of tenths."""
     value = value.item() if isinstance(value, np.generic) else value
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not isinstance(of, Uniform | LogUniform | Stepped):
+    if not number or isinstance(of, Choices) or (isinstance(of, Grid) and of.whole):
         return value
-    if isinstance(of, Stepped) and math.isfinite(value):
+    if isinstance(of, Grid) and math.isfinite(value):
         nearest = of.value(round((value - of.low) / of.step))
         return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
     return float(value)
-
-
-def _takes(of: Distribution, value: Any) -> bool:
-    if isinstance(of, Uniform | LogUniform):
-        return isinstance(value, float) and of.low <= value <= of.high
-    return of.takes(value)
 
 
 def refuse_others(space: Space, history: History) -> None:

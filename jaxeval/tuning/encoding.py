@@ -7,25 +7,14 @@ Golovin et al. 2017 impute), and unordered choices one-hot, all zeros if inactiv
 two different choices have distance 1.
 """
 
-import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.space.distributions import (
-    Choices,
-    Distribution,
-    Grid,
-    Integer,
-    LogInteger,
-    LogUniform,
-    Stepped,
-    Uniform,
-    Value,
-)
+from jaxeval.space.distributions import Choices, Distribution, Grid, Range, Value
 from jaxeval.space.space import Parameter, Space
 
 _ENUMERATED = 2_000  # spaces of up to so many settings are searched completely
@@ -51,47 +40,48 @@ class Columns(NamedTuple):
         return np.pad(rows, ((0, 0), (0, lacking)), constant_values=budget) if lacking else rows
 
 
-@dataclasses.dataclass(frozen=True)
 class _Axis:
     """A hyperparameter with `count` values (0: a range), in order unless it is categorical."""
 
-    distribution: Distribution
-    count: int
-    categorical: bool
+    def __init__(self, of: Distribution):
+        self.distribution, self.count = of, of.count
+        self.categorical = isinstance(of, Choices) and not of.ordered
 
-    def place(self, value: Value) -> float:
+    def place(self, value: Any) -> float:
         of = self.distribution
         if isinstance(of, Choices):
             index = of.in_order.index(value)
-            return float(index) if self.categorical else float(_even(index, self.count))
-        if isinstance(of, Integer | Stepped):
-            return float(_even(round((float(value) - of.low) / of.step), self.count))
+            return float(index) if self.categorical else float(self._even(index))
+        if isinstance(of, Grid) and not of.log:
+            return float(self._even(round((float(value) - of.low) / of.step)))
         low, high, number = float(of.low), float(of.high), float(value)
         if low == high:
             return 0.5
-        if isinstance(of, LogUniform | LogInteger):
+        if of.log:
             low, high, number = math.log(low), math.log(high), math.log(number)
         return min(1.0, max(0.0, (number - low) / (high - low)))
 
     def value(self, place: float) -> Value:
         of = self.distribution
-        if isinstance(of, Uniform | LogUniform):
+        if isinstance(of, Range):
             return of.at(place)
-        if isinstance(of, LogInteger):
-            return int(_log_whole(of, place))
+        if of.log:
+            return int(self._log_whole(place))
         index = int(place) if self.categorical else int(self._nearest(np.array(place)))
         return of.in_order[index] if isinstance(of, Choices) else of.value(index)
 
     def numbered(self, indices: np.ndarray) -> np.ndarray:
+        of = self.distribution
         if self.categorical:
             return indices.astype(np.float64)
-        if isinstance(self.distribution, LogInteger):
-            return np.array([self.place(self.distribution.value(int(k))) for k in indices])
-        return np.asarray(_even(indices, self.count))
+        if isinstance(of, Grid) and of.log:
+            return np.array([self.place(of.value(int(k))) for k in indices])
+        return np.asarray(self._even(indices))
 
     def drawn(self, quantiles: np.ndarray) -> np.ndarray:
-        if isinstance(self.distribution, LogInteger):
-            return np.array([self.place(self.distribution.at(float(q))) for q in quantiles])
+        of = self.distribution
+        if isinstance(of, Grid) and of.log:
+            return np.array([self.place(of.at(float(q))) for q in quantiles])
         if self.count:
             return self.numbered(np.floor(quantiles * self.count).astype(int))
         return np.array(quantiles, np.float64)
@@ -100,31 +90,24 @@ class _Axis:
         of = self.distribution
         if self.categorical:
             return np.clip(np.rint(places), 0, self.count - 1)
-        if isinstance(of, LogInteger) and of.low < of.high:
+        if isinstance(of, Grid) and of.log and of.low < of.high:
             low, high = math.log(of.low), math.log(of.high)
-            return (np.log(_log_whole(of, places)) - low) / (high - low)
+            return (np.log(self._log_whole(places)) - low) / (high - low)
         if self.count:
-            return np.asarray(_even(self._nearest(places), self.count))
+            return np.asarray(self._even(self._nearest(places)))
         return np.clip(places, 0.0, 1.0)
 
     def _nearest(self, places: np.ndarray) -> np.ndarray:
         return np.clip(np.rint(places * (self.count - 1)), 0, self.count - 1).astype(int)
 
+    def _even(self, index: int | np.ndarray) -> float | np.ndarray:
+        return index / (self.count - 1) if self.count > 1 else 0.5 + 0.0 * index
 
-def _log_whole(of: LogInteger, places: float | np.ndarray) -> np.ndarray:
-    low, high = math.log(of.low), math.log(of.high)
-    numbers = np.rint(np.exp(low + np.clip(places, 0, 1) * (high - low)))
-    return np.clip(numbers, of.low, of.high)
-
-
-def _even(index: int | np.ndarray, count: int) -> float | np.ndarray:
-    return index / (count - 1) if count > 1 else 0.5 + 0.0 * index
-
-
-def _axis(of: Distribution) -> _Axis:
-    if isinstance(of, Choices):
-        return _Axis(of, len(of.values), not of.ordered)
-    return _Axis(of, of.count if isinstance(of, Grid) else 0, False)
+    def _log_whole(self, places: float | np.ndarray) -> np.ndarray:
+        of: Any = self.distribution
+        low, high = math.log(of.low), math.log(of.high)
+        numbers = np.rint(np.exp(low + np.clip(places, 0, 1) * (high - low)))
+        return np.clip(numbers, of.low, of.high)
 
 
 @functools.lru_cache(maxsize=32)
@@ -138,12 +121,12 @@ class Encoder:
 
     def __init__(self, space: Space):
         self.space = space
-        self.axes = [_axis(parameter.distribution) for parameter in space.parameters]
+        self.axes = [_Axis(parameter.distribution) for parameter in space.parameters]
         self._names = [parameter.name for parameter in space.parameters]
 
     def places(self, settings: Sequence[Mapping[str, Value]]) -> np.ndarray:
         """Returns places [n, P]; NaN for absent hyperparameters."""
-        named = [*zip(self.axes, (p.name for p in self.space.parameters), strict=True)]
+        named = [*zip(self.axes, self._names, strict=True)]
         rows = [
             [a.place(s[name]) if name in s else math.nan for a, name in named] for s in settings
         ]
@@ -217,8 +200,8 @@ class Encoder:
         """Hyperparameters, each after those that its conditions name."""
         by_name = {parameter.name: parameter for parameter in self.space.parameters}
 
-        def depth(parameter: Parameter) -> int:
-            return 1 + max((depth(by_name[other]) for other, _ in parameter.when), default=-1)
+        def depth(of: Parameter) -> int:
+            return 1 + max((depth(by_name[other]) for other, _ in of.when), default=-1)
 
         return sorted(self.space.parameters, key=depth)
 

@@ -61,7 +61,7 @@ def propose(space: Space, known: History, count: int, seed: int) -> list[dict[st
         known = known.propose(values, ())
     encode = encoder(space)
     taken = encode.places([e.values for e in known.evaluations])
-    running = taken[[e.result is None for e in known.evaluations]]
+    running = taken[[not e.ended for e in known.evaluations]]
     fitted = fit(space, known)
     for number in range(first + len(proposed), first + count):
         near, value = _acquisition(space, fitted, running, [seed, number, _DRAWN])

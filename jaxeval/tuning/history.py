@@ -8,7 +8,7 @@ import dataclasses
 import json
 import math
 import statistics
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval.config import reading
@@ -32,46 +32,31 @@ class Stopped(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
-    """Finite scores of an evaluation, one a seed, or the cause of its failure."""
-
-    scores: tuple[float, ...] = ()
-    failure: str = ""
-    stopped: Stopped | None = None  # by successive halving
-
-    def __post_init__(self) -> None:
-        if bool(self.scores) == bool(self.failure) or not all(map(math.isfinite, self.scores)):
-            raise DataError(
-                "result: expected finite scores, or the cause of a failure, got "
-                f"{[*self.scores]} and {self.failure!r}"
-            )
-
-
-@dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """One proposed setting."""
+    """One proposed setting, and what became of it; DataError if its fields do not go together."""
 
     number: int  # 0, 1, 2 ... in the order of proposal
     values: Values
     seeds: tuple[int, ...]
-    result: Result | None = None  # while it runs
+    scores: tuple[float, ...] = ()  # finite, one a seed; empty if it runs or failed
+    failure: str = ""  # the cause
+    stopped: Stopped | None = None  # by successive halving
     joined: tuple[int, int] | None = None  # population that trains it, and epoch when it joined
     rungs: tuple[float, ...] = ()  # best score so far at each rung that it has reached
 
-    @property
-    def scores(self) -> tuple[float, ...]:
-        """Scores, one a seed; empty if it runs or failed."""
-        return self.result.scores if self.result else ()
+    def __post_init__(self) -> None:
+        expected, got = len(self.seeds), len(self.scores)
+        if (got and self.failure) or not all(map(math.isfinite, self.scores)):
+            said = f"finite scores, or the cause of a failure, got {[*self.scores]}"
+            raise DataError(f"evaluation {self.number}: expected {said} and {self.failure!r}")
+        if got not in (0, expected):
+            said = f"expected {expected} scores, one a seed, got {got}"
+            raise DataError(f"evaluation {self.number}: {said}")
 
     @property
-    def failure(self) -> str:
-        """Cause of its failure, or ""."""
-        return self.result.failure if self.result else ""
-
-    @property
-    def stopped(self) -> Stopped | None:
-        """Details of the stop by halving, or None."""
-        return self.result.stopped if self.result else None
+    def ended(self) -> bool:
+        """True if it has scores or has failed."""
+        return bool(self.scores or self.failure)
 
     @property
     def mean(self) -> float:
@@ -99,25 +84,32 @@ class History:
     @property
     def pending(self) -> list[Evaluation]:
         """Evaluations that run."""
-        return [e for e in self.evaluations if e.result is None]
+        return [e for e in self.evaluations if not e.ended]
 
     @property
     def ended(self) -> list[Evaluation]:
         """Evaluations with a result, which may be a failure."""
-        return [e for e in self.evaluations if e.result is not None]
+        return [e for e in self.evaluations if e.ended]
+
+    @property
+    def identities(self) -> set[str]:
+        """The identities of all settings."""
+        return {identity(evaluation.values) for evaluation in self.evaluations}
 
     def propose(self, values: Values, seeds: Iterable[int]) -> "History":
         """Adds an evaluation, which runs from now on."""
         new = Evaluation(len(self.evaluations), dict(values), tuple(seeds))
         return dataclasses.replace(self, evaluations=(*self.evaluations, new))
 
-    def tell(self, number: int, result: Result) -> "History":
-        """Adds the result of a running evaluation; DataError unless it has a score a seed."""
-        if not 0 <= number < len(self.evaluations) or self.evaluations[number].result is not None:
+    def tell(
+        self, number: int, outcome: Sequence[float] | str, stopped: Stopped | None = None
+    ) -> "History":
+        """Adds the scores of a running evaluation, one a seed, or the cause of its failure."""
+        if not 0 <= number < len(self.evaluations) or self.evaluations[number].ended:
             raise DataError(f"evaluation {number}: was never proposed, or has a result")
-        history = self.change(number, result=result)
-        _refuse_lacking(history.evaluations[number])
-        return history
+        if isinstance(outcome, str):
+            return self.change(number, failure=outcome)
+        return self.change(number, scores=tuple(outcome), stopped=stopped)
 
     def change(self, number: int, **new: Any) -> "History":
         """Replaces fields of an evaluation."""
@@ -167,25 +159,15 @@ class History:
         try:
             text = json.dumps(tree, allow_nan=False)
             history = pydantic.TypeAdapter(History).validate_json(text, strict=True)
-            if [e.number for e in history.evaluations] != [*range(len(history.evaluations))]:
-                raise ValueError("expected evaluations 0, 1, 2 ...")
         except (TypeError, ValueError) as error:
             said = str(error)
             if isinstance(error, pydantic.ValidationError):
                 first = error.errors()[0]
                 said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise DataError(f"not the history of a tuner: {said}") from None
-        for evaluation in history.evaluations:
-            _refuse_lacking(evaluation)
+        if [e.number for e in history.evaluations] != [*range(len(history.evaluations))]:
+            raise DataError("not the history of a tuner: expected evaluations 0, 1, 2 ...")
         return history
-
-
-def _refuse_lacking(evaluation: Evaluation) -> None:
-    expected, got = len(evaluation.seeds), len(evaluation.scores)
-    if got not in (0, expected):
-        raise DataError(
-            f"evaluation {evaluation.number}: expected {expected} scores, one a seed, got {got}"
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,12 +202,12 @@ class Halving:
         `best` has the best score so far of each evaluation, and is updated.
         """
         evaluation = history.evaluations[number]
-        if evaluation.result is not None or not math.isfinite(score):
+        if evaluation.ended or not math.isfinite(score):
             return history
         better, passed = max if history.higher_is_better else min, evaluation.rungs
         best[number] = better(score, best.get(number, passed[-1] if passed else score))
         for rung in self.rungs(at.of)[len(passed) :]:
-            if at.epochs < rung or history.evaluations[number].result is not None:
+            if at.epochs < rung or history.evaluations[number].ended:
                 break
             history = self.judge(history, {number: (best[number], Stopped(rung, at.of))})
         return history
@@ -246,7 +228,7 @@ class Halving:
             history = history.change(number, rungs=(*history.evaluations[number].rungs, score))
         for number in [n for n in reached if n not in ended and not self._goes_on(history, n)]:
             score, at = reached[number]
-            history = history.tell(number, Result((score,), stopped=at))
+            history = history.tell(number, (score,), at)
         return history
 
     def _goes_on(self, history: History, number: int) -> bool:

@@ -22,7 +22,7 @@ from jaxeval.files import Json
 from jaxeval.parameters import MOST
 from jaxeval.space.space import Space
 from jaxeval.tuning import Search, candidates
-from jaxeval.tuning.history import Evaluation, History, Result, Stopped, Values, identity
+from jaxeval.tuning.history import Evaluation, History, Stopped, Values, identity
 
 _FRESH = 1_000_001  # beyond the seeds of all evaluations
 _BESIDE = ("seed", "values")
@@ -235,7 +235,7 @@ class Runner:
             return jobs if state.history.pending or self.search.halving else None
 
         def over(job: _Job) -> bool:
-            return state.history.evaluations[job[0]].result is not None
+            return state.history.evaluations[job[0]].ended
 
         with contextlib.closing(pool.run(self._evaluate, ask, dropped=over, **self._how)) as ended:
             for job, result, again in ended:
@@ -249,21 +249,20 @@ class Runner:
     ) -> str | None:
         """Returns what went wrong with a job; None while other seeds are awaited."""
         state, evaluation = self.state, self.state.history.evaluations[number]
-        if evaluation.result is not None:
+        if evaluation.ended:
             state.save(state.history)
             return "" if evaluation.stopped else None
-        if isinstance(result, float):
-            known = self._scores.setdefault(number, {})
-            known[seed] = result
-            if len(known) < len(evaluation.seeds):
-                return None
-            ended, note = Result(tuple(known[seed] for seed in evaluation.seeds)), ""
-        elif again:
-            return f"setting {number}: {result}; tried again"
-        else:
-            ended, note = Result(failure=str(result)), str(result)
-        state.save(state.history.tell(number, ended))
-        return note
+        if not isinstance(result, float):
+            if again:
+                return f"setting {number}: {result}; tried again"
+            state.save(state.history.tell(number, str(result)))
+            return str(result)
+        known = self._scores.setdefault(number, {})
+        known[seed] = result
+        if len(known) < len(evaluation.seeds):
+            return None
+        state.save(state.history.tell(number, [known[seed] for seed in evaluation.seeds]))
+        return ""
 
     def _evaluate(self, number: int, seed: int) -> float:
         values = self.state.history.evaluations[number].values
@@ -276,7 +275,7 @@ class Runner:
             if halving is not None and self._steps is not None:
                 at = Stopped(step, self._steps)
                 state.history = halving.report(state.history, number, at, score, self._best)
-            return state.history.evaluations[number].result is not None
+            return state.history.evaluations[number].ended
 
     def again(self, setting: Evaluation, count: int) -> Iterator[tuple[int, float | str]]:
         """Evaluates a setting with fresh seeds that have no score; yields score or failure."""

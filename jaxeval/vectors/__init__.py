@@ -203,15 +203,14 @@ def _difference(
     value do not count; p is NaN if there are many.
     """
     gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
-    effect = Effect("difference", gap, _interval(gaps, method), (n,))
+    effect = Effect(gap, _interval(gaps, method), (n,))
     p_value, direction = math.nan, 0
     if np.isnan(gaps).mean() <= _MOST_UNDEFINED:
         gaps = gaps[~np.isnan(gaps)]
         rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
         p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
         direction = sign(float(np.median(gaps)))
-    null = "both scores are equal on all such items"
-    return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
+    return effect, HypothesisTest(gap, p_value, (n,), method, direction)
 
 
 def _interval(draws: np.ndarray, method: str) -> Interval:

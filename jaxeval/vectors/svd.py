@@ -166,24 +166,20 @@ def _in_order(
         yield from map(function, items)
         return
     waiting: deque[futures.Future[_Out]] = deque()
-    with _pool(processes) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > _AHEAD * processes:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _pool(processes: int) -> futures.ProcessPoolExecutor:
-    """A pool that ignores SIGHUP, which a closed terminal sends to all processes."""
+    # it ignores SIGHUP, which a closed terminal sends to all processes
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     try:
         pool = futures.ProcessPoolExecutor(processes, get_context("spawn"))
         pool.submit(int)  # starts them, and multiprocessing's own, with this mask
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return pool
+    with pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > _AHEAD * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":

@@ -1,14 +1,12 @@
-"""Text as windows of tokens: folders, files, prepared sets; words and bytes."""
+"""Text as windows of tokens: folders and files, words and bytes."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from jaxeval.data import language, text
+from jaxeval.data import language
 from jaxeval.errors import ConfigError, DataError
-from tests.data import tiny_texts
 
 
 def _text(folder: Path) -> str:
@@ -80,27 +78,3 @@ def test_texts_with_nothing_to_learn_or_to_test(
         (tmp_path / f"{part}.txt").write_text(content)
     with pytest.raises(DataError, match=message):
         language.build(language.LanguageData(path=str(tmp_path), unit=unit, window=4), 2, 2)
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny_texts.prepare(tiny_texts.TinyTexts, tmp_path_factory.mktemp("tfds"))
-
-
-def _source(path: str | Path, feature: str | None = None) -> language.LanguageData:
-    return language.LanguageData(path=str(path), text_feature=feature)
-
-
-def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
-    parts = language._pieces(_source(path, feature))
-    return {part: [*text.iterate_lines(name, raw)] for part, (name, raw) in parts.items()}
-
-
-def test_lines_of_a_prepared_set(prepared: str) -> None:
-    """Dies if validation is not dev, an example's lines run together, or a newline is doubled."""
-    assert _lines(prepared) == {
-        "train": ["Zoë runs", "", "she  left", "closed", "", "a\u2028b", "c"],
-        "dev": ["Bo"],
-        "test": ["so", ""],
-    }
-    assert "tensorflow" not in sys.modules

@@ -30,6 +30,8 @@ def _write(folder: Path, content: str) -> Path:
         ("a 1 2\nb 3 1e50\n", 2, r"a vector holds 1e\+50"),
         ("5 ²\n", 1, "expected numbers"),
         ("2 3\n", None, "no vectors found"),
+        ("3 2\nred 1 2\nblue 3 4\n", None, "promises 3 vectors, found 2"),
+        ("1 2\nred 1 2\nblue 3 4\n", None, "promises 1 vectors, found 2"),
         ("a\t1\t2\nb\t3\t4\n", 1, "expected blanks between word and numbers, found a tab"),
         (
             "a; 1; 2\nb; 3; 4\n",
@@ -41,17 +43,8 @@ def _write(folder: Path, content: str) -> Path:
 def test_refused(content: str, line: int | None, message: str, tmp_path: Path) -> None:
     """Dies if a damaged line is skipped, cut or padded, or line numbers forget the header."""
     with pytest.raises(DataError, match=message) as caught:
-        vectors.read(_write(tmp_path, content))
+        vectors.read(_write(tmp_path, content), {"red"} if "red" in content else None)
     assert caught.value.line == line
-
-
-@pytest.mark.parametrize("header", ["3 2", "1 2"])
-def test_a_header_that_lies(header: str, tmp_path: Path) -> None:
-    """Dies if a file that was cut short is read as if it were whole."""
-    path = tmp_path / "v"
-    path.write_text(f"{header}\nred 1 2\nblue 3 4\n")
-    with pytest.raises(DataError, match=rf"v: .* promises {header[0]} vectors, found 2"):
-        vectors.read(path, {"red"})
 
 
 WORDS = ["the", "Zoë", "new york", "a.b", "\u202eevil"]
@@ -70,16 +63,6 @@ def _binary(
     header = header or f"{len(words)} {table.shape[1]}"
     rows = zip((w.replace(" ", "_").encode() for w in words), table.astype("<f4"), strict=True)
     return f"{header}\n".encode() + b"".join(w + b" " + row.tobytes() + end for w, row in rows)
-
-
-def _refused_in(path: Path, data: bytes) -> str:
-    path.write_bytes(data)
-    with pytest.raises(DataError) as caught:
-        vectors.read(path)
-    message = str(caught.value)
-    assert message.startswith(str(path)) and "\n" not in message and len(message) < 500
-    assert message.isprintable()
-    return message
 
 
 @pytest.mark.parametrize(
@@ -145,9 +128,10 @@ def test_hostile_files(data: bytes, message: str, tmp_path: Path) -> None:
     """Dies if a header is believed before the file is, or a word is printed as it stands."""
     path = tmp_path / "v"
     path.write_bytes(data)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         vectors.read(path)
-    _refused_in(path, data)
+    said = str(caught.value)
+    assert said.startswith(str(path)) and said.isprintable() and len(said) < 500
 
 
 def test_memory_is_that_of_the_table(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def _night(path: Path, *, correction: str = "e-lond", lower: bool = False) -> Se
             for side, (id, _) in counts.items():
                 for k, score in known[side].items():
                     book.add(id, begun.after + k, score, 2.0, begun.number)
-            found = settlement.settlement(rule, state, 1)
+            found = settlement.settlement(rule, state, 1, {})
             book.decide(begun.number, found.verdict, found.to_dict())
             base = other if found.verdict == "better" else base
     return jaxeval.settle_report(path)

@@ -12,7 +12,7 @@ from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
 from jaxeval.space import space as spaces
 from jaxeval.tuning import Search, insight
-from jaxeval.tuning.history import History, Result, Stopped
+from jaxeval.tuning.history import History, Stopped
 from jaxeval.tuning.running import State
 
 SPACE = spaces.from_dict(
@@ -35,12 +35,11 @@ def _tuned(
     search = Search(SPACE, method)
     history, proposed = Search(SPACE, "sobol", 2).ask(History((), higher), len(scores))
     for e, outcome in zip(proposed, scores, strict=True):
-        result = Result(failure=outcome) if isinstance(outcome, str) else None
-        if isinstance(outcome, Stopped):
-            result = Result((0.9,), stopped=outcome)
-        result = result or Result(tuple(outcome))  # type: ignore[arg-type]
-        seeds = range(10 * e.number, 10 * e.number + max(1, len(result.scores)))
-        history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result)
+        stopped = outcome if isinstance(outcome, Stopped) else None
+        result: Any = (0.9,) if stopped else outcome
+        count = 1 if isinstance(result, str) else len(result)
+        seeds = range(10 * e.number, 10 * e.number + count)
+        history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result, stopped)
     again = None if fresh is None else {"dev": fresh, "test": fresh}
     state = State(history, len(scores))
     return tuning.result(search, state, "accuracy", unit, 0.0, again)
@@ -120,7 +119,14 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     table = str(tuned.document().blocks)
     assert "the whole range" in table and "the best 10 of 24 settings" in table
     names = ["best_so_far", "importance", "slices"]
-    assert [figure.name for figure in tuned.document().figures()] == names
+    figures = tuned.document().figures()
+    assert [figure.name for figure in figures] == names
+    marks = figures[2].drawing.axes[1].collections[0].get_offsets()  # of the words, in percent
+    means = {round(100 * float(np.mean(of)), 6) for of in scores}
+    assert {(round(float(x)), round(float(y), 6) in means) for x, y in marks} == {
+        (0, True),
+        (1, True),
+    }
     page = render.to_page(tuned.document())
     assert page.count("<svg") == 3 and "<b>" not in page and "&lt;b&gt;" in page
     assert "no confidence interval" in page and "sd of one seed" in page

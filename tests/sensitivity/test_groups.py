@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import ConfigError
-from jaxeval.sensitivity import analysis, metrics
+from jaxeval.sensitivity import analysis
 from jaxeval.sensitivity.hyperparameters import axes
+from tests.sensitivity import published
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"
 # Wiemerslage et al. (2024). Table 3: Rel@25, 50, 100, 150, mean and sd over languages.
@@ -44,9 +45,9 @@ TABLE_6 = {
 KS = (25, 50, 100, 150)
 
 
-def _close(published: str, values: list[float], within: float) -> None:
+def _close(expected: str, values: list[float], within: float) -> None:
     """Published figures are rounded, some of them twice."""
-    assert values == pytest.approx([float(text) for text in published.split()], abs=1.01 * within)
+    assert values == pytest.approx([float(text) for text in expected.split()], abs=1.01 * within)
 
 
 @pytest.mark.skipif(not PUBLISHED_SWEEPS.is_dir(), reason="JAXEVAL_DATA has no published sweeps")
@@ -58,7 +59,7 @@ def test_published_tables() -> None:
             rows = list(csv.DictReader(stream, delimiter="\t"))[:200]
         scores = np.array([float(row["max_val_accuracy"] or 0) for row in rows])
         batch = axes({"batch_size": [row["batch_size"] for row in rows]}, len(rows))
-        found[path.stem] = metrics.published(scores, batch)
+        found[path.stem] = published.metrics_of(scores, batch)
         language, architecture, _, _, task = path.stem.split("-")
         labels[path.stem] = {"dataset": language, "architecture": architecture, "task": task}
     averaged, contrasts = analysis.average(found, labels, ["task", "architecture"])

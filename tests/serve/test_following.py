@@ -1,5 +1,6 @@
 """Rows that are written while a page is open."""
 
+import asyncio
 import dataclasses
 import json
 import threading
@@ -13,6 +14,7 @@ import uvicorn
 from jaxeval import runs
 from jaxeval.runs import following
 from jaxeval.serve import app, live
+from jaxeval.serve.pages import Asked, Page
 from tests.runs import test_store
 from tests.serve.test_serve import client, write
 
@@ -58,7 +60,9 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
     """Dies if a browser waits for a commit, or gets again what it has."""
     write(tmp_path, "alpha", 0, ended=2, training=1)
     key, followed = f"{0:016x}", following.Following(tmp_path)
-    config = uvicorn.Config(app.make(live.part(followed, "runs"), None), port=0, log_level="error")
+    config = uvicorn.Config(
+        app.make(live.Site(followed, "runs").part(), None), port=0, log_level="error"
+    )
     config.timeout_graceful_shutdown = 1
     listening = config.bind_socket()
     listening.listen()
@@ -102,3 +106,45 @@ def test_states(tmp_path: Path) -> None:
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
     with pytest.raises(Exception, match="readonly"):
         followed._sql.execute("DELETE FROM scores")
+
+
+def test_many_visitors_and_those_who_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a page is made for each visitor, one that nobody waited for stays for ever, or a
+    failure is kept."""
+    write(tmp_path, "a", 0)
+    site, asked, made = live.Site(following.Following(tmp_path), "runs"), Asked("index"), [0]
+    real, broken = site._pages.page, [True]
+
+    def page(asked: Asked) -> Page:
+        made[0] += 1
+        time.sleep(0.05)
+        if broken[0]:
+            raise OSError("the disk is gone")
+        return real(asked)
+
+    monkeypatch.setattr(site._pages, "page", page)
+    monkeypatch.setattr(live, "_REMADE", 0)
+
+    async def visit() -> None:
+        with pytest.raises(OSError, match="the disk"):
+            await site._made(asked, "html")
+        broken[0] = False
+        leaves = asyncio.create_task(site._made(asked, "html"))
+        await asyncio.sleep(0.01)
+        leaves.cancel()
+        await asyncio.gather(*(site._made(asked, "html") for _ in range(20)))
+        assert made[0] == 2
+        monkeypatch.setattr(site, "_begun", 0)  # another mark
+        site._marks.clear()
+        leaves = asyncio.create_task(site._made(asked, "html"))
+        await asyncio.sleep(0.01)
+        leaves.cancel()
+        await asyncio.sleep(0.1)
+        monkeypatch.setattr(site, "_begun", 1)
+        site._marks.clear()
+        await site._made(asked, "html")
+        assert made[0] == 4
+
+    asyncio.run(visit())

@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def client(folder: Path, token: str | None = None, base: str = LOCAL) -> TestClient:
     """A browser without a server: requests go to the application."""
-    made = app.make(live.part(following.Following(folder), str(folder)), token)
+    made = app.make(live.Site(following.Following(folder), str(folder)).part(), token)
     return TestClient(made, base_url=base, follow_redirects=False)
 
 

@@ -21,9 +21,7 @@ def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> Simpl
     """Pairs of whole runs, as `study.study` compares them."""
     chosen = [dataclasses.replace(pair, by_ranks=power.by_ranks(of)) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
-    pairs, families = study._compared(
-        chosen, rules, Scores("scores", (), (data,)), None, lambda share: None
-    )
+    pairs, families = study._compared(chosen, rules, Scores("scores", (), (data,)), None)
     return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))
 
 

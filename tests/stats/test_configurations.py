@@ -104,7 +104,6 @@ def test_seed_effect_is_the_range_of_repeats() -> None:
         ({"key": ["batch"]}, "cannot be in the key"),
         ({"options": ["1", "64"]}, "two or more of its values"),
         ({"key": ["width", "f1"]}, "depend on the option"),
-        ({"repeats": "best"}, "expected first, last"),
         ({"score": "dropout"}, "column dropout: expected numbers"),
     ],
 )

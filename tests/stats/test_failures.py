@@ -90,3 +90,18 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
     assert (
         failures.compare_counts({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
     )
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_scores_of_runs_that_seem_to_have_failed_are_named(lower: bool) -> None:
+    """Dies if three of ten runs at chance level pass for scores like others, on either side, or
+    normal scores, or a tail of one score, are called so."""
+    draw = np.random.default_rng(5)
+    good, usual = draw.normal(0.7, 0.01, (2, 10))
+    some = np.where(np.arange(10) < 3, 0.1, good)
+    sign = -1 if lower else 1
+    of = {"A": usual * sign, "B": some * sign, "C": np.append(usual[:9], 0.65) * sign}
+    found = study.study(runs({"": of}, higher=not lower), Rules(resamples=99)).warnings
+    (line,) = [line for line in found if "far worse" in line]
+    assert line.startswith("B: 3 of 10 scores")
+    assert f"({0.1 * sign:.4g} at best, the others from {good[3:].min() * sign:.4g})" in line

@@ -82,9 +82,6 @@ def test_mann_whitney_is_exact_with_ties(a: list[float], b: list[float]) -> None
     assert mirrored.p_value == result.p_value and mirrored.direction == -result.direction
 
 
-tied = st.lists(st.sampled_from([0.0, 1.0, -90.0, 40.0]), min_size=2, max_size=9)
-
-
 @pytest.mark.parametrize("tied", [False, True])
 def test_pitman_morgan_is_the_rank_correlation_of_sums_and_differences(tied: bool) -> None:
     """Dies if p is not the share of all 720 orders, ties kept, or A's wider spread is B's."""
@@ -128,7 +125,7 @@ def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
 values = st.lists(st.integers(-9, 9), min_size=2, max_size=9)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(values, values, st.sampled_from([0.5, 2.0, 4.0]), st.integers(-4, 4))
 def test_order_scale_and_exchange_change_no_p(
     a: list[int], b: list[int], scale: float, shift: int
@@ -144,10 +141,10 @@ def test_order_scale_and_exchange_change_no_p(
 
 @pytest.mark.parametrize("name", ["ks", "bf", "mwu", "bm", "welch", "permutation"])
 def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
-    """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
+    """Dies if a test rejects too often: 500 pairs of samples of 8 and 12 (bound: 3 errors)."""
     generator = np.random.default_rng(8)
     rejected = sum(
         TWO[name](generator.normal(size=8), generator.normal(size=12)).p_value <= 0.05
-        for _ in range(1000)
+        for _ in range(500)
     )
-    assert 10 <= rejected <= 71
+    assert 3 <= rejected <= 40

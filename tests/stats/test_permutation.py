@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxeval.errors import DataError
-from jaxeval.runs import metrics as counted
 from jaxeval.stats import hypotheses, single_models
 from jaxeval.stats.results import HypothesisTest
 from tests.stats.labellings import labellings
@@ -78,25 +77,6 @@ def test_random_permutations_are_seeded_and_never_zero() -> None:
     assert "seed 4" in result.method
 
 
-def test_few_differences_are_enumerated() -> None:
-    """Dies if a sign pattern is left out or counted twice, or ties of equal sums are lost."""
-    values = np.array([0.3, -0.1, 0.2, 0.0, 0.7, -0.4, 0.1])
-    sums = [np.dot(signs, values) for signs in itertools.product((1, -1), repeat=7)]
-    expected = np.mean(np.abs(sums) >= abs(values.sum()) - 1e-12)
-    test = single_models.sign_flips(values)
-    assert test.p_value == pytest.approx(expected)
-    assert test.method == "exact, all 64 exchanges" and test.direction == 1
-
-
-def test_drawn_permutations_agree_with_enumeration() -> None:
-    """Dies if drawn signs are biased, or the last, shorter table of signs is: 21 differences."""
-    values = GENERATOR.normal(size=21) + 0.4
-    exact = single_models.sign_flips(values, permutations=2**21)
-    drawn = single_models.sign_flips(values, permutations=100_000, seed=1)
-    assert exact.method.startswith("exact") and not drawn.method.startswith("exact")
-    assert drawn.p_value == pytest.approx(exact.p_value, abs=4 * np.sqrt(0.25 / 100_000))
-
-
 def _counts(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(seed)
     gold = generator.poisson(1.5, n)
@@ -106,21 +86,6 @@ def _counts(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         hits = generator.binomial(np.minimum(gold, predicted), 0.7)
         runs.append(np.stack([hits, predicted, gold], axis=1))
     return runs[0], runs[1]
-
-
-def test_randomisation_equals_all_swaps() -> None:
-    """Dies if the score is not recomputed from the counts of each shuffle: 2^10 swaps of F1."""
-    a, b = _counts(1, 10)
-    observed = abs(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
-    gaps = []
-    for swap in itertools.product((False, True), repeat=10):
-        chosen = np.array(swap)[:, None]
-        swapped_a, swapped_b = np.where(chosen, b, a).sum(0), np.where(chosen, a, b).sum(0)
-        gaps.append(abs(counted.f1(swapped_a) - counted.f1(swapped_b)))
-    exact = np.mean(np.array(gaps) >= observed - 1e-12)
-    test = single_models._approximate_randomization(a, b, iterations=200_000)
-    assert test.p_value == pytest.approx(exact, abs=0.005)
-    assert test.statistic == pytest.approx(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
 
 
 def test_mcnemar_by_hand() -> None:
@@ -178,11 +143,6 @@ def test_how_far_a_diverged_score_lies_changes_nothing(far: float, both: bool, s
             assert test.direction == here[name].direction, name
             if name != "pitman_morgan":
                 assert test.direction == -sense * order, name
-
-
-def test_no_drawn_p_value_is_zero() -> None:
-    """Dies if the observed exchange is not counted as one: 40 differences of one sign."""
-    assert single_models.sign_flips(np.ones(40), permutations=999).p_value == 1 / 1_000
 
 
 def test_kinds_and_bits_draw_from_one_law(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,6 @@ import itertools
 import pytest
 
 from jaxeval.studies import costs, padding
-from jaxeval.studies.cohorts import ProgramShape
-from jaxeval.studies.padding import ShapeBucket
 from tests.studies.test_costs import MACHINE, Square
 
 
@@ -20,15 +18,15 @@ class _Sized(Square):
         return {"size": self.size}
 
 
-def _shape(size: int, kind: str = "a") -> ProgramShape:
-    return ProgramShape("p", _Sized(size, kind))
+def _shape(size: int, kind: str = "a") -> costs.Shape:
+    return costs.Shape("p", _Sized(size, kind))
 
 
 def _jobs(*sizes: int) -> list[costs.Job]:
     return [costs.Job(_shape(size), 16, 2) for size in sizes]
 
 
-LADDER = [ShapeBucket(_shape(size), 16, ()) for size in (4, 10, 30)]
+LADDER = [(_shape(size), 16) for size in (4, 10, 30)]
 ALONE = dataclasses.replace(MACHINE, devices=1)
 
 
@@ -52,11 +50,11 @@ def test_devices_do_not_idle(devices: int) -> None:
     def seconds(which: tuple[int, ...]) -> float:
         used = sorted(set(which))
         groups = [[n for n, k in enumerate(which) if k == of] for of in used]
-        shapes = [LADDER[k].shape for k in used]
+        shapes = [LADDER[k][0] for k in used]
         estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), shapes)
         return sum(estimate.seconds for estimate in estimates)
 
-    held = [[k for k, b in enumerate(LADDER) if b.shape.holds(job.shape)] for job in jobs]
+    held = [[k for k, (b, _) in enumerate(LADDER) if b.holds(job.shape)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))
     placed = padding.place(LADDER, jobs, [160], machine)
     assert sum(estimate.seconds for estimate in placed) == pytest.approx(least)

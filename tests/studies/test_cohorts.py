@@ -47,7 +47,7 @@ APART = {
 }
 
 
-def _shapes(*configs: Any) -> list[cohorts.ProgramShape]:
+def _shapes(*configs: Any) -> list[costs.Shape]:
     """What programs of a sweep's runs must hold."""
     loader = prepared.Loader()
     return [cohorts.shape_of(loader.prepare(config)) for config in configs]

@@ -135,22 +135,6 @@ def test_waste_is_what_padding_costs() -> None:
     assert cohort.wasted == pytest.approx(1 - needed / computed)
 
 
-def test_lanes_in_lock_step_wait_for_one_another() -> None:
-    """Dies if a step of vmap is not as many rows, and an epoch as many steps, as any lane needs,
-    or the buckets that lanes are in are not counted."""
-    machine = dataclasses.replace(MACHINE, devices=1, lock_step=True)
-    runs = [costs.Job(Square(2), 10, 3), costs.Job(Square(4), 40, 3)]
-    (cohort,) = costs.as_grouped(runs, [40, 120], machine, [[0, 1]], [16])
-    steps, rows = 3 * (4 + 12), 48  # those of the first, those of the second
-    outcomes = [len({a, b}) for a, b in itertools.product((0, 1, 1, 1), repeat=2)]
-    buckets = np.mean(outcomes)  # of two lanes, each in the first one of four times
-    assert cohort.operations == pytest.approx(2 * steps * rows * buckets * 16)
-    for n, (run, size) in enumerate(zip(runs, (4, 16), strict=True)):
-        (alone,) = costs.as_grouped([run], [40, 120], machine, [[0]], [16])
-        every = [costs.rows_computed([40, 120], r.batch_size, 16) for r in runs]
-        assert alone.operations == 3 * every[n] * size
-
-
 def test_a_plan_that_cannot_be_is_refused() -> None:
     """Dies if a damaged plan is trained."""
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]

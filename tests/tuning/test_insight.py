@@ -8,7 +8,7 @@ import pytest
 from jaxeval.space import space as spaces
 from jaxeval.tuning import candidates, draws, gp, insight, targets
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import History
 from tests.tuning.searches import PLANE, ended
 
 
@@ -16,9 +16,9 @@ def _plateau(count: int) -> History:
     """Scores from .45 to .95, more than half of them within .01 of the best."""
     random = np.random.default_rng(1)
 
-    def result(values: dict) -> Result:
+    def result(values: dict) -> tuple[float]:
         noise = 0.001 * random.normal()
-        return Result((0.95 - 0.5 * max(0.0, 0.5 - values["x"]) + noise,))
+        return (0.95 - 0.5 * max(0.0, 0.5 - values["x"]) + noise,)
 
     return ended(PLANE, count, result)
 
@@ -31,7 +31,7 @@ def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
     """
     fitted = gp.fit(PLANE, _plateau(30))
     assert fitted.model is not None and fitted.targets is not None
-    drawn, random = draws.models(fitted.model, fitted.model.data, 8, [0]), np.random.default_rng(0)
+    drawn, random = draws.models(fitted.model, fitted.model.data, 4, [0]), np.random.default_rng(0)
     order = gp.ranked(fitted)
     for own in (order[0], order[20]):
         points = fitted.features[[own, *order[4::4]]]
@@ -70,7 +70,7 @@ def searched() -> History:
     history = History((), higher_is_better=False)
     for number, values in enumerate(candidates.sobol(MIXED, history, 60, 0)):
         history = history.propose(values, [number])
-        history = history.tell(number, Result((_loss(values),)))
+        history = history.tell(number, (_loss(values),))
     return history
 
 
@@ -119,6 +119,13 @@ def test_indices_of_ishigami_are_the_analytic_ones() -> None:
     assert not first[:, 2].any() and not total[:, 2].any()  # constant
 
 
+@pytest.fixture
+def no_importance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importance takes most of the time, and has a test of its own."""
+    monkeypatch.setattr(insight, "_importance", lambda *arguments: [])
+
+
+@pytest.mark.usefixtures("no_importance")
 def test_slices_follow_the_objective(searched: History) -> None:
     """Dies if another hyperparameter is varied, the direction or unit is lost, a place is not
     turned into its value, or a range that is not told apart lacks the value itself."""
@@ -151,6 +158,7 @@ def test_values_that_are_not_told_apart_are_one_range_of_numbers() -> None:
     assert insight._alike([*"abcdefg"], worse, "d") == [*"acdeg"]
 
 
+@pytest.mark.usefixtures("no_importance")
 def test_noise_is_known_from_seeds_of_good_settings() -> None:
     """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
     for scores, known in (
@@ -159,6 +167,6 @@ def test_noise_is_known_from_seeds_of_good_settings() -> None:
         ([(1.0,), (2.0,), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)], False),
     ):
         several = iter(scores)
-        history = ended(PLANE, 3, lambda values, s=several: Result(next(s)))
+        history = ended(PLANE, 3, lambda values, s=several: next(s))
         said = insight.insight(PLANE, history, history.ranked()[0])
         assert said is not None and said.noise_known is known

@@ -1,44 +1,62 @@
 """The comparison of models: documents of studies of whole runs and of items."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxeval.report import text
 from jaxeval.report.comparison import answers, claims, data_sets, figures, tables, words
-from jaxeval.report.document import Block, Document, Heading
+from jaxeval.report.comparison.words import Study
+from jaxeval.report.document import Block, Document, Heading, Table
 from jaxeval.stats import failures
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
 
-def runs_document(study: RunStudy) -> Document:
-    """Returns the document of a comparison of whole runs."""
-    read, across = study.scores, study.across
-    failed = {row for rows in failures.failed_runs(read).values() for row in rows}
-    others = [one for one in read.unusable if one.row not in failed]
-    notes = [text.unusable(others, read.missing)] if others else []
-    notes += [*read.notes, *study.warnings]
-    blocks: list[Block] = [*tables.runs_tables(study)]
-    blocks.append(" | ".join([read.source, *words.directions(study), words.replication(study)]))
-    if study.pairs:
-        alone = "" if len(study.pairs) == 1 else "; intervals are not corrected"
-        blocks.append(words.location_tests(study) + alone)
-    paper = [tables.paper(study), *(data_sets.tables(study, across) if across else ())]
-    if across is None or len(study.pairs) <= 6:
-        paper.append(tables.models(study))
+def document(study: Study, exit_code: int | None = None) -> Document:
+    """Returns the document of a comparison; the exit code of a gate is its last line."""
+    paper: Sequence[Table] = ()
+    last: list[str] = []
+    if isinstance(study, RunStudy):
+        source, models, title, noun = (
+            study.scores.source,
+            study.scores.models,
+            "Comparison of",
+            "model",
+        )
+        notes, details, paper = _run_notes(study), _run_details(study), tables.for_paper(study)
+    else:
+        source, models, title, noun = study.source, study.models, "Leaderboard:", "file"
+        notes = [*study.notes, *study.warnings, *_pair_warnings(study)]
+        details = _item_details(study)
+        if exit_code is not None:
+            last = [f"gate: {answers.outcome(study)} (exit code {exit_code})"]
+    alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
     return Document(
-        answer=answers.about_runs(study),
-        blocks=blocks,
+        answer=answers.answer(study),
+        blocks=[
+            *tables.shown(study),
+            " | ".join([source, *words.directions(study), words.basis(study)]),
+            *([words.tests(study) + alone] if study.pairs else []),
+        ],
         notes=notes,
-        details=[*_runs_details(study)],
+        details=[*details],
         paper=paper,
-        figures=lambda: figures.runs_figures(study),
-        title=f"Comparison of {text.listed(read.models[:8])}",
+        figures=lambda: figures.draw(study),
+        title=f"{title} {text.listed(models[:8])}",
         signature=words.signature(study),
-        noun="model",
+        noun=noun,
+        last=last,
     )
 
 
-def _runs_details(study: RunStudy) -> Iterator[Block]:
+def _run_notes(study: RunStudy) -> list[str]:
+    read = study.scores
+    failed = {row for rows in failures.failed_runs(read).values() for row in rows}
+    others = [one for one in read.unusable if one.row not in failed]
+    unusable = [text.unusable(others, read.missing)] if others else []
+    return [*unusable, *read.notes, *study.warnings]
+
+
+def _run_details(study: RunStudy) -> Iterator[Block]:
     if study.across is not None:
         yield Heading("All data sets together")
         yield from data_sets.sentences(study, study.across)
@@ -47,9 +65,9 @@ def _runs_details(study: RunStudy) -> Iterator[Block]:
     yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
     yield tables.models(study)
     for pair in (*study.overall, *study.pairs):
-        where = words.on(pair.data_set) if pair in study.pairs else words.in_mean(study)
+        where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
         yield Heading(f"{pair.a} against {pair.b}{where}")
-        yield from claims.about_runs(pair, study)
+        yield from claims.about(pair, study)
         yield tables.tests(pair)
     if study.single is not None and (study.single.pairs or study.single.notes):
         yield Heading("Single trained models, item by item")
@@ -72,28 +90,7 @@ def _pair_warnings(study: ItemStudy) -> Iterator[str]:
         yield line if len(named) == len(study.data_sets) else f"{text.listed([*named])}: {line}"
 
 
-def items_document(study: ItemStudy, gate: str = "") -> Document:
-    """Returns the document of a comparison of items; `gate` is its last line."""
-    over = words.OVER[study.pairs[0].difference.over] if study.pairs[0].difference else ""
-    level = f"{words.families(study)}, level {text.level(study.rules.alpha)}"
-    alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
-    return Document(
-        answer=answers.about_items(study),
-        blocks=[
-            *tables.items_tables(study),
-            " | ".join([study.source, *words.directions(study), f"over {over}"]),
-            f"t tests (Satterthwaite), {level}{alone}",
-        ],
-        notes=[*study.notes, *study.warnings, *_pair_warnings(study)],
-        details=[*_items_details(study)],
-        figures=lambda: figures.items_figures(study),
-        title=f"Leaderboard: {text.listed(study.models[:8])}",
-        signature=words.signature(study),
-        last=[gate] if gate else [],
-    )
-
-
-def _items_details(study: ItemStudy) -> Iterator[Block]:
+def _item_details(study: ItemStudy) -> Iterator[Block]:
     for board in [*([study.board] if study.board else []), *study.boards]:
         yield Heading(tables.title(board))
         yield tables.leaderboard(board, study)
@@ -101,16 +98,9 @@ def _items_details(study: ItemStudy) -> Iterator[Block]:
         yield from [f"In this design {seen}."] if seen else []
     yield tables.sizes(study)
     yield tables.differences(study)
-    for pair in study.overall:
+    for pair in (*study.overall, *study.pairs):
         yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
-        yield from claims.about_tasks(pair, study)
-    for pair in study.pairs:
-        yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
-        yield from claims.about_items(pair, study)
-        if pair.tests and pair.p_adjusted == pair.p_adjusted:  # not NaN
-            tests = "; ".join(
-                f"{words.TESTS[name]}, corrected p {text.p_value(pair.adjusted[name])} "
-                f"({test.method})"
-                for name, test in pair.tests.items()
-            )
-            yield f"Items alone: {tests}."
+        yield from claims.about(pair, study)
+        for name, test in pair.tests.items():
+            p = text.p_value(pair.adjusted[name])
+            yield f"Items alone: {words.TESTS[name]}, corrected p {p} ({test.method})."

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxeval.report import scores, standings, text
 from jaxeval.report.comparison import claims, words
-from jaxeval.report.comparison.words import TESTS, on
+from jaxeval.report.comparison.words import TESTS, Study, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.rows import is_failed
 from jaxeval.stats.failures import Failures
@@ -18,17 +18,17 @@ from jaxeval.stats.study import RunStudy
 _MOST_NAMED = 5  # pairs in a sentence
 # how sentences start that do not start with a name
 _OPENINGS = (
-    "No difference",
-    "No model",
-    "No conclusion",
-    "Against ",
-    "In the mean",
-    "Task by task",
+    *("No difference", "No model", "No conclusion"),
+    *("Against ", "In the mean", "Task by task"),
 )
 
 
-def about_runs(study: RunStudy) -> list[str]:
-    """Returns the best model, P(A better), equivalence, and failed runs, a sentence each."""
+def answer(study: Study) -> list[str]:
+    """Returns the best model, and a sentence each on chance, equivalence, tasks, failed runs."""
+    return _of_runs(study) if isinstance(study, RunStudy) else _of_items(study)
+
+
+def _of_runs(study: RunStudy) -> list[str]:
     scale, pairs, rules = words.score_format(study), study.pairs, study.rules
     copies = [
         f"{one.model} gives {scale(one.score)} at every {study.unit}{on(one.data_set)} "
@@ -40,7 +40,7 @@ def about_runs(study: RunStudy) -> list[str]:
     first, more = _best_of_runs(study, pairs, order(study)), []
     if study.overall:
         more = [_after("Data set by data set", first)]
-        first = _best_of_runs(study, study.overall, [*_by_mean(study)])
+        first = _best_of_runs(study, study.overall, _by_mean(study))
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
         more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
@@ -53,7 +53,7 @@ def about_runs(study: RunStudy) -> list[str]:
     failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
     if failed and not zeros:
         first = _after("Of the runs that finished", first)
-    by_item = about_items(study.items) if study.items else []
+    by_item = _of_items(study.items) if study.items else []
     by_item = [_after("Item by item", line) for line in by_item]
     return [first, *filter(None, more), *copies, *failed, *by_item]
 
@@ -64,7 +64,7 @@ def _after(phrase: str, line: str) -> str:
     return f"{phrase}, {first}{line[1:]}"
 
 
-def about_items(study: ItemStudy) -> list[str]:
+def _of_items(study: ItemStudy) -> list[str]:
     """Returns the best model; with several tasks in their mean, and then task by task."""
     if study.withheld:
         who = text.listed(study.models)
@@ -81,33 +81,31 @@ def about_items(study: ItemStudy) -> list[str]:
                 scale = words.score_format(study, pairs[0].data_set)
                 lines.append(claims.against_margin(pairs[0], study.rules, scale))
         else:
-            best = standings.sentence([r.model for r in board.rows], signs(pairs), where=where)
-            lines = [f"{best}{unseen}."]
+            lines = [f"{standings.sentence(order(study), signs(pairs), where=where)}{unseen}."]
     if len(study.boards) > 1:
         places = dict.fromkeys(study.models, 0)
         for row in (row for each in study.boards for row in each.rows):
             places[row.model] += row.rank
-        order = sorted(study.models, key=lambda model: places[model])
-        by_task = f"{standings.sentence(order, signs(study.pairs), 'task')}."
+        by_rank = sorted(study.models, key=lambda model: places[model])
+        by_task = f"{standings.sentence(by_rank, signs(study.pairs), 'task')}."
         lines.append(_after("Task by task", by_task) if lines else by_task)
     return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 
 def outcome(study: ItemStudy) -> str:
     """States the gate's decision on the first model against the second, and its basis."""
-    (a, b), decision, margin = study.models[:2], items.decision(study), ""
+    (a, b), (decided, on_tasks), margin = study.models[:2], items.decision(study), ""
     if study.rules.margin:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = f" by more than {beyond}"
-    shown = decision.outcome != "not shown"
-    line = f"is {decision.outcome}" if shown else "was not shown to be better or worse"
-    line = f"{a} {line} than {b}{margin}"
-    if study.withheld:
+    shown = "was not shown to be better or worse" if decided == "not shown" else f"is {decided}"
+    line = f"{a} {shown} than {b}{margin}"
+    if study.incomplete:
         return f"{line}, since {claims.WITHHELD}"
     if len(study.data_sets) == 1:
         return line
-    parts = ["in the mean over tasks"] if None in decision.on else []
-    named = _few([name for name in decision.on if name is not None])
+    parts = ["in the mean over tasks"] if None in on_tasks else []
+    named = _few([name for name in on_tasks if name is not None])
     return f"{line} {text.listed([*parts, *([f'on {named}'] if named else [])])}"
 
 
@@ -118,8 +116,10 @@ def signs(pairs: Sequence[Pair]) -> standings.Signs:
     )
 
 
-def order(study: RunStudy) -> list[str]:
-    """Returns the compared models, best mean rank over data sets first."""
+def order(study: Study) -> list[str]:
+    """Returns the compared models, best first: by items' mean, or mean rank over data sets."""
+    if isinstance(study, ItemStudy):
+        return [row.model for row in (study.board or study.boards[0]).rows]
     compared = {name for pair in study.pairs for name in pair.names}
     sign = -1 if study.scores.higher_is_better else 1
     known = [(of, sign * of.summary.mean) for of in study.models if of.model in compared]
@@ -137,8 +137,7 @@ def control(study: RunStudy) -> str | None:
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _by_mean(study: RunStudy) -> Sequence[str]:
-    """Returns the models of all data sets, best mean over them first."""
+def _by_mean(study: RunStudy) -> list[str]:
     means = study.across.means if study.across else {}
     sign = -1 if study.scores.higher_is_better else 1
     return sorted(means, key=lambda model: sign * float(means[model].mean()))
@@ -166,8 +165,7 @@ def _best_of_runs(study: RunStudy, pairs: Sequence[Pair], models: Sequence[str])
 
 def _could_show(pair: Pair, alpha: float) -> bool:
     runs, plan = pair.scores, pair.plan
-    assert runs is not None and plan is not None
-    return runs.units >= runs.fewest and plan.least_p <= alpha
+    return bool(runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha)
 
 
 def _too_few(study: RunStudy, models: Sequence[str]) -> str:
@@ -189,13 +187,11 @@ def _by_how_much(study: RunStudy, scale: ScoreFormat) -> str:
         return ""
     low, high = sorted(map(abs, (min(gaps), max(gaps))))
     side = "higher" if study.scores.higher_is_better else "lower"
-    tests = " or ".join(TESTS[name] for name in study.primary.tests)
+    how = f"{' or '.join(TESTS[name] for name in study.primary.tests)}, {words.sizes(study.pairs)}"
     most = max(pair.p_adjusted for pair in study.pairs)
     p = f", corrected p {text.p_value(most).replace('=', 'at most')}"
     size = f"{study.scores.metric or 'score'} {claims.span(low, high, scale)} {side}"
-    return (
-        f": {size}{p if most <= study.rules.alpha else ''} ({tests}, {words.sizes(study.pairs)})"
-    )
+    return f": {size}{p if most <= study.rules.alpha else ''} ({how})"
 
 
 def _equivalent(pairs: Sequence[Pair], margin: str) -> str:
@@ -233,9 +229,10 @@ def failures(
         counts = every[model]
         ended = {s: n for s, n in statuses.get(model, {}).items() if is_failed(s)}
         how = f" ({text.statuses(ended)})" if ended else ""
-        many = text.counted(counts.runs, noun)
         end = f" failed{how}" if counts.failed else ""
-        parts.append(f"{counts.failed or 'none'} of {many} of {model}{end}")
+        parts.append(
+            f"{counts.failed or 'none'} of {text.counted(counts.runs, noun)} of {model}{end}"
+        )
     shown = [test for test in failed.tests if test.p_adjusted <= alpha]
     ends = [test.p_adjusted for test in shown or failed.tests]
     p = text.p_value(max(ends) if shown else min(ends, default=1.0))

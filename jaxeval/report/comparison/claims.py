@@ -18,6 +18,36 @@ from jaxeval.stats.study import RunStudy
 WITHHELD = "too many answers or tasks are missing"
 
 
+def about(pair: Pair, study: Study) -> Iterator[str]:
+    """Yields the verdict on a pair, and what stands beside it.
+
+    Of runs chance, spread, detectable difference, needed runs and equivalence; of items the
+    difference beside the margin, and for a mean over tasks the claim about other tasks.
+    """
+    scale, rules, runs = words.score_format(study, pair.data_set), study.rules, pair.scores
+    yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
+    if runs is None:
+        if rules.margin and pair.by_margin and not _withheld(study):
+            yield against_margin(pair, rules, scale)
+        if pair.as_sample is not None:
+            sample = f"{pair.a} - {pair.b}, {scale.ci(pair.as_sample.possible)}"
+            yield f"Tasks as a sample of such tasks: {sample}."
+        return
+    yield from filter(None, [chance(pair)])
+    if runs.units >= runs.fewest and runs.spread_test in pair.tests:
+        yield _spread(pair, scale)
+    if not pair.shown or (pair.plan and pair.plan.detectable_difference is not None):
+        seen = detectable([pair], rules, scale).removeprefix("; ")
+        yield from [f"With {words.sizes([pair])} {seen}."] if seen else []
+    yield from _needed(pair, rules, scale)
+    if rules.margin is not None:
+        yield equivalence(pair, rules, scale)
+
+
+def _withheld(study: Study) -> bool:
+    return isinstance(study, ItemStudy) and study.withheld
+
+
 def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     """States which model is better, by how much and by which test, or that this was not shown.
 
@@ -26,7 +56,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
       unseen: which differences would have been detected.
     """
     scale, (a, b), runs = words.score_format(study, pair.data_set), pair.names, pair.scores
-    if isinstance(study, ItemStudy) and study.withheld:
+    if _withheld(study):
         return f"{a} and {b} are not compared, since {WITHHELD}."
     if math.isnan(pair.p_value) and pair.difference:
         alike = "score the same" if pair.value == 0 else "differ by the same"
@@ -37,25 +67,25 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         return f"No conclusion on {a} and {b}: {words.sizes([pair])}, where {needed}."
     tested = f"{words.p_name(study)} {text.p_value(pair.p_adjusted)} ({_test(pair)})"
     metric = pair.metric or "score"
-    if not pair.shown or pair.against:
-        value = f"{metric} {scale.difference(pair.value)} ({a} - {b})"
-        measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
-        if pair.shown:
-            higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
-            return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
-        though = ""
-        if pair.excludes_zero:  # the interval is not corrected
-            before = f" (p {text.p_value(pair.p_value)} before the correction)"
-            means = " of the means" if runs and runs.by_ranks else ""
-            corrected = pair.p_value <= study.rules.alpha
-            though = f", though the CI{'' if corrected else means} excludes 0"
-            though += before if corrected else ""
-        return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
-    better, worse = pair.names if pair.better > 0 else pair.names[::-1]
-    gap = pair if pair.shown > 0 else words.swapped(pair)
-    side = "higher" if pair.higher_is_better else "lower"
-    size = f"{metric} {scale.difference(gap.value)} {side}, {scale.ci(gap.interval)}"
-    return f"{better} is better than {worse}{where}: {size}, {tested}."
+    if pair.better:
+        better, worse = pair.names if pair.better > 0 else pair.names[::-1]
+        gap = pair if pair.shown > 0 else words.swapped(pair)
+        side = "higher" if pair.higher_is_better else "lower"
+        size = f"{metric} {scale.difference(gap.value)} {side}, {scale.ci(gap.interval)}"
+        return f"{better} is better than {worse}{where}: {size}, {tested}."
+    value = f"{metric} {scale.difference(pair.value)} ({a} - {b})"
+    measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
+    if pair.shown:
+        higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
+        return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
+    though = ""
+    if pair.excludes_zero:  # the interval is not corrected
+        means = " of the means" if runs and runs.by_ranks else ""
+        though = f", though the CI{means} excludes 0"
+        if pair.p_value <= study.rules.alpha:
+            before = f"p {text.p_value(pair.p_value)} before the correction"
+            though = f", though the CI excludes 0 ({before})"
+    return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
 
 
 def _test(pair: Pair) -> str:
@@ -113,33 +143,16 @@ def chance(pair: Pair) -> str:
     if runs is None or runs.units < runs.fewest:
         return ""
     pair = pair if pair.effects[CHANCE].estimate >= 0.5 else words.swapped(pair)
-    won = pair.effects[CHANCE]
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
     worst = "; failed runs count as the worst" if runs.counted else ""
-    return f"{who} with probability {probability(won)}{worst}."
+    return f"{who} with probability {probability(pair.effects[CHANCE])}{worst}."
 
 
 def probability(effect: Effect) -> str:
     """Formats a probability with its interval, if it has one."""
     interval = f", {text.confidence(effect.interval)} {text.bounds(effect.interval)}"
     return f"{effect.estimate:.2f}{'' if effect.interval.absent else interval}"
-
-
-def about_runs(pair: Pair, study: RunStudy) -> Iterator[str]:
-    """Yields location, chance, spread, detectable difference, needed runs and equivalence."""
-    scale, rules, runs = words.score_format(study), study.rules, pair.scores
-    assert runs is not None
-    yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
-    yield from filter(None, [chance(pair)])
-    if runs.units >= runs.fewest and runs.spread_test in pair.tests:
-        yield _spread(pair, scale)
-    if not pair.shown or (pair.plan and pair.plan.detectable_difference is not None):
-        seen = detectable([pair], rules, scale).removeprefix("; ")
-        yield from [f"With {words.sizes([pair])} {seen}."] if seen else []
-    yield from _needed(pair, rules, scale)
-    if rules.margin is not None:
-        yield equivalence(pair, rules, scale)
 
 
 def _spread(pair: Pair, scale: ScoreFormat) -> str:
@@ -150,10 +163,9 @@ def _spread(pair: Pair, scale: ScoreFormat) -> str:
     measured = f"sd {scale(sds[0])} ({pair.a}) and {scale(sds[1])} ({pair.b}); {p}"
     if not pair.wider:
         return f"No difference in spread was shown: {measured}."
-    wider = pair.names[pair.wider < 0]
     otherwise = ", though not by the sd, which a few outliers decide"
     though = "" if pair.wider * (sds[0] - sds[1]) >= 0 else otherwise
-    return f"The spread differs, {wider}'s is wider{though}: {measured}."
+    return f"The spread differs, {pair.names[pair.wider < 0]}'s is wider{though}: {measured}."
 
 
 def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
@@ -161,8 +173,7 @@ def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     runs, plan = pair.scores, pair.plan
     if runs is None or plan is None or plan.required_seeds is None:
         return
-    what = "A difference like this one" if rules.margin is None else "The margin"
-    ends = ""
+    what, ends = "A difference like this one" if rules.margin is None else "The margin", ""
     if plan.required_range is not None and plan.required_range[0] != plan.required_range[1]:
         beyond = f"more than {plan.MOST_REQUIRED:,}"
         fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
@@ -182,17 +193,8 @@ def equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     if runs.units < runs.fewest:
         few = f"{words.sizes([pair])}, where {runs.fewest} are needed"
         return f"No conclusion on equivalence within {margin}: {few} (TOST, {tested})."
-    better = pair.names[pair.better < 0]
-    though = f", though {better} is better" if pair.better else ""
+    though = f", though {pair.names[pair.better < 0]} is better" if pair.better else ""
     return f"Equivalent within {margin}: the means differ by less{though} (TOST, {tested})."
-
-
-def about_items(pair: Pair, study: ItemStudy) -> Iterator[str]:
-    """Yields the difference of a pair, and its verdict against the margin."""
-    yield verdict(pair, study)
-    if study.rules.margin and not study.withheld:
-        scale = words.score_format(study, pair.data_set)
-        yield against_margin(pair, study.rules, scale)
 
 
 def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
@@ -206,21 +208,8 @@ def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
         return f"{pair.a} is {shown.outcome} than {pair.b} by more than {margin} ({beyond})."
     if shown.equivalent:
         return f"Equivalent within {margin}: the difference is smaller ({within})."
-    return (
-        f"Neither a difference of more than {margin} was shown ({beyond}), nor that it is "
-        f"smaller ({within})."
-    )
-
-
-def about_tasks(pair: Pair, study: ItemStudy) -> Iterator[str]:
-    """Yields two claims about all tasks: about these very ones, and about others like them."""
-    assert pair.as_sample is not None
-    scale = words.score_format(study)
-    yield verdict(pair, study, f" in the mean over these {len(study.data_sets)} tasks")
-    if study.rules.margin and not study.withheld:
-        yield against_margin(pair, study.rules, scale)
-    sample = f"{pair.a} - {pair.b}, {scale.ci(pair.as_sample.possible)}"
-    yield f"Tasks as a sample of such tasks: {sample}."
+    neither = f"Neither a difference of more than {margin} was shown ({beyond})"
+    return f"{neither}, nor that it is smaller ({within})."
 
 
 def about_single_models(pair: SinglePair, study: RunStudy) -> str:

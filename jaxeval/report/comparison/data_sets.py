@@ -17,13 +17,13 @@ def sentences(study: RunStudy, across: Across) -> Iterator[str]:
     """Yields claims about other data sets, by ranks, and about other runs on these data sets."""
     ranking, over = across.ranking, f"Over {len(across.data_sets)} data sets"
     if ranking is not None:
-        test = ranking.iman_davenport
+        friedman, test = ranking.friedman, ranking.iman_davenport
         each = zip(ranking.models, ranking.average_ranks, strict=True)
         ranks = _few([f"{model} {rank:.2f}" for model, rank in each])
         tested = (
-            f"average ranks {ranks}; Friedman chi-squared {ranking.friedman.statistic:.2f}, "
-            f"p {text.p_value(ranking.friedman.p_value)}; Iman-Davenport F {test.statistic:.2f}, "
-            f"p {text.p_value(test.p_value)} by permutation"
+            f"average ranks {ranks}; Friedman chi-squared {friedman.statistic:.2f}, p "
+            f"{text.p_value(friedman.p_value)}; Iman-Davenport F {test.statistic:.2f}, p "
+            f"{text.p_value(test.p_value)} by permutation"
         )
         enough = test.n[0] >= FEW_DATA_SETS
         differ = enough and test.p_value <= study.rules.alpha
@@ -35,12 +35,11 @@ def sentences(study: RunStudy, across: Across) -> Iterator[str]:
             yield _nemenyi(ranking)
     elif across.signed_rank is not None:
         yield f"{over} {_signed_rank(across, study)}."
-    found = across.aggregates
-    if found is not None and len(found.improvement) == 1:
-        (((a, b), won),) = found.improvement.items()
+    if across.aggregates is not None and len(across.aggregates.improvement) == 1:
+        (((a, b), won),) = across.aggregates.improvement.items()
         chance = f"better than one of {b} with probability {claims.probability(won)}"
         yield f"On these data sets a run of {a} is {chance}."
-    elif found is not None and not across.one_scale:
+    elif across.aggregates is not None and not across.one_scale:
         yield "On these data sets scores are on different scales: see P(row better)."
 
 
@@ -50,9 +49,7 @@ def _nemenyi(ranking: Ranking) -> str:
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
     over = {a: [b for b in ranks if ranks[b] - ranks[a] > critical] for a in ranks}
     better = "; ".join(f"{a} over {_few(worse)}" for a, worse in over.items() if worse)
-    return (
-        f"Ranked better: {better} ({how})." if better else f"Which differ was not shown ({how})."
-    )
+    return f"{f'Ranked better: {better}' if better else 'Which differ was not shown'} ({how})."
 
 
 def _against_control(across: Across, differ: bool, alpha: float) -> str:
@@ -97,7 +94,7 @@ def _few(named: Sequence[str]) -> str:
 def tables(study: RunStudy, across: Across) -> Iterator[Table]:
     """Yields a row for each model, best first, and P(row better than column)."""
     found, ranking, scale = across.aggregates, across.ranking, words.score_format(study)
-    order = list(across.means) if ranking is None else list(ranking.models)
+    order = [*across.means] if ranking is None else [*ranking.models]
     level, columns = words.level(study), dict[str, dict[str, str]]()
     if ranking is not None:
         ranks = zip(order, ranking.average_ranks, strict=True)
@@ -106,17 +103,18 @@ def tables(study: RunStudy, across: Across) -> Iterator[Table]:
         columns["z"] = {one.model: f"{one.z:.3f}" for one in across.against}
         columns["p (Holm)"] = {one.model: text.p_cell(one.p_adjusted) for one in across.against}
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
-    for model, mean in found.interquartile_mean.items() if found else ():
-        column = columns.setdefault(f"interquartile mean [{level}]", {})
-        column[model] = f"{scale(mean.estimate)} {scale.interval(mean.interval)}"
+    if found is not None:
+        means = found.interquartile_mean.items()
+        cells = {m: f"{scale(of.estimate)} {scale.interval(of.interval)}" for m, of in means}
+        columns[f"interquartile mean [{level}]"] = cells
     rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
     yield Table((f"{len(across.data_sets)} data sets", *columns), rows)
     if found is not None and 2 < len(order) <= _MOST_NAMED:
-        cells = {}
+        shares = {}
         for (a, b), won in found.improvement.items():
             low, high = won.interval[:2]
             turned = won.interval._replace(low=1 - high, high=1 - low)
-            cells[a, b] = f"{won.estimate:.2f} {text.bounds(won.interval)}"
-            cells[b, a] = f"{1 - won.estimate:.2f} {text.bounds(turned)}"
+            shares[a, b] = f"{won.estimate:.2f} {text.bounds(won.interval)}"
+            shares[b, a] = f"{1 - won.estimate:.2f} {text.bounds(turned)}"
         head = (f"P(row better) [{level}]", *order)
-        yield Table(head, [(a, *(cells.get((a, b), "") for b in order)) for a in order])
+        yield Table(head, [(a, *(shares.get((a, b), "") for b in order)) for a in order])

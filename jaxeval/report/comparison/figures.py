@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxeval.report import plots
 from jaxeval.report.comparison import tables, words
+from jaxeval.report.comparison.words import Study
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.stats.datasets import Across
@@ -35,8 +36,11 @@ _RANK_LETTER = 0.09  # inches
 _MOST_TICKS = 15
 
 
-def runs_figures(study: RunStudy) -> list[Figure]:
-    """Returns violins, and average ranks over several data sets."""
+def draw(study: Study) -> list[Figure]:
+    """Returns violins and average ranks over data sets of runs; leaderboards of items."""
+    if isinstance(study, ItemStudy):
+        boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
+        return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
     drawn = [*_violins(study)]
     if study.across is not None and study.across.ranking is not None:
         drawn.append(_rank_diagram(study.across, study.rules.alpha))
@@ -58,7 +62,7 @@ def _violins(study: RunStudy) -> Iterator[Figure]:
     size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
     columns = max(1, min(3, int(_WIDEST / width)))
     caption = (
-        f"Each mark is a score ({words.replication(study)}). Bar: quartiles; white line: median; "
+        f"Each mark is a score ({words.basis(study)}). Bar: quartiles; white line: median; "
         "outline: Gaussian kernel density (Scott's rule)."
     )
     for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
@@ -93,12 +97,6 @@ def _violin_panel(
     lower = "" if study.scores.higher_is_better else " (lower is better)"
     axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
     return rows
-
-
-def items_figures(study: ItemStudy) -> list[Figure]:
-    """Returns a figure for each leaderboard: means and ranks with their intervals."""
-    boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
-    return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
 
 
 def _leaderboard(board: Board, study: ItemStudy, number: int) -> Figure:

@@ -4,25 +4,32 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, standings, text
-from jaxeval.report.comparison import answers, words
+from jaxeval.report.comparison import answers, data_sets, words
 from jaxeval.report.comparison.words import CHANCE, TESTS, Study
 from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.describe import Described
 from jaxeval.stats.items.study import Board, ItemStudy, Row
 from jaxeval.stats.multiple import Place
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Described, RunStudy
 
 _MEAN = "mean over tasks"
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
-_MOST_PAIRS = 12  # in a table
+_MOST_PAIRS, _FEW_PAIRS = 12, 6  # in a table; beside which a paper has models in full
 _MOST_DATA_SETS = 3  # on which each model has a row of its own
 _MOST_ACROSS = 6  # data sets as columns of a paper's table
 
 
-def runs_tables(study: RunStudy) -> Iterator[Table]:
+def shown(study: Study) -> Iterator[Table]:
     """Yields the models and the pairs; many on several data sets are counted."""
+    if isinstance(study, ItemStudy):
+        if study.board is not None or len(study.boards) == 1:
+            yield leaderboard(study.board or study.boards[0], study)
+        if len(study.boards) > 1:
+            yield _by_task(study)
+        if len((pairs := _pairs(study)).rows) > 1:
+            yield pairs
+        return
     data_sets = len(study.samples.data_sets)
     yield _means(study) if data_sets > _MOST_DATA_SETS else models(study, ["mean"])
     if len(study.pairs) > 1:
@@ -31,17 +38,6 @@ def runs_tables(study: RunStudy) -> Iterator[Table]:
             yield _pairs(study)
         if not few:
             yield _counts(study)
-
-
-def items_tables(study: ItemStudy) -> Iterator[Table]:
-    """Yields the models by their mean, tasks by models, and the pairs."""
-    first = study.board or study.boards[0]
-    if study.board is not None or len(study.boards) == 1:
-        yield leaderboard(first, study)
-    if len(study.boards) > 1:
-        yield _by_task(study, [row.model for row in first.rows])
-    if len((pairs := _pairs(study)).rows) > 1:
-        yield pairs
 
 
 def models(study: RunStudy, numbers: Sequence[str] = _NUMBERS) -> Table:
@@ -86,46 +82,47 @@ def _means(study: RunStudy) -> Table:
 
 def _pairs(study: Study) -> Table:
     """Returns a row for each pair, the better model first; of many, those with the best model."""
-    shown = [*study.overall, *study.pairs]
-    shown = [*(study.overall or study.pairs)] if len(shown) > _MOST_PAIRS else shown
+    listed, order = [*study.overall, *study.pairs], answers.order(study)
+    listed = [*(study.overall or study.pairs)] if len(listed) > _MOST_PAIRS else listed
+    runs, best = isinstance(study, RunStudy), order[0]
     if isinstance(study, RunStudy):
-        places, control = [*study.samples.data_sets], answers.control(study)
-        order = sorted(answers.order(study), key=lambda model: model == control)
-        best = standings.leader(order, answers.signs(shown)) if shown else ""
+        control, places = answers.control(study), [*study.samples.data_sets]
+        order = sorted(order, key=lambda model: model == control)
+        best = standings.leader(order, answers.signs(listed))
     else:
         places = [of.data_set for of in study.data_sets]
-        order = [row.model for row in (study.board or study.boards[0]).rows]
-        best, order = order[0], [*study.models] if len(order) == 2 else order
-    if len(shown) > _MOST_PAIRS:
-        shown = [pair for pair in shown if best in pair.names]
-    ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in shown]
+        order = [*study.models] if len(order) == 2 else order
+    if len(listed) > _MOST_PAIRS:
+        listed = [pair for pair in listed if best in pair.names]
+    ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in listed]
     where = {None: -1} | {name: k for k, name in enumerate(places)}
     ordered.sort(key=lambda p: (where[p.data_set], order.index(p.a), order.index(p.b)))
-    runs, margin, several = isinstance(study, RunStudy), [], len(places) > 1
+    margin, several = [], len(places) > 1
     if study.rules.margin is not None:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = ["equivalent" if runs else f"by {beyond}"]
     head = ("A", "B", *(["on"] if several else []), "A - B", words.level(study))
     head = (*head, *(["P(A better)"] if runs else []), *margin, words.p_name(study))
-    return Table(head, [_pair(p, study, several, margin) for p in ordered], words=2 + several)
+    rows = []
+    for pair in ordered:
+        scale, (on, chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
+        cells = (*(on if several else []), scale(pair.value), scale.interval(pair.interval))
+        cells = (*cells, *chance, *(beside if margin else []), text.p_cell(pair.p_adjusted))
+        rows.append((pair.a, pair.b, *cells))
+    return Table(head, rows, words=2 + several)
 
 
-def _pair(pair: Pair, study: Study, several: bool, margin: Sequence[str]) -> Sequence[str]:
-    scale, chance, beside = words.score_format(study, pair.data_set), [], []
-    on = pair.data_set or "-"
-    if pair.data_set is None:
-        on = "mean over data sets" if isinstance(study, RunStudy) else _MEAN
-    if isinstance(study, RunStudy):
-        won = pair.effects[CHANCE]
-        ends = "" if won.interval.absent else f" {text.bounds(won.interval)}"
-        chance, beside = [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
-    elif (of := pair.by_margin) is not None:
-        beside = ["equivalent" if of.equivalent else of.outcome]
-    return (
-        *(pair.a, pair.b, *([on] if several else [])),
-        *(scale(pair.value), scale.interval(pair.interval), *chance),
-        *(*(beside if margin else []), text.p_cell(pair.p_adjusted)),
-    )
+def _beside(pair: Pair) -> tuple[list[str], list[str], list[str]]:
+    """Returns a pair's data set, P(A better) of runs, and what was shown beside the margin."""
+    on = [pair.data_set or "-"]
+    if pair.by_margin is not None:
+        of = pair.by_margin
+        on = [_MEAN] if pair.data_set is None else on
+        return on, [], ["equivalent" if of.equivalent else of.outcome]
+    won = pair.effects[CHANCE]
+    ends = "" if won.interval.absent else f" {text.bounds(won.interval)}"
+    on = ["mean over data sets"] if pair.data_set is None else on
+    return on, [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
 
 
 def _counts(study: RunStudy) -> Table:
@@ -145,7 +142,6 @@ def _counts(study: RunStudy) -> Table:
 
 def tests(pair: Pair) -> Table:
     """Returns all tests of a pair of whole runs."""
-
     roles, rows = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}, []
     for name, test in pair.tests.items():
         numbers = f"{test.statistic:.6g}", f"{test.p_value:.3g}", f"{pair.adjusted[name]:.3g}"
@@ -154,7 +150,14 @@ def tests(pair: Pair) -> Table:
     return Table(("test", "statistic", "p", "corrected p", ""), rows)
 
 
-def paper(study: RunStudy) -> Table:
+def for_paper(study: RunStudy) -> list[Table]:
+    """Returns the tables of a paper: models by data sets, ranks, and few models in full."""
+    across = data_sets.tables(study, study.across) if study.across else ()
+    few = study.across is None or len(study.pairs) <= _FEW_PAIRS
+    return [_by_data_set(study), *across, *([models(study)] if few else [])]
+
+
+def _by_data_set(study: RunStudy) -> Table:
     """Returns mean ± sd of models by data sets, bold where better than all others was shown.
 
     The longer side goes down.
@@ -174,14 +177,14 @@ def paper(study: RunStudy) -> Table:
             mean = f"{scale(one.summary.mean)} ± {scale(one.summary.sd)}"
             key = one.model, one.data_set
             cells[key] = Bold(mean) if won[key] and won[key] == pairs[key] else mean
-    names, data_sets = ([*dict.fromkeys(key[k] for key in cells)] for k in (0, 1))
-    caption = _caption(study)
-    if len(data_sets) > max(_MOST_ACROSS, len(names)):
-        rows = [(d, *(cells.get((m, d), "-") for m in names)) for d in data_sets]
-        return Table((_metric(study, scale), *names), rows, caption)
-    rows = [(m, *(cells.get((m, d), "-") for d in data_sets)) for m in names]
-    head = (_metric(study, scale), *(name or "mean ± sd" for name in data_sets))
-    return Table(head, rows, caption)
+    names, sets = ([*dict.fromkeys(key[k] for key in cells)] for k in (0, 1))
+    down, across = names, sets
+    if len(sets) > max(_MOST_ACROSS, len(names)):
+        down, across = sets, names
+        cells = {(data_set, model): cell for (model, data_set), cell in cells.items()}
+    rows = [(d, *(cells.get((d, a), "-") for a in across)) for d in down]
+    head = (_metric(study, scale), *(name or "mean ± sd" for name in across))
+    return Table(head, rows, _caption(study))
 
 
 def _caption(study: RunStudy) -> str:
@@ -230,8 +233,8 @@ def tied(groups: Sequence[int], between: str = " ") -> str:
     return between.join(map(letters, groups))
 
 
-def _by_task(study: ItemStudy, models: Sequence[str]) -> Table:
-    one, rows = len({of.metric for of in study.data_sets}) == 1, []
+def _by_task(study: ItemStudy) -> Table:
+    one, rows, models = len({of.metric for of in study.data_sets}) == 1, [], answers.order(study)
     for board in study.boards:
         unit, of = words.score_format(study, board.data_set), {r.model: r for r in board.rows}
         metric = "" if one else f", {unit.label(board.metric or 'score')}"

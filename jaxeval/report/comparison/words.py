@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
 from jaxeval.stats import hypotheses
+from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
@@ -26,7 +28,6 @@ TESTS = {
     "sign_test": "sign test",
     "permutation_test": "permutation of means",
     "tost": "equivalence (TOST)",
-    "sign_flips": "paired permutation",
     "mcnemar": "McNemar",
     "approximate_randomization": "approximate randomisation",
     **{name: words for name, (words, _) in hypotheses.FURTHER.items()},
@@ -60,18 +61,23 @@ def swapped(pair: Pair) -> Pair:
     if by_margin is not None:
         outcome = _SWAPPED.get(by_margin.outcome, by_margin.outcome)
         by_margin = by_margin._replace(outcome=outcome)  # type: ignore[arg-type]
+    estimates = {
+        name: of and dataclasses.replace(of, **_turned(of))
+        for name, of in (("difference", pair.difference), ("as_sample", pair.as_sample))
+    }
     return dataclasses.replace(
         pair,
         a=pair.b,
         b=pair.a,
-        value=0.0 - pair.value,  # never -0.0
-        interval=_reflected(pair.interval),
         shown=-pair.shown,
         effects=effects,
-        difference=pair.difference and pair.difference.swapped,
-        as_sample=pair.as_sample and pair.as_sample.swapped,
         by_margin=by_margin,
+        **{**_turned(pair), **estimates},
     )
+
+
+def _turned(of: Pair | Estimate) -> dict[str, Any]:
+    return {"value": 0.0 - of.value, "interval": _reflected(of.interval)}  # never -0.0
 
 
 def _reflected(interval: Interval, total: float = 0.0) -> Interval:
@@ -112,10 +118,10 @@ def p_name(study: Study) -> str:
 
 def in_mean(study: Study) -> str:
     """Returns " in the mean over 3 tasks", or data sets, as whole runs have."""
-    if isinstance(study, RunStudy):
-        sets = study.across.data_sets if study.across else ()
-        return f" in the mean over {text.counted(len(sets), 'data set')}"
-    return f" in the mean over {len(study.data_sets)} tasks"
+    if isinstance(study, ItemStudy):
+        return f" in the mean over {len(study.data_sets)} tasks"
+    sets = study.across.data_sets if study.across else ()
+    return f" in the mean over {text.counted(len(sets), 'data set')}"
 
 
 def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
@@ -130,8 +136,11 @@ def directions(study: Study) -> list[str]:
     return [*dict.fromkeys(lines)]
 
 
-def replication(study: RunStudy) -> str:
-    """States what one score stands for."""
+def basis(study: Study) -> str:
+    """States what one score of runs stands for, or what is generalised over from items."""
+    if isinstance(study, ItemStudy):
+        first = study.pairs[0].difference
+        return f"over {OVER[first.over] if first else ''}"
     many = text.ranging(study.averaged)
     mean = f", each the mean of {many} scores" if many != "1" else ""
     return f"unit of replication: {study.unit}{mean}"
@@ -153,43 +162,42 @@ def primary(of: Primary) -> str:
     return ", ".join([*tests, how, f"level {text.level(of.level)}", "two-sided"])
 
 
-def location_tests(study: RunStudy) -> str:
-    """Returns the primary tests in the mean over data sets, if they are tested, and on each."""
+def tests(study: Study) -> str:
+    """Returns the tests that decide, their correction and their level."""
+    if isinstance(study, ItemStudy):
+        level = text.level(study.rules.alpha)
+        return f"t tests (Satterthwaite), {_families(study)}, level {level}"
     each = primary(study.primary)
     if study.overall_primary is None:
         return each
     return f"{primary(study.overall_primary)} (mean over data sets); {each} (each data set)"
 
 
-def families(study: ItemStudy) -> str:
-    """States over which p-values the correction runs."""
+def _families(study: ItemStudy) -> str:
     if len(study.pairs) == 1:
         return "one comparison"
     pairs = f"Holm over {text.counted(len(study.pairs), 'pair')}"
     if len(study.data_sets) == 1:
         return pairs
-    means = text.counted(len(study.overall), "pair")
-    return f"{pairs} and tasks" + (
-        f", and over {means} in the mean over tasks" if study.overall else ""
-    )
+    means = f", and over {text.counted(len(study.overall), 'pair')} in the mean over tasks"
+    return f"{pairs} and tasks{means if study.overall else ''}"
 
 
 def signature(study: Study) -> str:
     """Returns one line with all that fixes the numbers: versions, rules, corrections, seeds."""
-    rules = study.rules
-    intervals = f"{100 * rules.confidence:.3g} % CIs"
+    rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % CIs"
     if isinstance(study, ItemStudy):
-        tests = f"level {rules.alpha:g}, {families(study)}"
-        parts = [tests, f"{intervals}; of ranks by Holm's tests of all pairs"]
+        parts = [f"level {rules.alpha:g}, {_families(study)}"]
+        parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")
         parts.append(f"margin {rules.margin or 0:g}")
     else:
         spread = text.counted(study.families.spread, "test")
         parts = [
-            replication(study),
-            f"sd ddof 1, quartiles type 7 | {location_tests(study)}",
+            basis(study),
+            f"sd ddof 1, quartiles type 7 | {tests(study)}",
             f"{_CORRECTIONS[rules.correction]} over {spread} of spread and over "
             f"{study.families.further} secondary ones",
             f"{intervals} | missing {study.scores.missing}",
+            f"resamples {rules.resamples}, seed {rules.seed}",
         ]
-    drawn = f"resamples {rules.resamples}, seed {rules.seed}"
-    return " | ".join([text.versions(), *parts, drawn])
+    return " | ".join([text.versions(), *parts])

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.report import scores, text
+from jaxeval.report import text
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import describe, effects
+from jaxeval.report.settlements import settlement
 from jaxeval.stats.results import Effect, Interval
 
 Outcome = Literal["kept", "discarded", "undecided", "failed", "unfinished"]
@@ -94,10 +94,7 @@ class Settlements(Result):
 
     def scale(self) -> ScoreFormat:
         """Returns the format of all scores."""
-        known = [np.array(base.scores) for base in self.bases if base.scores]
-        sds = [describe.sd(of) for of in known if len(of) > 1]
-        largest = max((float(np.abs(of).max()) for of in known), default=0.0)
-        return scores.score_format(self.unit, sds, largest)
+        return settlement.scale_of(self.unit, [base.scores for base in self.bases])
 
     def document(self) -> Document:
         """Returns what was kept, all candidates, the noise floor and the winner's curse."""
@@ -126,9 +123,8 @@ class Settlements(Result):
         spent += f", {text.duration(self.seconds)}" if self.seconds else ""
         line = f"{text.counted(len(self.candidates), 'candidate')}: {said} ({spent})."
         last = self.bases[-1]
-        if last.kept is None:
-            return f"{line} The base is still the first one."
-        return f"{line} The base is now {last.name}."
+        now = "still the first one" if last.kept is None else f"now {last.name}"
+        return f"{line} The base is {now}."
 
     def _guarantee(self) -> str:
         if len(self.rules) > 1:
@@ -212,31 +208,9 @@ class Settlements(Result):
         seeds = text.counted(len(of.scores), "seed")
         spread = f"{scale.difference(self.sd)}, {scale.ci(self.sd_interval)}"
         yield f"sd of {of.name} over {seeds}: {spread}"
-        rows = [(str(n), scale(least)) for n, least in self.smallest.items()]
-        head = scale.label("smallest difference that they settle")
-        if rows:
-            yield Table(("seeds of each side", head), rows, words=0)
+        if self.smallest:
+            yield from settlement.planned(self.smallest, scale, scale.label("{}"))
             yield f"at level {self.next_level:.2g}, that of the next comparison"
-
-
-def base(
-    name: str,
-    commit: str,
-    kept: int | None,
-    comparisons: Sequence[int],
-    known: Sequence[float],
-    before: Sequence[float],
-    won: float | None,
-) -> Base:
-    """Returns a base.
-
-    Args:
-      before: scores of the base that it won against.
-    """
-    enough = min(len(known), len(before)) > 1
-    mean = describe.summarize(known).mean_interval if known else None
-    fresh = effects.difference(known, before) if kept is not None and enough else None
-    return Base(name, commit, kept, comparisons, known, mean, won, fresh)
 
 
 def signed(scale: ScoreFormat, value: float) -> str:

@@ -1,6 +1,6 @@
 """Figures of a ledger: the progress of the base, and the difference of each candidate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,15 +40,15 @@ def _style(outcome: Outcome) -> dict[str, Any]:
     return {"marker": marker, "color": colour, "mfc": colour if filled else "white"}
 
 
-def _legend(candidates: Sequence[Candidate]) -> list[Any]:
+def _legend(candidates: Sequence[Candidate], line: str | None = None) -> Iterator[Any]:
+    """Yields handles of the outcomes, and of the base's line if it has a colour."""
     from matplotlib.lines import Line2D
 
+    if line:
+        yield Line2D([], [], color=line, linewidth=2, label="base")
     there = {of.outcome for of in candidates}
-    return [
-        Line2D([], [], linestyle="", label=outcome, **_style(outcome))
-        for outcome in OUTCOMES
-        if outcome in there
-    ]
+    for outcome in (outcome for outcome in OUTCOMES if outcome in there):
+        yield Line2D([], [], linestyle="", label=outcome, **_style(outcome))
 
 
 def _progress(found: Settlements) -> Figure:
@@ -71,7 +71,7 @@ def _progress(found: Settlements) -> Figure:
         axes.plot([one.number], [mean], linestyle="", markersize=6, **_style(one.outcome))
     axes.set(xlabel="comparison", ylabel=literal(scale.label(found.metric or "score")))
     axes.locator_params(axis="x", integer=True)
-    plots.legend(drawing, [*_line_handle(blue), *_legend(shown)])
+    plots.legend(drawing, [*_legend(shown, blue)])
     chosen = "high" if found.higher_is_better else "low"
     caption = (
         "Line: mean of the base by seeds with which it did not win; band: its 95 % interval. "
@@ -82,12 +82,6 @@ def _progress(found: Settlements) -> Figure:
         caption += " The last base has no fresh score yet."
     head = ("base", "won comparison", "seeds", "95 % CI")
     return Figure("progress", "Base after base", caption, drawing, head, rows)
-
-
-def _line_handle(colour: str) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    return [Line2D([], [], color=colour, linewidth=2, label="base")]
 
 
 def _forest(found: Settlements, part: Sequence[Candidate], page: int) -> Figure:
@@ -105,13 +99,14 @@ def _forest(found: Settlements, part: Sequence[Candidate], page: int) -> Figure:
         axes.plot([scale.factor * of.difference], [y], linestyle="", markersize=7, **style)
         interval = scale.interval(bounds) or "-"
         rows.append((of.number, of.name, of.outcome, signed(scale, of.difference), interval))
-    names = [f"{of.number} {_short(of.name)}: {of.outcome}" for of in part]
+    short = lambda name: name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\u2026"  # noqa: E731
+    names = [f"{of.number} {short(of.name)}: {of.outcome}" for of in part]
     axes.set_yticks(range(len(part)), [literal(name) for name in names], fontsize=8)
     axes.set_ylim(len(part) - 0.4, -0.6)
     _focus(axes, part, scale.factor)
     better = "right of 0 is better" if found.higher_is_better else "left of 0 is better"
     axes.set_xlabel(literal(f"{scale.label('difference')}, candidate - base ({better})"))
-    plots.legend(drawing, _legend(part))
+    plots.legend(drawing, [*_legend(part)])
     caption = (
         "Mark: difference between a candidate and its base; line: the interval that holds it at "
         "any time, each with probability 1 - level of its comparison. A line that ends at the "
@@ -122,22 +117,13 @@ def _forest(found: Settlements, part: Sequence[Candidate], page: int) -> Figure:
     return Figure(f"differences{suffix}", "Each candidate", caption, drawing, head, rows)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\u2026"
-
-
 def _focus(axes: "Axes", part: Sequence[Candidate], factor: float) -> None:
     """Cuts off the ends of a few wide intervals, which would flatten the rest."""
-    gaps = [factor * (of.difference or 0.0) for of in part]
-    ends = [
-        factor * end
-        for of in part
-        if of.interval is not None and not of.interval.absent
-        for end in (of.interval.low, of.interval.high)
-    ]
-    ends = ends or [0.0]
+    gaps = [of.difference or 0.0 for of in part]
+    bounds = [of.interval for of in part if of.interval is not None and not of.interval.absent]
+    ends = np.array([[of.low, of.high] for of in bounds] or [[0.0, 0.0]])
     reach = _REACH * float(np.median(np.abs(ends)))
-    low, high = (float(np.clip(end, -reach, reach)) for end in (min(ends), max(ends)))
-    low, high = min([0.0, low, *gaps]), max([0.0, high, *gaps])
+    every = [0.0, *gaps, *np.clip(ends, -reach, reach).flat]
+    low, high = factor * min(every), factor * max(every)
     margin = 0.06 * (high - low) or 1.0
     axes.set_xlim(low - margin, high + margin)

@@ -51,12 +51,11 @@ class Repeats(Result):
         if not self.deterministic:
             bounds = scale.interval(self.sd_within_interval)
             rows.append(("within a seed", str(len(self.again)), scale(self.sd_within), bounds))
-        planned = [(str(n), scale(least)) for n, least in self.smallest.items()]
         return Document(
             [*self._answer(scale)],
             (
                 Table(("noise", "seeds", "sd", "95 % CI of sd"), rows),
-                Table(("seeds of each side", settlement.SMALLEST), planned, words=0),
+                *settlement.planned(self.smallest, scale),
             ),
             self.notes,
             [

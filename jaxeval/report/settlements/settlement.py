@@ -3,8 +3,7 @@
 import bisect
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,20 +18,15 @@ from jaxeval.stats import claims, describe, sequential
 from jaxeval.stats.claims import Settled, Statistic
 from jaxeval.stats.results import Effect, Interval
 
-EXIT_CODES: Mapping[Verdict, int] = MappingProxyType(
-    {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
-)
+_EXIT_CODES = {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
 _LISTED = 100  # scores of a side that are shown
-METHODS: Mapping[Statistic, str] = MappingProxyType(
-    {
-        "t": "confidence sequence of the t statistic (Wang & Ramdas 2024)",
-        "wins": "confidence sequence of the sign test (Robbins 1970)",
-        "betting": "betting confidence sequence (Waudby-Smith & Ramdas 2024)",
-    }
-)
-SMALLEST = "smallest difference that they settle"
+METHODS: Mapping[Statistic, str] = {
+    "t": "confidence sequence of the t statistic (Wang & Ramdas 2024)",
+    "wins": "confidence sequence of the sign test (Robbins 1970)",
+    "betting": "betting confidence sequence (Waudby-Smith & Ramdas 2024)",
+}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -75,11 +69,11 @@ class Settlement(Result):
     @property
     def exit_code(self) -> int:  # type: ignore[override]
         """0 better, 1 undecided or failed, 3 worse, 4 equal, 5 one score at all seeds."""
-        return EXIT_CODES[self.verdict]
+        return _EXIT_CODES[self.verdict]
 
     def document(self) -> Document:
         """Returns the verdict, a row for each side, and what more seeds would settle."""
-        scale = self._scale()
+        scale = scale_of(self.unit, self.scores.values())
         mean, sd = scale.label("mean"), scale.label("sd")
         rows = [
             (
@@ -91,17 +85,11 @@ class Settlement(Result):
             )
             for side, known in self.scores.items()
         ]
-        planned = [(str(n), scale(least)) for n, least in self.smallest.items()]
+        head = ("side", "scores" if self.paired else "seeds", mean, sd, f"95 % CI of {sd}")
+        correlated = [self._correlated(self.correlation)] if self.correlation else []
         return Document(
             (self._answer(scale),),
-            (
-                Table(
-                    ("side", "scores" if self.paired else "seeds", mean, sd, f"95 % CI of {sd}"),
-                    rows,
-                ),
-                *([Table(("seeds of each side", SMALLEST), planned, words=0)] if planned else []),
-                *([self._correlated(self.correlation)] if self.correlation else []),
-            ),
+            (Table(head, rows), *planned(self.smallest, scale), *correlated),
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
             [
                 *(f"{side}: {what}" for side, what in self.versions.items()),
@@ -117,12 +105,6 @@ class Settlement(Result):
             noun="side",
             last=(f"exit code {self.exit_code} ({self.verdict})",),
         )
-
-    def _scale(self) -> ScoreFormat:
-        every = [np.array(known) for known in self.scores.values()]
-        sds = [describe.sd(known) for known in every if len(known) > 1]
-        largest = max((float(np.abs(known).max()) for known in every if len(known)), default=0.0)
-        return scores.score_format(self.unit, sds, largest)
 
     def _correlated(self, of: Effect) -> str:
         low, high = of.interval[:2]
@@ -140,29 +122,16 @@ class Settlement(Result):
             said = "; ".join(f"{side}: {why}" for side, why in self.failures.items())
             return f"No claim, since a seed failed ({said})."
         if self.verdict == "constant":
-            of_base, of_candidate = (scale(of[0]) for of in self.scores.values())
+            both = " and ".join(f"{side} has {scale(of[0])}" for side, of in self.scores.items())
             return (
-                f"No claim over seeds: {self.base} has {of_base} and {self.candidate} "
-                f"{of_candidate} at each of {self.looks} seeds, which is one score each; does the "
-                "seed reach the programs?"
+                f"No claim over seeds: {both} at each of {self.looks} seeds, which is one score "
+                "each; does the seed reach the programs?"
             )
-        within = f"the margin of {scores.difference(self.margin, self.unit)}"
-        more = f" by more than {within}" if self.margin else ""
-        claim = {
-            "better": f"{self.candidate} is better than {self.base}{more}",
-            "worse": f"{self.candidate} is worse than {self.base}{more}",
-            "equal": f"{self.candidate} and {self.base} are equal within {within}",
-        }.get(self.verdict, "Undecided")
-        if self.data_sets:
-            claim += f" in the mean over {len(self.data_sets)} data sets"
-        counts = {side: len(known) for side, known in self.scores.items()}
-        spent = ", ".join(f"{side} {text.counted(n, 'seed')}" for side, n in counts.items())
-        if len({*counts.values()}) == 1 or self.paired:
-            spent = (
-                text.counted(self.looks, "pair")
-                if self.paired
-                else text.counted(self.looks, "seed") + " each"
-            )
+        claim = self._claim()
+        each = {side: text.counted(len(of), "seed") for side, of in self.scores.items()}
+        same = len({*each.values()}) == 1
+        spent = f"{each[self.base]} each" if same else ", ".join(map(" ".join, each.items()))
+        spent = text.counted(self.looks, "pair") if self.paired else spent
         if self.difference is None or self.interval is None:
             return f"{claim}: {spent}, too few to say anything."
         shown = f"difference {scale.difference(self.difference)}"
@@ -175,12 +144,40 @@ class Settlement(Result):
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
 
+    def _claim(self) -> str:
+        within = f"the margin of {scores.difference(self.margin, self.unit)}"
+        more = f" by more than {within}" if self.margin else ""
+        claim = {
+            "better": f"{self.candidate} is better than {self.base}{more}",
+            "worse": f"{self.candidate} is worse than {self.base}{more}",
+            "equal": f"{self.candidate} and {self.base} are equal within {within}",
+        }.get(self.verdict, "Undecided")
+        over = f" in the mean over {len(self.data_sets)} data sets"
+        return claim + over * bool(self.data_sets)
+
+
+def scale_of(unit: str, samples: Iterable[Sequence[float]]) -> ScoreFormat:
+    """Returns the format of all scores of some samples."""
+    known = [np.array(of) for of in samples if len(of)]
+    largest = max((float(np.abs(of).max()) for of in known), default=0.0)
+    return scores.score_format(unit, [describe.sd(of) for of in known if len(of) > 1], largest)
+
+
+def planned(
+    smallest: Mapping[int, float], scale: ScoreFormat, head: str = "{}"
+) -> Iterator[Table]:
+    """Yields the table of the smallest differences that numbers of seeds settle, if any is."""
+    rows = [(str(n), scale(least)) for n, least in smallest.items()]
+    if rows:
+        label = head.format("smallest difference that they settle")
+        yield Table(("seeds of each side", label), rows, words=0)
+
 
 def settlement(
     rule: Settle,
     state: State,
     first_seed: int | None,
-    more: Mapping[str, Any] = MappingProxyType({}),
+    more: Mapping[str, Any],
     seeds_shared: bool = True,
 ) -> Settlement:
     """Returns the outcome of a comparison.
@@ -190,23 +187,25 @@ def settlement(
       seeds_shared: scores of one number have one seed.
     """
     found, verdict, seen = rule.settled(state), rule.verdict(state), rule.seen(state)
-    base, candidate = state.models
     known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
-    lost = _lost(state.models, seen)
-    sign, low, high = _signed(rule, found)
+    counts = {m: len(of) - len(known[m]) for m, of in zip(state.models, seen, strict=True)}
+    lost = {m: f"{text.counted(n, 'seed')} failed: lost pairs" for m, n in counts.items() if n}
+    pairs = np.column_stack([seen[0][: len(seen[1])], seen[1]])
+    pairs = pairs[np.isfinite(pairs).all(1)]  # of scores with one number
     none = verdict == "undecided" and found.looks and seeds_shared and np.array_equal(*seen)
     effect = ["both sides have the same score at every seed: the change has no effect"]
     warnings = effect if none else [] if verdict == "constant" else found.warnings
-    notes = [*warnings, *more.get("notes", ())]
-    notes += [f"{side}: {why}" for side, why in lost.items()]
+    notes = [*warnings, *more.get("notes", ()), *(f"{side}: {why}" for side, why in lost.items())]
+    looked: dict[str, Any] = dict.fromkeys(("difference", "interval", "p_value", "log_e"))
+    if found.looks:
+        difference, low, high = _signed(rule, found)
+        looked = {"difference": difference, "p_value": found.p_value, "log_e": found.log_e}
+        looked["interval"] = interval_of(low, high, 1 - rule.alpha, rule.statistic)
     return Settlement(
         verdict=verdict,
-        base=base,
-        candidate=candidate,
-        difference=sign * found.difference if found.looks else None,
-        interval=interval_of(low, high, 1 - rule.alpha, rule.statistic) if found.looks else None,
-        p_value=found.p_value if found.looks else None,
-        log_e=found.log_e if found.looks else None,
+        base=state.models[0],
+        candidate=state.models[1],
+        **looked,
         decided=found.decided,
         looks=len(seen[1]),
         scores={side: of.tolist() for side, of in known.items()},
@@ -217,7 +216,7 @@ def settlement(
         statistic=rule.statistic,
         paired=rule.by_pairs,
         wins=found.wins,
-        correlation=_correlation(*seen) if seeds_shared else None,
+        correlation=describe.correlation(*pairs.T) if seeds_shared else None,
         known=rule.known,
         failures={**lost, **state.excluded},
         higher_is_better=rule.higher_is_better,
@@ -226,10 +225,12 @@ def settlement(
     )
 
 
-def _signed(rule: Settle, found: Settled) -> tuple[int, float, float]:
-    """Returns the sign of differences as stored, and the ends of candidate - base as stored."""
+def _signed(rule: Settle, found: Settled) -> tuple[float, float, float]:
+    """Returns candidate - base and the ends of its interval, as stored."""
     low, high = found.interval
-    return (1, low, high) if rule.higher_is_better else (-1, -high, -low)
+    if rule.higher_is_better:
+        return found.difference, low, high
+    return -found.difference, -high, -low
 
 
 def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dict[str, Any]:
@@ -242,19 +243,6 @@ def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dic
         "smallest": smallest(spread, rule.margin, rule.alpha) if plans else {},
         "needed": _needed(rule, spread, found.difference) if found.looks and plans else None,
     }
-
-
-def _lost(sides: Sequence[str], seen: Sequence[np.ndarray]) -> dict[str, str]:
-    """Returns a sentence for each side with failures that count as lost pairs."""
-    counts = {m: int(np.sum(~np.isfinite(of))) for m, of in zip(sides, seen, strict=True)}
-    return {m: f"{text.counted(n, 'seed')} failed: lost pairs" for m, n in counts.items() if n}
-
-
-def _correlation(base: np.ndarray, candidate: np.ndarray) -> Effect | None:
-    """Correlation of the scores with one number."""
-    base = base[: len(candidate)]
-    both = np.isfinite(base) & np.isfinite(candidate)
-    return describe.correlation(base[both], candidate[both])
 
 
 def interval_of(
@@ -302,8 +290,7 @@ def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> 
     if n < sequential.FIRST_LOOK:
         return line
     found = rule.settled(event.state)
-    sign, *ends = _signed(rule, found)
-    gap, low, high = (scores.factor(unit) * x for x in (sign * found.difference, *ends))
+    gap, low, high = (scores.factor(unit) * x for x in _signed(rule, found))
     line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference {gap:+.4g}"
     bounded = math.isfinite(high - low) and not claims.contradict(*found.interval)
     return f"{line} [{low:.4g}, {high:.4g}]" if bounded else line

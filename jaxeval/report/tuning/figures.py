@@ -1,20 +1,19 @@
 """Figures of a search: its best score so far, importance, scores by each hyperparameter."""
 
+import dataclasses
 import math
 import statistics
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
-from jaxeval.report import plots, scores
+from jaxeval.report import plots, scores, sweeps
 from jaxeval.report.document import Figure
 from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import hyperparameters
-from jaxeval.space import distributions
+from jaxeval.sensitivity.trials import Sweep
 from jaxeval.space import space as spaces
-from jaxeval.space.space import Parameter
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.insight import Insight, Slice
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
 
 _LEAST_DF = 4  # of the noise, below which it says little
-_PANELS = 3  # in a row
-_LETTERS, _FEWEST_LETTERS = 36, 5  # beneath a panel, and in a line of a category
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
 _IMPORTANCE = (
     "Sobol indices of the process's posterior over the whole space: the bar is the share of the "
@@ -52,12 +49,8 @@ def draw(tuned: Tuned) -> list[Figure]:
 def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
     """Returns mean scores as shown; those stopped early only if no other has a score."""
     factor = scores.factor(tuned.unit)
-    known = [
-        (e, factor * statistics.fmean(e.result.scores))
-        for e in tuned.evaluations
-        if e.result and e.result.scores
-    ]
-    return [(e, mean) for e, mean in known if e.result and not e.result.stopped] or known
+    known = [(e, factor * statistics.fmean(e.scores)) for e in tuned.evaluations if e.scores]
+    return [(e, mean) for e, mean in known if not e.stopped] or known
 
 
 def _label(tuned: Tuned) -> str:
@@ -69,9 +62,9 @@ def _best_so_far(tuned: Tuned) -> Figure:
     factor, means = scores.factor(tuned.unit), {e.number: mean for e, mean in _scored(tuned)}
     axes.scatter(list(means), [*means.values()], label="a setting", **_FAINT)
     stopped = {
-        e.number: factor * e.result.scores[0]
+        e.number: factor * e.scores[0]
         for e in tuned.evaluations
-        if e.result and e.result.stopped and e.number not in means
+        if e.stopped and e.number not in means
     }
     if stopped:
         style: Any = {"marker": "x", "s": 14, "linewidths": 0.8, "color": "#999999"}
@@ -155,66 +148,62 @@ def _importance(of: Insight) -> Figure:
 
 def _slices(tuned: Tuned) -> Figure:
     space: Any = tuned.search["space"]
-    parameters = spaces.from_dict(space).parameters
+    known, scored = spaces.from_dict(space), _scored(tuned)
+    columns = {of.name: [e.values.get(of.name, "") for e, _ in scored] for of in known.parameters}
+    means = np.array([mean for _, mean in scored]) / scores.factor(tuned.unit)
+    axes = [
+        dataclasses.replace(axis, scale=hyperparameters.scale(of.distribution))
+        for axis, of in zip(
+            hyperparameters.axes(columns, len(scored)), known.parameters, strict=True
+        )
+    ]
+    sweep = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
+    drawing, panels = sweeps.draw_marginals([sweep], apart=0.0)
     along = {} if tuned.posterior is None else {of.name: of for of in tuned.posterior.slices}
-    drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
-    rows: list[Sequence[object]] = []
-    for number, (panel, parameter) in enumerate(zip(panels, parameters, strict=True)):
-        rows += _slice(panel, tuned, parameter)
-        if parameter.name in along:
-            factor = scores.factor(tuned.unit)
-            _draw_posterior(panel, parameter, along[parameter.name], factor)
-        if number % _PANELS == 0:
-            panel.set_ylabel(plots.literal(_label(tuned)))
-    _focus(panels[0], tuned)
-    known = sum(bool(e.result and e.result.scores) for e in tuned.evaluations)
+    for axis in axes:
+        panel, place = panels[axis.name]
+        _draw_best(panel, place, tuned, axis.name)
+        if axis.name in along:
+            words = axis.scale.categories is not None
+            _draw_posterior(panel, place, along[axis.name], scores.factor(tuned.unit), words)
+    _focus(drawing.axes[0], tuned)
     left_out = " Settings that were stopped early are left out."
+    every = sum(bool(e.scores) for e in tuned.evaluations)
     caption = (
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
         "differ too, and the search tried good regions more often."
-        + (left_out if known > len(_scored(tuned)) else "")
+        + (left_out if every > len(scored) else "")
         + (_SLICES if along else "")
     )
+    rows = [
+        (of.name, e.values[of.name], f"{mean:.6g}")
+        for of in known.parameters
+        for e, mean in scored
+        if of.name in e.values
+    ]
     head = ("hyperparameter", "value", _label(tuned))
     return Figure("slices", "Scores along each hyperparameter", caption, drawing, head, rows)
 
 
-def _slice(panel: "Axes", tuned: Tuned, parameter: Parameter) -> list[Sequence[object]]:
-    name, scale, best = parameter.name, hyperparameters.scale(parameter.distribution), tuned.best
-    points = [(e.values[name], mean) for e, mean in _scored(tuned) if name in e.values]
-    at = [_on_axis(parameter, value) for value, _ in points]
-    panel.scatter(at, [mean for _, mean in points], **_FAINT)
-    if best is not None and name in best.values:
+def _draw_best(panel: "Axes", place: sweeps.Place, tuned: Tuned, name: str) -> None:
+    if tuned.best is not None and name in tuned.best.values:
         ring: Any = {"s": 60, "facecolors": "none", "edgecolors": plots.COLOURS[1]}
-        height = scores.factor(tuned.unit) * best.mean
-        panel.scatter([_on_axis(parameter, best.values[name])], [height], **ring)
-    if scale.categories is not None:
-        letters = max(_FEWEST_LETTERS, _LETTERS // len(scale.categories))
-        names = [plots.wrapped(name, letters) for name in scale.categories]
-        panel.set_xticks(range(len(names)), names, fontsize=8)
-        panel.set_xlim(-0.5, len(scale.categories) - 0.5)
-    elif scale.log:
-        panel.set_xscale("log")
-    panel.set_xlabel(plots.literal(name))
-    return [(name, value, f"{mean:.6g}") for value, mean in points]
+        height = scores.factor(tuned.unit) * tuned.best.mean
+        panel.scatter(place([tuned.best.values[name]]), [height], **ring)
 
 
-def _draw_posterior(panel: "Axes", parameter: Parameter, along: Slice, factor: float) -> None:
-    at, alike = ([_on_axis(parameter, v) for v in of] for of in (along.values, along.alike))
+def _draw_posterior(
+    panel: "Axes", place: sweeps.Place, along: Slice, factor: float, words: bool
+) -> None:
+    at, alike = place(along.values), place(along.alike)
     median, low, high = (factor * of for of in (along.median, along.low, along.high))
     ends, green = panel.get_xaxis_transform(), plots.COLOURS[2]  # the panel's height from 0 to 1
-    if hyperparameters.scale(parameter.distribution).categories is None:
-        panel.plot(at, median, color=green, linewidth=1.2)
-        panel.fill_between(at, low, high, color=green, alpha=0.15, linewidth=0)
-        style: Any = {"linewidth": 4, "solid_capstyle": "butt"}
-        panel.plot(alike, [0.01] * len(alike), color=green, transform=ends, **style)
-    else:
+    style: Any = {"color": green, "linewidth": 1.2}
+    if words:
         panel.plot(alike, [0.02] * len(alike), "s", color=green, transform=ends)
-        style = {"fmt": "_", "capsize": 3, "linewidth": 1.2}
-        panel.errorbar(at, median, (median - low, high - median), color=green, **style)
-
-
-def _on_axis(parameter: Parameter, value: Any) -> float:
-    """Returns the position of a value on its axis; of a choice, its index."""
-    of = parameter.distribution
-    return float(of.in_order.index(value) if isinstance(of, distributions.Choices) else value)
+        panel.errorbar(at, median, (median - low, high - median), fmt="_", capsize=3, **style)
+    else:
+        panel.plot(at, median, **style)
+        panel.fill_between(at, low, high, color=green, alpha=0.15, linewidth=0)
+        style |= {"linewidth": 4, "solid_capstyle": "butt"}
+        panel.plot(alike, [0.01] * len(alike), transform=ends, **style)

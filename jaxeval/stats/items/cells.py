@@ -68,15 +68,16 @@ def tables(
     score of one of the models are left out. `clusters` has a label of each item; None makes every
     item its own cluster. Messages call the models by `names`.
     """
-    arrays = [array(of, name) for of, name in zip(scores, names, strict=True)]
-    if len({len(values) for values in arrays}) > 1:
-        sizes = [f"{len(v)} of {name}" for v, name in zip(arrays, names, strict=True)]
-        raise DataError(f"items: expected the same of all, found {', '.join(sizes)}")
-    kept = np.flatnonzero(np.all([~np.isnan(values).all((1, 2)) for values in arrays], axis=0))
-    if not len(kept):
+    arrays = {name: array(of, name) for of, name in zip(scores, names, strict=True)}
+    if len({*map(len, arrays.values())}) > 1:
+        sizes = ", ".join(f"{len(values)} of {name}" for name, values in arrays.items())
+        raise DataError(f"items: expected the same of all, found {sizes}")
+    scored = np.all([~np.isnan(values).all((1, 2)) for values in arrays.values()], axis=0)
+    if not scored.any():
         raise DataError("items: no item has a score of all models")
-    groups, found = _groups(clusters, kept, len(arrays[0])), []
-    for values, name in zip((values[kept] for values in arrays), names, strict=True):
+    groups, found = _groups(clusters, scored), []
+    for name, values in arrays.items():
+        values = values[scored]
         if empty := np.flatnonzero(np.isnan(values).all((0, 2))).tolist():
             what = "has no score of the items that are compared"
             raise DataError(f"{name}: run {empty[0]} {what}")
@@ -91,14 +92,10 @@ def _table(values: np.ndarray, groups: Groups, name: str) -> Table:
     means, of_runs = cells.mean(1), list[tuple[Part]]()
     if cells.shape[1] > 1:
         of_runs = [(part,) for part in variances.run_parts(cells, groups, inflation)]
-    return Table(
-        *(cells, means, cells.mean(0), int(counts.max()), missing),
-        bool(np.all((values == 0) | (values == 1) | np.isnan(values))),
-        float(np.abs(cells).max()),
-        *(groups, inflation),
-        Parts(variances.items_part(means, groups), *of_runs),
-        values,
-    )
+    binary = bool(np.all((values == 0) | (values == 1) | np.isnan(values)))
+    parts, largest = Parts(variances.items_part(means, groups), *of_runs), np.abs(cells).max()
+    counted = int(counts.max()), missing, binary, float(largest)
+    return Table(cells, means, cells.mean(0), *counted, groups, inflation, parts, values)
 
 
 def cell_means(values: np.ndarray) -> np.ndarray:
@@ -107,14 +104,15 @@ def cell_means(values: np.ndarray) -> np.ndarray:
     return np.where(counts > 0, np.nansum(values, -1) / np.maximum(counts, 1), np.nan)
 
 
-def _groups(clusters: Labels | None, kept: np.ndarray, items: int) -> Groups:
-    count = len(kept)
+def _groups(clusters: Labels | None, scored: np.ndarray) -> Groups:
+    count = int(scored.sum())
     if count < 2:
         raise DataError("items: expected two or more; one says nothing of others")
     if clusters is None:
         return Groups(np.arange(count), np.arange(count), np.ones(count, int))
-    if len(clusters) != items:
-        raise DataError(f"clusters: expected one of each of {items} items, found {len(clusters)}")
+    if len(clusters) != len(scored):
+        found = f"{len(scored)} items, found {len(clusters)}"
+        raise DataError(f"clusters: expected one of each of {found}")
     expected = "clusters: expected a label of every item"
     try:
         codes = {label: code for code, label in enumerate(dict.fromkeys(clusters))}
@@ -122,7 +120,7 @@ def _groups(clusters: Labels | None, kept: np.ndarray, items: int) -> Groups:
         raise DataError(f"{expected}, found lists or arrays") from None
     if missing := [label for label in codes if label is None or label != label]:
         raise DataError(f"{expected}, found {missing[0]}")
-    coded = np.array([codes[clusters[k]] for k in kept.tolist()])
+    coded = np.array([codes[label] for label in clusters])[scored]
     order = np.argsort(coded, kind="stable")
     _, starts, sizes = np.unique(coded[order], return_index=True, return_counts=True)
     if len(sizes) < 2:

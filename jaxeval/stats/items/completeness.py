@@ -59,33 +59,29 @@ def prepare(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
     found, counts = [], []
     for before, (unique, copies) in zip(complete, _drop_copies(complete), strict=True):
         lacking = [np.isnan(of.scores).all((1, 2)) for of in unique.models.values()]
-        data = _select(unique, ~np.any(lacking, axis=0))
-        if not data.items:
-            raise DataError(f"{_task(data.name)}no item that {every} all have a score of")
+        kept = ~np.any(lacking, axis=0)
+        if not kept.any():
+            raise DataError(f"{_task(before.name)}no item that {every} all have a score of")
+        data = dataclasses.replace(
+            unique,
+            items=tuple(itertools.compress(unique.items, kept)),
+            clusters=None if unique.clusters is None else unique.clusters[kept],
+            models={
+                model: dataclasses.replace(of, scores=of.scores[kept], status=of.status[kept])
+                for model, of in unique.models.items()
+            },
+        )
         _refuse_scales(data)
         found.append(data)
         counts.append(_counts(before, unique, data, copies))
     return found, counts
 
 
-def _select(data: DataSetScores, items: np.ndarray) -> DataSetScores:
-    return dataclasses.replace(
-        data,
-        items=tuple(np.array(data.items, object)[items].tolist()),
-        clusters=None if data.clusters is None else data.clusters[items],
-        models={
-            model: dataclasses.replace(of, scores=of.scores[items], status=of.status[items])
-            for model, of in data.models.items()
-        },
-    )
-
-
 def _counts(
     before: DataSetScores, unique: DataSetScores, data: DataSetScores, copies: Mapping[str, int]
 ) -> DataSetCounts:
     """Counts of a data set as it was read, without copies, and without items that one lacks."""
-    status = {model: of.status for model, of in before.models.items()}
-    failed = {model: of == Status.FAILED for model, of in status.items()}
+    failed = {model: of.status == Status.FAILED for model, of in before.models.items()}
     return DataSetCounts(
         *(data.name, data.metric, data.higher_is_better, data.direction),
         *(len(data.items), len(before.items) - len(data.items)),
@@ -93,7 +89,7 @@ def _counts(
         runs={model: of.runs for model, of in data.models.items()},
         samples=max(of.scores.shape[2] for of in data.models.values()),
         failed={model: int(of.sum()) for model, of in failed.items()},
-        unscored={m: int(np.sum(of == Status.UNSCORED)) for m, of in status.items()},
+        unscored={m: int(np.sum(of.status == Status.UNSCORED)) for m, of in before.models.items()},
         failed_items={model: int(of.any((1, 2)).sum()) for model, of in failed.items()},
         copies=copies,
         missing={model: _missing(of.scores) for model, of in unique.models.items()},
@@ -125,16 +121,16 @@ def _drop_copies(
     """
     models = [{**data.models} for data in data_sets]
     dropped: list[dict[str, int]] = [{} for _ in data_sets]
-    for model in dict.fromkeys(model for data in data_sets for model in data.models):
-        cubes = [of[model].scores for of in models]
-        found = _copies(cubes)
-        named = any("name" in of[model].labels for of in models)
-        differ = any(len(of) < cube.shape[1] - 1 for of, cube in zip(found, cubes, strict=True))
+    for model in data_sets[0].models:
+        runs = [of[model] for of in models]
+        found = _copies([of.scores for of in runs])
+        named = any("name" in of.labels for of in runs)
+        differ = any(len(copies) < of.runs - 1 for copies, of in zip(found, runs, strict=True))
+        found = [[] for _ in runs] if named and differ else found
         for k, copies in enumerate(found):
-            dropped[k][model] = 0 if named and differ else len(copies)
-            if dropped[k][model]:
-                left = np.setdiff1d(np.arange(models[k][model].runs), copies)
-                models[k][model] = models[k][model].chosen(left)
+            dropped[k][model] = len(copies)
+            if copies:
+                models[k][model] = runs[k].chosen(np.setdiff1d(np.arange(runs[k].runs), copies))
     unique = map(lambda data, of: dataclasses.replace(data, models=of), data_sets, models)
     return [*zip(unique, dropped, strict=True)]
 
@@ -162,29 +158,21 @@ def _refuse_scales(data: DataSetScores) -> None:
     above = [model for model, top in largest.items() if top > 1]
     below = [model for model, top in largest.items() if 0 < top <= 1]
     if above and below:
-        raise DataError(
-            f"{_task(data.name)}{data.metric} of {above[0]} is above 1, that of {below[0]} not; "
-            "expected one scale, such as fractions"
-        )
+        found = f"{data.metric} of {above[0]} is above 1, that of {below[0]} not"
+        raise DataError(f"{_task(data.name)}{found}; expected one scale, such as fractions")
 
 
 def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
     """Returns why the first two models cannot be compared fairly: too many scores are missing."""
     absent = scores.absent.get(scores.models[0], ())
     lines = [f"{scores.models[0]} has no scores on {name or 'a task'}" for name in absent]
-    lines += [
-        f"{name or 'a task'} is left out, since the models have different metrics of it"
-        for name in scores.without_metric
-        if name not in absent
-    ]
-    for of in counts:
-        on_task = f" on {of.data_set}" if of.data_set else ""
-        lines += [
-            f"{100 * of.missing[model]:.3g} % of {model}'s answers{on_task} failed, have no score "
-            f"or are lacking, more than {100 * _MOST_MISSING:g} %"
-            for model in scores.models[:2]
-            if of.missing[model] > _MOST_MISSING
-        ]
+    why = "is left out, since the models have different metrics of it"
+    lines += [f"{name or 'a task'} {why}" for name in scores.without_metric if name not in absent]
+    most = f"failed, have no score or are lacking, more than {100 * _MOST_MISSING:g} %"
+    for of, model in itertools.product(counts, scores.models[:2]):
+        if (share := of.missing[model]) > _MOST_MISSING:
+            on_task = f" on {of.data_set}" if of.data_set else ""
+            lines.append(f"{100 * share:.3g} % of {model}'s answers{on_task} {most}")
     return tuple(lines)
 
 
@@ -210,10 +198,11 @@ def _task(name: str) -> str:
 
 def failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> Failures | None:
     """Tests the numbers of items with a failed answer, of all pairs on all data sets."""
-    found = {}
-    for of, model in itertools.product(counts, models):
-        failed, whole = of.failed_items[model], of.items + of.left_out
-        found[model, of.data_set] = Counts(failed, whole - failed)
+    found = {
+        (m, of.data_set): Counts(failed, of.items + of.left_out - failed)
+        for of in counts
+        for m, failed in of.failed_items.items()
+    }
     return compare_counts(found, [*itertools.combinations(models, 2)])
 
 
@@ -224,7 +213,7 @@ def choose_factors(
     runs = {(task.name, model): of.runs for task in tasks for model, of in task.models.items()}
     over = estimates.default_over([*runs.values()]) if asked is None else asked
     single = next((where for where, count in runs.items() if count == 1), None)
-    if single is None or (asked is not None and "runs" not in over):
+    if single is None or asked == ("items",):
         return over, ()
     has_one = f"{single[1]} has one run" + (f" on {single[0]}" if single[0] else "")
     if "runs" in over:
@@ -238,22 +227,16 @@ def choose_factors(
 
 def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:
     """Returns why no mean is taken over the tasks, or () if it is taken."""
-    metrics = dict.fromkeys(task.metric for task in tasks)
-    if len(metrics) > 1 or len({task.higher_is_better for task in tasks}) > 1:
-        return (
-            f"No mean over tasks: their metrics differ ({', '.join(metrics)}); compare tasks of "
-            "one metric.",
-        )
+    metrics, why = dict.fromkeys(task.metric for task in tasks), ""
     largest = [float(task.known.max()) for task in tasks]
     large = [score > 1 for score in largest]
     scale = 1.0 if tasks[0].higher_is_better else 10.0  # losses differ more between tasks
-    if len(set(large)) > 1 and max(largest) > scale:
+    if len(metrics) > 1 or len({task.higher_is_better for task in tasks}) > 1:
+        why = f"their metrics differ ({', '.join(metrics)}); compare tasks of one metric"
+    elif len(set(large)) > 1 and max(largest) > scale:
         above, below = tasks[large.index(True)].name, tasks[large.index(False)].name
-        return (
-            f"No mean over tasks: scores on {above} are above 1, those on {below} are not; bring "
-            "them to one scale, such as fractions.",
-        )
-    return ()
+        why = f"scores on {above} are above 1, those on {below} are not; bring them to one scale"
+    return (f"No mean over tasks: {why}.",) if why else ()
 
 
 def from_0_to_1(tasks: Sequence[DataSetScores]) -> bool:

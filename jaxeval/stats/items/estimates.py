@@ -53,8 +53,6 @@ class Estimate:
     over: tuple[str, ...]  # what the error generalises over: items, runs, tasks
     sizes: _Sizes
     p_value: float | None = None  # two-sided test of 0, which the interval inverts
-    unpaired_se: float | None = None  # the error if the models had answered different items
-    correlation: float | None = None  # of the two models over items; None if one never varies
     warnings: tuple[str, ...] = ()
     binary: bool = False  # whether it is a difference of right and wrong answers
 
@@ -69,23 +67,14 @@ class Estimate:
         low, high, confidence, _ = self.interval
         return (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
 
-    @property
-    def swapped(self) -> "Estimate":
-        """The difference B - A of a difference A - B."""
-        interval = self.interval._replace(low=-self.interval.high, high=-self.interval.low)
-        return dataclasses.replace(self, value=-self.value, interval=interval)
+    def p_beyond(self, margin: float, side: int) -> float:
+        """Returns the one-sided p-value against a difference on the other side of a margin.
 
-    def p_above(self, margin: float = 0.0) -> float:
-        """Returns the one-sided p-value against a true difference of at most `margin`."""
-        return self._tail(margin, -1)
-
-    def p_below(self, margin: float = 0.0) -> float:
-        """Returns the one-sided p-value against a true difference of at least `margin`."""
-        return self._tail(margin, 1)
-
-    def _tail(self, margin: float, side: int) -> float:
-        beyond = side * ((self.interval.low + self.interval.high) / 2 - margin)
-        return float(special.stdtr(self.df, beyond / self.error))
+        Args:
+          side: 1 shows that the difference is above the margin, -1 that it is below.
+        """
+        middle = (self.interval.low + self.interval.high) / 2
+        return float(special.stdtr(self.df, -side * (middle - margin) / self.error))
 
 
 def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
@@ -155,16 +144,20 @@ def estimate_tables(
       shared_runs: whether run r is one network on all tasks. Then the variance of runs is that of
         a model's means over tasks.
     """
-    levels, clusters = None, "clusters" if clustered else "items"
+    levels, models = None, [*zip(*tasks, strict=True)]
     if shared_runs and any("runs" in over for over in overs):
-        levels = [_run_means(model) for model in zip(*tasks, strict=True)]
-    if len(tasks[0]) == 1:
-        found = _means([table for (table,) in tasks], overs, confidence, levels, from_0_to_1)
-    else:
-        found = _differences(tasks, overs, confidence, levels)
-    return [
-        dataclasses.replace(of, warnings=(*_warnings(of, clusters), *of.warnings)) for of in found
-    ]
+        levels = [_run_means(model) for model in models]
+    tables = [table for model in models for table in model]
+    items, clusters = (sum(of) for of in zip(*(of[0].counts for of in tasks), strict=True))
+    runs = tuple(min(table.runs for table in model) for model in models)
+    missing = sum(table.missing for table in tables)
+    sizes = _Sizes(items, clusters, runs, max(table.samples for table in tables), missing)
+    largest = max(of.largest for of in tables)
+    binary = all(of.binary for of in tables) and (len(models) == 2 or from_0_to_1)
+    how = (tasks, overs, confidence, levels, sizes, largest, binary)
+    found = _means(*how) if len(models) == 1 else _differences(*how)
+    noun = "clusters" if clustered else "items"
+    return [dataclasses.replace(of, warnings=(*_warnings(of, noun), *of.warnings)) for of in found]
 
 
 def _run_means(model: Sequence[Table]) -> np.ndarray:
@@ -175,17 +168,6 @@ def _run_means(model: Sequence[Table]) -> np.ndarray:
             f"shared runs: expected as many runs of a model on every task, found {counts}"
         )
     return np.stack([table.run_means for table in model])
-
-
-def _sizes(tasks: Sequence[Sequence[Table]]) -> _Sizes:
-    tables = [table for of_task in tasks for table in of_task]
-    items, clusters = zip(*(first.counts for first, *_ in tasks), strict=True)
-    return _Sizes(
-        *(sum(items), sum(clusters)),
-        tuple(min(table.runs for table in model) for model in zip(*tasks, strict=True)),
-        max(table.samples for table in tables),
-        sum(table.missing for table in tables),
-    )
 
 
 def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
@@ -201,19 +183,21 @@ def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
 
 
 def _means(
-    tables: Sequence[Table],
+    tasks: Sequence[Sequence[Table]],
     overs: Sequence[tuple[Factor, ...]],
     confidence: float,
     levels: Sequence[np.ndarray] | None,
-    from_0_to_1: bool,
+    sizes: _Sizes,
+    largest: float,
+    binary: bool,
 ) -> Iterator[Estimate]:
+    tables = [table for (table,) in tasks]
     shares, each = [np.asarray(of.cells.mean()) for of in tables], [of.parts for of in tables]
     value, parts = float(np.mean(shares)), variances.average(each, levels)
-    sizes, largest = _sizes([(table,) for table in tables]), max(of.largest for of in tables)
     for over in overs:
         part, lines = variances.total(parts, over), list[str]()
         se = float(np.sqrt(part.variance))
-        if from_0_to_1 and all(of.binary for of in tables):
+        if binary:
             counts = [(*table.counts, table.cells.size * table.samples) for table in tables]
             low, high = variances.jeffreys_limits(shares, each, counts, over, confidence, levels)
             method = "Jeffreys, effective number of answers"
@@ -232,18 +216,17 @@ def _differences(
     overs: Sequence[tuple[Factor, ...]],
     confidence: float,
     levels: Sequence[np.ndarray] | None,
+    sizes: _Sizes,
+    largest: float,
+    binary: bool,
 ) -> Iterator[Estimate]:
-    tables = [table for both in tasks for table in both]
-    binary, largest = all(of.binary for of in tables), max(of.largest for of in tables)
     gaps = [a.item_means - b.item_means for a, b in tasks]
     each = [_gap_parts(gap, *both) for gap, both in zip(gaps, tasks, strict=True)]
-    parts, unpaired = (variances.average(of, levels) for of in zip(*each, strict=True))
-    value, sizes = float(np.mean([gap.mean() for gap in gaps])), _sizes(tasks)
+    parts, value = variances.average(each, levels), float(np.mean([gap.mean() for gap in gaps]))
     if binary:
-        more = [variances.add_two_items(gap, of) for gap, (of, _) in zip(gaps, each, strict=True)]
+        more = [variances.add_two_items(gap, of) for gap, of in zip(gaps, each, strict=True)]
         middle = float(np.mean([of for of, _ in more]))
         shrunk = variances.average([of for _, of in more], levels)
-    correlation = _correlation(*tasks[0]) if len(tasks) == 1 else None
     for over in overs:
         part, lines, two = variances.total(parts, over), list[str](), binary and "items" in over
         centre, tested = (middle, variances.total(shrunk, over)) if two else (value, part)
@@ -254,26 +237,16 @@ def _differences(
         else:
             p_value = float(2 * special.stdtr(tested.df, -abs(centre) / error))
             interval = variances.t_interval(centre, tested, confidence, ", two items added" * two)
-        ses = [float(np.sqrt(of.variance)) for of in (part, variances.total(unpaired, over))]
-        yield Estimate(
-            *(value, ses[0], float(tested.df), interval, over, sizes),
-            *(p_value, ses[1], correlation, tuple(lines), binary),
-        )
+        se, df = float(np.sqrt(part.variance)), float(tested.df)
+        yield Estimate(value, se, df, interval, over, sizes, p_value, tuple(lines), binary)
 
 
-def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> tuple[Parts, Parts]:
-    """Components of a difference, and the same if the models had answered different items."""
-    paired = Parts(variances.items_part(gap, a.groups))
-    if min(a.runs, b.runs) > 1:
-        between = a.parts.between + b.parts.between
-        paired = Parts(paired.items, between, a.parts.interaction + b.parts.interaction)
-    return paired, paired._replace(items=variances.add([a.parts.items, b.parts.items]))
-
-
-def _correlation(a: Table, b: Table) -> float | None:
-    if not (np.ptp(a.item_means) and np.ptp(b.item_means)):
-        return None
-    return float(np.corrcoef(a.item_means, b.item_means)[0, 1])
+def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> Parts:
+    items = variances.items_part(gap, a.groups)
+    if min(a.runs, b.runs) == 1:
+        return Parts(items)
+    between = a.parts.between + b.parts.between
+    return Parts(items, between, a.parts.interaction + b.parts.interaction)
 
 
 def difference_over_tasks(

@@ -90,21 +90,16 @@ def pilot(
     arrays = [cells.array(scores) for scores in (a, b)]
     if min(scores.shape[2] for scores in arrays) == 1:
         arrays = [cells.cell_means(scores) for scores in arrays]
-    tables = cells.tables(arrays, clusters, ("scores of A", "scores of B"))
-    squares, gaps = (
-        [_squares(table) for table in tables],
-        tables[0].item_means - tables[1].item_means,
-    )
-    parts = _parts(tables, squares, gaps)
+    a_table, b_table = tables = cells.tables(arrays, clusters, ("scores of A", "scores of B"))
+    squares, gaps = [*map(_squares, tables)], a_table.item_means - b_table.item_means
     spread = _estimated(tables, squares, gaps)
-    size = Size(
-        len(gaps), *(min(getattr(t, name) for t in tables) for name in ("runs", "samples"))
-    )
-    ends = {name: part.limits(confidence) for name, part in parts.items()}
-    low = {name: min(float(end[0]), getattr(spread, name)) for name, end in ends.items()}
-    high = {name: max(float(end[1]), getattr(spread, name)) for name, end in ends.items()}
-    least = dataclasses.replace(spread, **low) if any(low.values()) else None
-    return Pilot(spread, size, least, dataclasses.replace(spread, **high), confidence)
+    runs, samples = min(a_table.runs, b_table.runs), min(a_table.samples, b_table.samples)
+    size, low, high = Size(len(gaps), runs, samples), {}, {}
+    for name, part in _parts(tables, squares, gaps).items():
+        (least, most), found = part.limits(confidence), getattr(spread, name)
+        low[name], high[name] = min(float(least), found), max(float(most), found)
+    lowest = dataclasses.replace(spread, **low) if any(low.values()) else None
+    return Pilot(spread, size, lowest, dataclasses.replace(spread, **high), confidence)
 
 
 def _squares(table: Table) -> _Squares:
@@ -118,10 +113,11 @@ def _squares(table: Table) -> _Squares:
         squares = table.inflation * (np.sum(rest**2, axis=-1) / (runs - 1))
         interaction = _by_items(squares, items - 1, runs - 1)
     counts, samples = np.sum(~np.isnan(table.values), -1), 1.0
-    if df := int(np.sum(counts[counts > 0] - 1)):
+    counts = counts[counts > 0]
+    if df := int(np.sum(counts - 1)):
         apart = table.values - cells.cell_means(table.values)[..., np.newaxis]
         sample = _by_items(np.nansum(apart**2, axis=(1, 2)), df)
-        samples = 1 / float(np.mean(1 / counts[counts > 0]))  # harmonic mean
+        samples = 1 / float(np.mean(1 / counts))  # harmonic mean
     return _Squares(run, interaction, sample, runs, samples)
 
 

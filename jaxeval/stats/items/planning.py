@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import variances
@@ -72,7 +72,7 @@ def _power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05
     if runs == 1:
         return t_test_power(abs(difference) / math.sqrt(by_items), df, alpha)
     parts = by_items, spread.runs / runs + crossed, crossed
-    return _power_over_both(abs(difference), *parts, df_items=df, runs=runs, alpha=alpha)
+    return _power_over_both(abs(difference), parts, df, runs, alpha)
 
 
 def plan(
@@ -87,9 +87,8 @@ def plan(
         raise DataError(f"difference: expected a number other than 0, found {difference:g}")
     levels = fraction(power, "power"), fraction(alpha, "alpha")
     target = _Target(abs(difference), *levels, spread, now)
-    more = {"items": target.fewest_items(now)}
-    for way, most in (("samples", math.inf), ("runs", _MOST_RUNS)):
-        more[way] = target.fewest(way, most)
+    more = {"items": target.fewest_items(now), "samples": target.fewest("samples", math.inf)}
+    more["runs"] = target.fewest("runs", _MOST_RUNS)
     ways: dict = {way: size and target.design(size) for way, size in more.items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
     cheapest = target.cheaper(_with_more(spread, now), cheapest)
@@ -112,7 +111,7 @@ class _Target(NamedTuple):
         return Design(size, answers, _power(self.difference, self.spread, size, alpha=self.alpha))
 
     def is_reached(self, size: Size) -> bool:
-        return _power(self.difference, self.spread, size, alpha=self.alpha) >= self.power
+        return self.design(size).power >= self.power
 
     def fewest(self, way: str, most: float) -> Size | None:
         """The design with the fewest runs or samples, at least those of the pilot."""
@@ -149,10 +148,9 @@ class _Target(NamedTuple):
         for least in sorted(sizes, key=math.prod):
             if cheapest is not None and math.prod(least) > math.prod(cheapest.size):
                 break  # more items cost no less
-            size = self.fewest_items(least)
-            other = None if size is None else self.design(size)
-            if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
-                cheapest = other
+            if size := self.fewest_items(least):
+                both = [of for of in (cheapest, self.design(size)) if of is not None]
+                cheapest = min(both, key=_order)
         return cheapest
 
 
@@ -181,19 +179,14 @@ def _nearby(best: Size, now: Size) -> Iterator[Size]:
 
 
 def _power_over_both(
-    difference: float,
-    items: float,
-    between: float,
-    interaction: float,
-    df_items: float,
-    runs: int,
-    alpha: float,
+    difference: float, spreads: tuple[float, ...], df_items: float, runs: int, alpha: float
 ) -> float:
     """Power of the two-sided test over items and runs, by quadrature over its mean squares.
 
-    `items` is the variance of the mean difference over items, with `df_items`. `between` and
-    `interaction` are those of the two models' runs, summed (see `Parts`).
+    `spreads`: the variance of the mean difference over items, with `df_items`; then `between`
+    and `interaction` of the two models' runs, summed (see `Parts`).
     """
+    items, between, interaction = spreads
 
     def drawn(dimension: int, variance: float, df: float) -> Part:
         return Part(variance * _mean_squares(dimension, df), np.asarray(df))
@@ -247,31 +240,26 @@ class Detectable(NamedTuple):
 def detectable(compared: Sequence[Estimate], level: float) -> Detectable:
     """Computes detectable differences at the level of the first step of Holm's correction."""
     known = [(of.error, of.df) for of in compared if not math.isnan(of.error)]
-    every = len(known) == len(compared)
+    unknown = len(known) < len(compared)
     if not known:
         return Detectable(None, None, False, True)
     ends = []
     for sign in (1, -1):  # a pair with more error and fewer df than another is not the smallest
-        beaten = (
-            any(sign * x < sign * e and sign * y >= sign * d for x, y in known) for e, d in known
+        alone = (
+            (error, df)
+            for error, df in known
+            if not any(sign * x < sign * error and sign * y >= sign * df for x, y in known)
         )
-        alone = [pair for pair, other in zip(known, beaten, strict=True) if not other]
         ends.append([_shift(df, level) * error for error, df in alone])
     smallest, largest = min(ends[0]), max(ends[1])
     never = math.isinf(_shift(min(df for _, df in known), level))
-    return Detectable(
-        None if math.isinf(smallest) else smallest,
-        largest if every and not never else None,
-        never,
-        not every,
-    )
+    least, most = None if math.isinf(smallest) else smallest, None if unknown else largest
+    return Detectable(least, None if never else most, never, unknown)
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _shift(df: float, level: float) -> float:
     """Computes the standard errors that a t test shows with `POWER`; infinity if none."""
-    from scipy import optimize
-
     if t_test_power(_FAR, df, level) < POWER:
         return math.inf
     return float(

@@ -11,14 +11,13 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.scores import DataSetScores, Scores
-from jaxeval.stats import hypotheses, multiple, pairs, single_models
+from jaxeval.stats import hypotheses, multiple
 from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import cells, completeness, estimates, planning
 from jaxeval.stats.items.estimates import FACTORS, Estimate
-from jaxeval.stats.pairs import Outcome, Pair
-from jaxeval.stats.results import Factor, HypothesisTest, Rules
+from jaxeval.stats.pairs import ByMargin, Outcome, Pair
+from jaxeval.stats.results import Factor, HypothesisTest, Rules, sign
 
-_MOST_TESTED = 12  # pairs on data sets; of more, permutation tests are too slow
 _Over = tuple[Factor, ...]
 _Means = dict[tuple[str | None, str], Estimate]  # by data set (None: over all) and model
 
@@ -63,15 +62,8 @@ class ItemStudy:
     failures: Failures | None  # items with a failed answer
     withheld: bool  # whether nothing is shown since too many scores are missing
     shared_runs: bool  # whether run r of a model was taken as one network on all data sets
+    # why a gate shows nothing, unless missing scores were accepted
     incomplete: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    strict: bool = dataclasses.field(default=True, repr=False)  # missing scores were not accepted
-
-
-class _Decision(NamedTuple):
-    """The outcome for the first model against the second, and the data sets that decide it."""
-
-    outcome: Outcome
-    on: tuple[str | None, ...]  # None: the mean over data sets
 
 
 class _Task(NamedTuple):
@@ -92,30 +84,29 @@ def study(scores: Scores, rules: Rules | None = None) -> ItemStudy:
     aligned = completeness.align_runs(prepared)
     over, notes = completeness.choose_factors(aligned, rules.over)
     not_averaged, why_own = completeness.not_averaged(aligned), completeness.why_own(aligned)
-    incomplete = completeness.reasons(scores, counts)
-    show = _withhold if rules.complete and incomplete else lambda pair: pair
-    tasks, shared = [_Task(data, _tables(data)) for data in aligned], not why_own
-    found, means = _on_data_sets(tasks, over, rules)
-    found, overall = [*map(show, found)], list[Pair]()
+    incomplete = completeness.reasons(scores, counts) if scores.missing == "error" else ()
+    withheld, shared, overall = rules.complete and bool(incomplete), not why_own, list[Pair]()
+    tasks = [_Task(data, _tables(data)) for data in aligned]
+    found, means = _on_data_sets(tasks, over, rules, withheld)
     if len(tasks) > 1 and not not_averaged:
-        overall = [*map(show, _over_data_sets(tasks, over, shared, rules))]
+        overall = _over_data_sets(tasks, over, shared, rules, withheld)
         means |= {(None, m): _mean(tasks, m, over, rules, shared) for m in tasks[0].tables}
         notes += (why_own,) if why_own and "runs" in over else ()
+    accepted = "accepted with --missing drop or zero, in tests with missing="
+    why = [f"not shown: {'; '.join(incomplete)} ({accepted})"] if withheld else []
     lines = itertools.chain.from_iterable(map(completeness.warnings, counts))
-    whole = ItemStudy(
+    return ItemStudy(
         *(scores.source, scores.models, tuple(counts), tuple(found), tuple(overall)),
-        board=_board(tasks, rules, means, overall, len(overall)) if overall else None,
-        boards=tuple(_board([task], rules, means, found, len(found)) for task in tasks),
-        rules=rules,
+        _board(tasks, rules, means, overall) if overall else None,
+        tuple(_board([task], rules, means, found) for task in tasks),
+        rules,
         notes=(*notes, *not_averaged),
-        warnings=(*scores.warnings, *scores.notes, *lines),
+        warnings=(*why, *scores.warnings, *scores.notes, *lines),
         failures=completeness.failures(scores.models, counts),
-        withheld=False,
+        withheld=withheld,
         shared_runs=shared and not not_averaged,
         incomplete=incomplete,
-        strict=scores.missing == "error",
     )
-    return withhold_incomplete(whole) if rules.complete else whole
 
 
 def _tables(data: DataSetScores) -> dict[str, cells.Table]:
@@ -146,22 +137,28 @@ def _mean(tasks: Sequence[_Task], model: str, over: _Over, rules: Rules, shared:
     return _estimates(tasks, [model], [("items",) if single else over], rules, shared)[0]
 
 
-def _on_data_sets(tasks: Sequence[_Task], over: _Over, rules: Rules) -> tuple[list[Pair], _Means]:
+def _on_data_sets(
+    tasks: Sequence[_Task], over: _Over, rules: Rules, withheld: bool
+) -> tuple[list[Pair], _Means]:
     """All pairs on each data set, and the means."""
-    each = [(of, *ab) for of in tasks for ab in itertools.combinations(of.tables, 2)]
     means, found = _Means(), []
-    for task, model in [(of, model) for of in tasks for model in of.tables]:
-        own = rules.over or estimates.default_over([task.tables[model].runs])
-        means[task.data.name, model] = _mean([task], model, own, rules, False)
-    for task, a, b in each:
-        every: list[_Over] = [("items",)]
-        if min(task.tables[a].runs, task.tables[b].runs) > 1:
-            every += [("runs",), FACTORS]
-        of_all = _estimates([task], (a, b), every, rules, False)
-        pair = _pair(a, b, task.data, task.data.name, of_all[every.index(over)])
-        tests = _tests(task, a, b, rules) if len(each) <= _MOST_TESTED else {}
-        of_both = means[task.data.name, a], means[task.data.name, b]
-        found.append(dataclasses.replace(pair, over=tuple(of_all), tests=tests, means=of_both))
+    for task in tasks:
+        name = task.data.name
+        for model, table in task.tables.items():
+            own = rules.over or estimates.default_over([table.runs])
+            means[name, model] = _mean([task], model, own, rules, False)
+        for a, b in itertools.combinations(task.tables, 2):
+            first, second = task.tables[a], task.tables[b]
+            every: list[_Over] = [("items",)]
+            every += [("runs",), FACTORS] if min(first.runs, second.runs) > 1 else []
+            of_all = _estimates([task], (a, b), every, rules, False)
+            tests = dict[str, HypothesisTest]()
+            single = first.runs == second.runs == first.samples == second.samples == 1
+            if task.data.clusters is None and single and first.binary and second.binary:
+                tests["mcnemar"] = hypotheses.mcnemar(first.cells[:, 0], second.cells[:, 0])
+            beside: dict = {"means": (means[name, a], means[name, b]), "tests": tests}
+            beside |= {"over": tuple(of_all)}
+            found.append(_pair(a, b, task.data, name, of_all[every.index(over)], **beside))
     p_values = [
         {name: test.p_value for name, test in pair.tests.items()}
         | {" and ".join(of.over): float(of.p_value) for of in pair.over if of.p_value is not None}
@@ -169,74 +166,92 @@ def _on_data_sets(tasks: Sequence[_Task], over: _Over, rules: Rules) -> tuple[li
     ]
     adjusted = multiple.adjust_by_name(p_values)
     found = [dataclasses.replace(p, adjusted=of) for p, of in zip(found, adjusted, strict=True)]
-    return _corrected(found, rules), means
+    return _corrected(found, rules, withheld), means
 
 
-def _tests(task: _Task, model: str, other: str, rules: Rules) -> dict[str, HypothesisTest]:
-    """Tests over items: sign flips and, for one run each of right and wrong answers, McNemar's."""
-    a, b = task.tables[model], task.tables[other]
-    sums = a.groups.sums((a.item_means - b.item_means)[:, np.newaxis])[:, 0]
-    flips = single_models.sign_flips(sums, permutations=rules.resamples, seed=rules.seed)
-    tests = {"sign_flips": flips}
-    single = a.runs == b.runs == a.samples == b.samples == 1
-    if task.data.clusters is None and single and a.binary and b.binary:
-        tests["mcnemar"] = hypotheses.mcnemar(a.cells[:, 0], b.cells[:, 0])
-    return tests
-
-
-def _over_data_sets(tasks: Sequence[_Task], over: _Over, shared: bool, rules: Rules) -> list[Pair]:
+def _over_data_sets(
+    tasks: Sequence[_Task], over: _Over, shared: bool, rules: Rules, withheld: bool
+) -> list[Pair]:
     """All pairs in the mean over data sets."""
     found = []
     for a, b in itertools.combinations(tasks[0].tables, 2):
         (difference,) = _estimates(tasks, (a, b), [over], rules, shared)
         both = [(of.tables[a], of.tables[b]) for of in tasks]
         as_sample = estimates.difference_over_tasks(both, over, rules.confidence, shared)
-        pair = _pair(a, b, tasks[0].data, None, difference)
-        found.append(dataclasses.replace(pair, as_sample=as_sample))
-    return _corrected(found, rules)
+        found.append(_pair(a, b, tasks[0].data, None, difference, as_sample=as_sample))
+    return _corrected(found, rules, withheld)
 
 
-def _pair(a: str, b: str, data: DataSetScores, name: str | None, difference: Estimate) -> Pair:
+def _pair(
+    a: str, b: str, data: DataSetScores, name: str | None, difference: Estimate, **beside: object
+) -> Pair:
     """A pair before the correction."""
     assert difference.p_value is not None
+    items = difference.sizes.items
     return Pair(
-        *(a, b, name, data.metric, data.higher_is_better, difference.value),
-        interval=difference.possible,
-        primary=" and ".join(difference.over),
-        p_value=difference.p_value,
-        p_adjusted=math.nan,
-        n=(difference.sizes.items,) * 2,
-        pairs=difference.sizes.items,
+        *(a, b, name, data.metric, data.higher_is_better, difference.value, difference.possible),
+        *(" and ".join(difference.over), difference.p_value, math.nan),
+        n=(items, items),
+        pairs=items,
         difference=difference,
+        **beside,  # type: ignore[arg-type]
     )
 
 
-def _corrected(found: Sequence[Pair], rules: Rules) -> list[Pair]:
-    """The pairs of a family with Holm's p-values and their outcomes."""
+def _corrected(found: Sequence[Pair], rules: Rules, withheld: bool) -> list[Pair]:
+    """The pairs of a family with Holm's p-values and their outcomes, unless these are withheld."""
     adjusted = multiple.adjust_p_values([pair.p_value for pair in found]).tolist()
-    by_margin = pairs.by_margin(
-        [pair.difference for pair in found if pair.difference],
-        [pair.higher_is_better for pair in found],
-        rules.margin or 0.0,
-        rules.alpha,
-    )
+    differences = [pair.difference for pair in found if pair.difference]
+    higher = [pair.higher_is_better for pair in found]
+    beside = by_margin(differences, higher, rules.margin or 0.0, rules.alpha)
+    if withheld:
+        beside = [of._replace(outcome="not shown", equivalent=False) for of in beside]
     return [
         dataclasses.replace(
             pair,
             p_adjusted=p,
-            shown=(pair.value > 0) - (pair.value < 0) if p <= rules.alpha else 0,
+            shown=sign(pair.value) if p <= rules.alpha and not withheld else 0,
             by_margin=of,
             equivalent=of.equivalent,
         )
-        for pair, p, of in zip(found, adjusted, by_margin, strict=True)
+        for pair, p, of in zip(found, adjusted, beside, strict=True)
+    ]
+
+
+def by_margin(
+    differences: Sequence[Estimate],
+    higher_is_better: Sequence[bool],
+    margin: float,
+    alpha: float,
+) -> list[ByMargin]:
+    """Compares each difference with the margin, corrected (Holm) over all differences.
+
+    An outcome is a one-sided test at half the level, equivalence two of them (TOST): a difference
+    is equivalent if its interval of confidence 1 - alpha is within the margin.
+    """
+    above, below, within, over = (
+        np.array([of.p_beyond(limit, side) for of in differences])
+        for limit, side in ((margin, 1), (-margin, -1), (margin, -1), (-margin, 1))
+    )
+    better, worse = np.where(higher_is_better, (above, below), (below, above))
+    p_outcome, p_equivalent = (
+        multiple.adjust_p_values(np.minimum(1.0, 2 * p)).tolist()
+        for p in (np.minimum(better, worse), np.maximum(within, over))
+    )
+    return [
+        ByMargin(
+            ("better" if is_better else "worse") if p <= alpha else "not shown",  # NaN: unknown
+            *(p, p_same <= alpha and margin > 0, p_same),
+        )
+        for p, p_same, is_better in zip(p_outcome, p_equivalent, better < worse, strict=True)
     ]
 
 
 def _board(
-    tasks: Sequence[_Task], rules: Rules, estimated: _Means, pairs: Sequence[Pair], tests: int
+    tasks: Sequence[_Task], rules: Rules, estimated: _Means, pairs: Sequence[Pair]
 ) -> Board:
-    """The board of one data set or of the mean over several; `tests` are corrected together."""
-    models, data = list(tasks[0].tables), tasks[0].data
+    """The board of one data set or of the mean over several; all pairs are corrected together."""
+    models, data = [*tasks[0].tables], tasks[0].data
     name = data.name if len(tasks) == 1 else None
     compared = [pair for pair in pairs if pair.data_set == name]
     each = [[float(of.tables[model].cells.mean()) for model in models] for of in tasks]
@@ -244,41 +259,28 @@ def _board(
     apart = tuple(
         pair.names if pair.better > 0 else pair.names[::-1] for pair in compared if pair.better
     )
-    rows = [
-        Row(model, estimated[name, model], *place, any(model == worse for _, worse in apart))
+    beaten = {worse for _, worse in apart}
+    rows = tuple(
+        Row(model, estimated[name, model], *place, model in beaten)
         for model, place in multiple.places(dict(zip(models, means, strict=True)), apart).items()
-    ]
+    )
     differences = [of for pair in compared if (of := pair.difference)]
-    found = planning.detectable(differences, rules.alpha / tests)
-    return Board(name, data.metric, data.higher_is_better, tuple(rows), apart, found)
+    found = planning.detectable(differences, rules.alpha / len(pairs))
+    return Board(name, data.metric, data.higher_is_better, rows, apart, found)
 
 
-def withhold_incomplete(study: ItemStudy) -> ItemStudy:
-    """Returns the study as a gate needs it: nothing is shown if too many scores are missing."""
-    if study.withheld or not study.incomplete:
-        return study
-    accepted = "accepted with --missing drop or zero, in tests with missing="
-    why = f"not shown: {'; '.join(study.incomplete)} ({accepted})"
-    pairs, overall = (tuple(map(_withhold, of)) for of in (study.pairs, study.overall))
-    lines = why, *study.warnings
-    return dataclasses.replace(study, pairs=pairs, overall=overall, withheld=True, warnings=lines)
-
-
-def _withhold(pair: Pair) -> Pair:
-    assert pair.by_margin is not None
-    beside = pair.by_margin._replace(outcome="not shown", equivalent=False)
-    return dataclasses.replace(pair, shown=0, equivalent=False, by_margin=beside)
-
-
-def decision(study: ItemStudy) -> _Decision:
-    """Returns the outcome for the first model against the second on all data sets together.
+def decision(study: ItemStudy) -> tuple[Outcome, tuple[str | None, ...]]:
+    """Returns a gate's outcome for the first model against the second, on all data sets together.
 
     It is worse if it is worse on any data set or in their mean. It is better if it is better in
     the mean; without a mean, if it is better on each.
+
+    Returns:
+      The outcome, and the data sets that decide it; None is the mean over them.
     """
     together, apart = (
         {
-            pair.data_set: pair.by_margin.outcome
+            pair.data_set: "not shown" if study.incomplete else pair.by_margin.outcome
             for pair in found
             if pair.by_margin and pair.names == study.models[:2]
         }
@@ -286,6 +288,6 @@ def decision(study: ItemStudy) -> _Decision:
     )
     every, decisive = {**together, **apart}, together or apart
     if worse := tuple(where for where, outcome in every.items() if outcome == "worse"):
-        return _Decision("worse", worse)
+        return "worse", worse
     lacking = tuple(where for where, outcome in decisive.items() if outcome != "better")
-    return _Decision("not shown", lacking) if lacking else _Decision("better", tuple(decisive))
+    return ("not shown", lacking) if lacking else ("better", tuple(decisive))

@@ -20,6 +20,7 @@ from jaxeval.stats import crossed
 from jaxeval.stats.results import Interval
 
 _QUARTER = 0.25  # of an item
+_Ends = tuple[np.ndarray, np.ndarray]
 
 
 class Groups(NamedTuple):
@@ -67,8 +68,7 @@ def run_parts(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> tupl
     rest = sums - sums.mean(-1, keepdims=True)
     shrink = (1 - groups.sizes / items)[:, np.newaxis]
     interaction = inflation * np.sum(rest**2 / shrink, axis=(-2, -1)) / (runs - 1) / runs
-    between = run_means[..., 0, :].var(-1, ddof=1) / runs
-    df = np.asarray(runs - 1.0)
+    between, df = run_means[..., 0, :].var(-1, ddof=1) / runs, np.asarray(runs - 1.0)
     return Part(between, df), Part(interaction, df * (len(groups.sizes) - 1))
 
 
@@ -84,27 +84,28 @@ def total(parts: Parts, over: tuple[str, ...]) -> Part:
         return add(parts.between)
     rest = add(parts.interaction)
     by_items = parts.items.variance >= rest.variance
-    variance = np.where(by_items, parts.items.variance, rest.variance)
-    df = np.where(by_items, parts.items.df, rest.df)
+    variance, df = (
+        np.where(by_items, of, other) for of, other in zip(parts.items, rest, strict=True)
+    )
     spread = variance**2 / df
     for between, interaction in zip(parts.between, parts.interaction, strict=True):
         more = between.variance - interaction.variance
         squares = between.variance**2 / between.df + interaction.variance**2 / interaction.df
         variance = variance + np.maximum(more, 0.0)
         spread = spread + np.where(more > 0, squares, 0.0)
-    return Part(variance, _satterthwaite(variance, spread, df))
+    return _satterthwaite(variance, spread, df)
 
 
 def add(parts: Sequence[Part]) -> Part:
     """Computes the variance of a sum of independent means (Satterthwaite 1946; Welch 1947)."""
     variance = np.sum([part.variance for part in parts], axis=0)
     spread = np.sum([part.variance**2 / part.df for part in parts], axis=0)
-    return Part(variance, _satterthwaite(variance, spread, np.sum([p.df for p in parts], axis=0)))
+    return _satterthwaite(variance, spread, np.sum([part.df for part in parts], axis=0))
 
 
-def _satterthwaite(variance: np.ndarray, spread: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+def _satterthwaite(variance: np.ndarray, spread: np.ndarray, otherwise: np.ndarray) -> Part:
     known = spread > 0
-    return np.where(known, variance**2 / np.where(known, spread, 1.0), otherwise)
+    return Part(variance, np.where(known, variance**2 / np.where(known, spread, 1.0), otherwise))
 
 
 def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
@@ -124,17 +125,15 @@ def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
     tt, tn, nn = (np.sum(a * x * y, -1) for x, y in ((tau, tau), (tau, sizes), (sizes, sizes)))
     s11, s12 = -tn / count, -nn / count
     s21, s22 = whole * tn / count**2 - tt / count, whole * nn / count**2 - tn / count
-    trace = np.sum(a * tau + corner, -1)
     squares = np.sum((a * tau) ** 2 + 2 * a * tau * corner, -1) + s11**2 + 2 * s12 * s21 + s22**2
-    return trace**2 / squares
+    return np.sum(a * tau + corner, -1) ** 2 / squares
 
 
 def _intraclass(means: np.ndarray, groups: Groups) -> np.ndarray:
     """Intraclass correlation [...], from 0 to 1, by one-way analysis of variance."""
     sizes, count = groups.sizes, means.shape[-1]
     centred = means - means.mean(-1, keepdims=True)
-    sums = groups.sums(centred[..., np.newaxis])[..., 0]
-    between = np.sum(sums**2 / sizes, -1)
+    between = np.sum(groups.sums(centred[..., np.newaxis])[..., 0] ** 2 / sizes, -1)
     within = (np.sum(centred**2, -1) - between) / (count - len(sizes))
     between = between / (len(sizes) - 1)
     size = (count - np.sum(sizes**2) / count) / (len(sizes) - 1)
@@ -156,15 +155,12 @@ def average(each: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts
 
     items = scaled(*(parts.items for parts in each))
     if levels is None:
-        return Parts(
-            items,
-            tuple(scaled(of) for parts in each for of in parts.between),
-            tuple(scaled(of) for parts in each for of in parts.interaction),
-        )
+        between = tuple(scaled(of) for parts in each for of in parts.between)
+        return Parts(items, between, tuple(scaled(of) for p in each for of in p.interaction))
     means = [level.mean(0) for level in levels]
-    between = (Part(of.var(ddof=1) / len(of), np.asarray(len(of) - 1.0)) for of in means)
+    between = tuple(Part(of.var(ddof=1) / len(of), np.asarray(len(of) - 1.0)) for of in means)
     models = zip(*(parts.interaction for parts in each), strict=True)
-    return Parts(items, tuple(between), tuple(scaled(*of) for of in models))
+    return Parts(items, between, tuple(scaled(*of) for of in models))
 
 
 def add_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
@@ -178,8 +174,7 @@ def add_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
     centred = parts.items.variance * items * (items - 1)
     variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
-    part = Part(variance, parts.items.df)
-    return value * items / (items + 2), parts._replace(items=part)
+    return value * items / (items + 2), parts._replace(items=Part(variance, parts.items.df))
 
 
 def t_interval(value: float, part: Part, confidence: float, how: str = "") -> Interval:
@@ -195,7 +190,7 @@ def jeffreys_limits(
     over: tuple[str, ...],
     confidence: float,
     levels: Sequence[np.ndarray] | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> _Ends:
     """Computes Jeffreys' interval of the mean of shares [...] of right answers, one of each task.
 
     It is that of the effective number of answers, to which a quarter of an item, half of it right,
@@ -217,7 +212,11 @@ def jeffreys_limits(
     else:  # answers to fixed items spread less than those of a coin
         units = float(answers[0])
     part = total(average([*map(_with_quarter, shares, each, items)], levels), over)
-    return _jeffreys(value, _effective(value, part, units, most, confidence), confidence)
+    tail, spread = (1 - confidence) / 2, value * (1 - value)
+    ratio = special.ndtri(tail) / special.stdtrit(part.df, tail)
+    known = (spread > 0) & (part.variance > 0)  # otherwise all answers are alike
+    effective = np.minimum(spread * ratio**2 / np.where(known, part.variance, 1.0), most)
+    return _jeffreys(value, np.where(known, effective, units), confidence)
 
 
 def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
@@ -226,23 +225,8 @@ def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
     return parts._replace(items=Part(variance, parts.items.df))
 
 
-def _jeffreys(
-    share: np.ndarray, n: np.ndarray, confidence: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> _Ends:
     """Computes Jeffreys' interval of shares [...] of n right and wrong answers."""
     tail, right, wrong = (1 - confidence) / 2, share * n, (1 - share) * n
-    low = special.betaincinv(right + 0.5, wrong + 0.5, tail)
-    high = special.betaincinv(right + 0.5, wrong + 0.5, 1 - tail)
+    low, high = (special.betaincinv(right + 0.5, wrong + 0.5, p) for p in (tail, 1 - tail))
     return np.where(right == 0, 0.0, low), np.where(wrong == 0, 1.0, high)
-
-
-def _effective(
-    share: np.ndarray, part: Part, units: float, most: float, confidence: float
-) -> np.ndarray:
-    """Number of independent answers with this variance; `units` if all answers are alike."""
-    tail = (1 - confidence) / 2
-    ratio = special.ndtri(tail) / special.stdtrit(part.df, tail)
-    spread = share * (1 - share)
-    known = (spread > 0) & (part.variance > 0)
-    n = spread * ratio**2 / np.where(known, part.variance, 1.0)
-    return np.where(known, np.minimum(n, most), units)

@@ -20,7 +20,7 @@ def _study(means: dict[str, list[float]], seeds: int, higher: bool = True) -> Ru
 
 
 def _bold(of: RunStudy) -> set[tuple[str, str]]:
-    table = tables.paper(of)
+    table = tables.for_paper(of)[0]
     cells = [
         (row[0], name, cell)
         for row in table.rows
@@ -35,7 +35,7 @@ def test_the_best_is_bold_where_it_was_shown(higher: bool) -> None:
     means = {"a": [0.5, 0.5, 0.5], "b": [0.7, 0.5, 0.7], "c": [0.6, 0.501, 0.7001]}
     of = _study(means, 10, higher)
     assert _bold(of) == ({("b", "d0")} if higher else {("a", "d0"), ("a", "d2")})
-    caption = tables.paper(of).title
+    caption = tables.for_paper(of)[0].title
     assert f"({'higher' if higher else 'lower'} is better) over 10 runs" in caption
     assert "(Welch's t, Bergmann-Hommel over 9 comparisons, level .05, two-sided)" in caption
     assert not _bold(_study({"a": [0.5, 0.501], "b": [0.501, 0.5]}, 5))
@@ -45,11 +45,11 @@ def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:
     """Dies if a table of eight data sets is wider than a page, or single scores have an sd or are
     bold without a test."""
     of = _study({"a": [0.5] * 8, "b": [0.7] * 8}, 10)
-    table = tables.paper(of)
+    table = tables.for_paper(of)[0]
     assert (len(table.columns), len(table.rows)) == (3, 8)
     assert _bold(of) == {(f"d{d}", "b") for d in range(8)}
     single = _study({"a": [0.5] * 8, "b": [0.7] * 8}, 1)
-    table = tables.paper(single)
+    table = tables.for_paper(single)[0]
     assert "±" not in "".join(map("".join, table.rows)) and "none is tested" in table.title
     assert not _bold(single)
 
@@ -57,7 +57,7 @@ def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:
 @pytest.mark.parametrize("higher", [True, False])
 def test_a_row_of_two_models_has_the_better_one_first(higher: bool) -> None:
     """Dies if names and numbers of a row are turned apart, or a worse model stands first."""
-    *_, pairs = tables.runs_tables(_study({"a": [0.5], "b": [0.7], "c": [0.6]}, 10, higher))
+    *_, pairs = tables.shown(_study({"a": [0.5], "b": [0.7], "c": [0.6]}, 10, higher))
     signs = {row[:2]: row[2].startswith("-") for row in pairs.rows}
     best = "bca" if higher else "acb"
     assert signs == {(best[i], best[k]): not higher for i, k in ((0, 1), (0, 2), (1, 2))}

@@ -82,6 +82,7 @@ def test_settings_are_no_seeds(folder: Path) -> None:
     assert {"bag", "repeated"} < shown and not shown & {"near", "search"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if test scores of settings that were chosen by dev are shown: they would choose too."""
     page = folder / "page.html"

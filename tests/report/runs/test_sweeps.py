@@ -9,7 +9,6 @@ import pytest
 
 import jaxeval
 from jaxeval import runs
-from jaxeval.report import plots as files
 from jaxeval.report import runs as document
 from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import summary
@@ -67,12 +66,6 @@ def test_costs_that_are_not_known_are_null(operations: float) -> None:
     else:
         assert {name for name, value in second.items() if value is not None} == {"runs", "size"}
         assert {*whole.values()} == {None}
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are made, but not rendered: for tests of what is said beside them."""
-    monkeypatch.setattr(files, "to_svg", lambda figure, salt: "<svg></svg>")
 
 
 def test_report_of_a_folder_with_sweeps(
