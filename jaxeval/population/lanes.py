@@ -82,7 +82,11 @@ def of_first(flags: Sequence[bool]) -> list[bool]:
 
 
 def spread(
-    function: Callable[..., Tree], mesh: Mesh, mode: Mode, donate: bool = False, brief: bool = False
+    function: Callable[..., Tree],
+    mesh: Mesh,
+    mode: Mode,
+    donate: bool = False,
+    brief: bool = False,
 ) -> Callable[..., Tree]:
     """Turns `function(shared, *each)` of one member into a jitted one of leaves [S, ...].
 
