@@ -106,24 +106,21 @@ def scores(
     """
     runs = [x for x in given if isinstance(x, Runs)]
     first = given[0] if given else None
-    is_table = isinstance(first, str | PathLike | Scores) or _is_table(first)
-    if not (runs or is_table):
+    if not (runs or isinstance(first, str | PathLike | Scores) or _is_table(first)):
         return _from_sequences(given, paired, layout), None
     if paired:
         raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
-    if runs and len(runs) == len(given):
-        rows = [row for x in runs for row in x.rows]
-        locations = ", ".join(dict.fromkeys(x.location for x in runs))
-        return native.scores(rows, locations, layout), None
     names = [name for name in given[1:] if isinstance(name, str)]
-    if len(names) < len(given) - 1:
+    several = len(runs) or 1
+    if len(names) + several < len(given) or (names and len(runs) > 1):
         raise ConfigError(
             "compare: expected sequences of scores, runs, or one table and names of its models, "
             "and not several of these; runs.scores() is a sequence"
         )
     layout = replace(layout, models=[*dict.fromkeys(names)])
-    if isinstance(first, Runs):
-        return native.scores(first.rows, first.location, layout), None
+    if runs:
+        locations = ", ".join(dict.fromkeys(x.location for x in runs))
+        return native.scores([row for x in runs for row in x.rows], locations, layout), None
     found = read(first, layout)
     items = native.item_scores(str(first), found, layout) if _is_recorded(first) else None
     return found, items
@@ -177,18 +174,18 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
         raise ConfigError("compare: expected sequences of scores, runs, or a table first")
     named = given[0] if len(given) == 1 and isinstance(given[0], Mapping) else None
     by_name = named or dict(zip(string.ascii_uppercase, given, strict=False))
-    arrays = {str(name): _to_numbers(str(name), values) for name, values in by_name.items()}
-    sizes = {name: len(values) for name, values in arrays.items()}
-    if paired and len({*sizes.values()}) > 1:
-        shown = listed([f"{name} has {size}" for name, size in sizes.items()])
+    scores = {str(name): _to_numbers(str(name), values) for name, values in by_name.items()}
+    sizes = [len(values) for values in scores.values()]
+    if paired and len({*sizes}) > 1:
+        shown = listed([f"{name} has {len(values)}" for name, values in scores.items()])
         raise DataError(f"paired=True: expected as many scores of each model, {shown}")
-    rows: dict[str, Sequence[object]] = {
-        "model": [name for name, values in arrays.items() for _ in values],
-        "score": [score for values in arrays.values() for score in values.tolist()],
+    columns: dict[str, Sequence[object]] = {
+        "model": np.repeat([*scores], sizes).tolist(),
+        "score": np.concatenate([*scores.values()]).tolist() if scores else [],
     }
     if paired:
-        rows["split"] = [k for values in arrays.values() for k in range(1, len(values) + 1)]
-    table = Columns("scores", rows, range(1, len(rows["score"]) + 1))
+        columns["split"] = [k for size in sizes for k in range(1, size + 1)]
+    table = Columns("scores", columns, range(1, sum(sizes) + 1))
     return tables.from_columns(table, Layout(higher_is_better=layout.higher_is_better))
 
 

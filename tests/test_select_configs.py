@@ -149,15 +149,6 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert len(runs.load(tmp_path / "runs")) == 8
 
 
-def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
-    """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
-    arms = training.arms(_files(tmp_path))
-    first = _go_on(arms, tmp_path, seconds=1e-6)
-    assert first.evaluations == 6
-    assert _go_on(arms, tmp_path, seconds=1e-6) == first
-    assert len(runs.load(tmp_path)) == 6
-
-
 @pytest.mark.parametrize(
     ("rule", "lanes"),
     [

@@ -55,12 +55,12 @@ def run(
             if not running:
                 return
             done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
-            for job, future in sorted(
-                ((running.pop(of), of) for of in done), key=lambda of: of[0]
-            ):
-                result = _result(job, future)
-                failures[job] += not isinstance(result, float)
-                again = not isinstance(result, float) and failures[job] <= retries
+            ended = {running.pop(future): future for future in done}
+            for job in sorted(ended):
+                result, again = _result(job, ended[job]), False
+                if not isinstance(result, float):
+                    failures[job] += 1
+                    again = failures[job] <= retries
                 if again:
                     waiting.appendleft(job)
                 yield job, result, again

@@ -82,11 +82,10 @@ class Moments(NamedTuple):
         freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
         pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
         stands_for = np.maximum(freedom + 1, FEWEST)  # scores of one model of this freedom
+        borrowed = pooled * (stands_for - 2) / np.maximum(counts, 1.0)
         return self._replace(
             counts=np.where(borrows, stands_for, counts),
-            variances=np.where(
-                borrows, pooled * (stands_for - 2) / np.maximum(counts, 1.0), variances
-            ),
+            variances=np.where(borrows, borrowed, variances),
         )
 
 

@@ -199,7 +199,7 @@ class Following:
             self.experiments[experiment]._writes.append((self._clock(), count))
 
     def _read_ends(self) -> None:
-        """Reads how many members have ended, and again those of experiments with other counts."""
+        """Reads how many members have ended, and which ones of experiments with other counts."""
         counts: dict[str, Counter[str]] = {}
         query = "SELECT experiment, status, count(*) FROM members GROUP BY experiment, status"
         for experiment, status, count in self._sql.execute(query):
@@ -210,10 +210,10 @@ class Following:
                 continue
             known.statuses, known._members = found, None
             known.version += 1
-            query = "SELECT seed, split, repeat, hparams FROM members WHERE experiment = ?"
-            known._ended = {*self._sql.execute(query, (experiment,))}
-            query = "SELECT sum(wall_seconds), sum(epochs) FROM members WHERE experiment = ?"
-            seconds, epochs = self._sql.execute(query, (experiment,)).fetchone()
+            query = "SELECT seed, split, repeat, hparams, wall_seconds, epochs FROM members"
+            rows = self._sql.execute(f"{query} WHERE experiment = ?", (experiment,)).fetchall()
+            known._ended = {row[:4] for row in rows}
+            seconds, epochs = (sum(row[k] for row in rows) for k in (4, 5))
             known._share = seconds / epochs if epochs else None
 
     def members(self, experiment: str) -> list[MemberRow]:

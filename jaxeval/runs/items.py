@@ -67,7 +67,8 @@ def read(
     table = _by_role(files.read(path), columns or {}, _PREDICTED)
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    rows, ended = _rows(table, metric), encode(table.values.get("status", [""] * len(table)))
+    rows = _rows(table, metric)
+    ended = encode(table.values.get("status", constant("", len(table))))
     failed = np.isin(rows.run, rows.run[normal.are_failed(ended)])
     lacking = np.flatnonzero(np.isnan(rows.score) & ~failed)
     if len(lacking):

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
 
 # counts that the truth alone decides: equal if the items are the same
 _OF_TRUTH = re.compile("words|gold_spans|tokens|items|symbols|targets|gold_[0-9]+")
+_AXES = ("seed", "split")
 _Run = tuple[MemberRow, Outcomes]
 
 
@@ -92,30 +93,27 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
     ids, asked = _requested(layout, members, table.texts("model"), source)
     chosen = dataclasses.replace(layout, columns=columns, models=asked)
     found = tables.from_columns(table, chosen, "the runs say")
-    by_model = {model: _members_of(found, model, members) for model in found.models}
-    warnings, differ = [*found.warnings], None
+    notes, warnings = list[str](), [*found.warnings]
     if left_out:
         other = records.describe(left_out)
         warnings.append(f"not compared, as their runs differ in more than seeds: {other}")
-    one_config = {m: len({row.config_hash for row in rows}) == 1 for m, rows in by_model.items()}
-    for model, rows in by_model.items():
-        if not one_config[model]:
+    by_config: dict[str, MemberRow] = {}  # a member of each model with one config
+    for model in found.models:
+        each = [data.models[model] for data in found.data_sets if model in data.models]
+        rows = [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
+        if len({row.config_hash for row in rows}) == 1:
+            by_config[model] = rows[0]
+        else:
             warnings.append(f"{model}: its config is not the same on all data sets")
         if count := sum(row.never_learned for row in rows):
             warnings.append(
                 f"{model}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
                 "and their test score is that of the last epoch"
             )
-    if len(by_model) == 2 and all(one_config.values()):
-        differ = records.difference(*(rows[0] for rows in by_model.values()))
-    notes = (f"{' and '.join(by_model)} differ in {differ}",) if differ else ()
-    return dataclasses.replace(found, warnings=tuple(warnings), notes=notes, ids=ids)
-
-
-def _members_of(found: Scores, model: str, members: Sequence[MemberRow]) -> list[MemberRow]:
-    """Returns the members whose scores of a model count."""
-    each = [data.models[model] for data in found.data_sets if model in data.models]
-    return [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
+    if len(found.models) == len(by_config) == 2:
+        differ = records.difference(*by_config.values())
+        notes += [f"{' and '.join(by_config)} differ in {differ}"] if differ else []
+    return dataclasses.replace(found, warnings=tuple(warnings), notes=tuple(notes), ids=ids)
 
 
 def _requested(
@@ -173,9 +171,12 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
     data_sets, notes, without = list[DataSetScores](), list[str](), dict[str, None]()
     with store.open_existing(location) as opened:
         for data in runs.data_sets:
-            by_model = {}
+            by_model: dict[str, list[_Run]] = {}
             for model, chosen in _of_one_split(data, members).items():
-                by_model[model] = [*_with_outcomes(opened, chosen, part)]
+                each = (opened.outcomes(e, part) for e in {member.experiment for member in chosen})
+                kept = {records.key(outcomes): outcomes for of in each for outcomes in of}
+                runs_of_model = ((member, kept.get(records.key(member))) for member in chosen)
+                by_model[model] = [(member, of) for member, of in runs_of_model if of is not None]
                 if len(by_model[model]) < len(chosen):
                     without[model] = None
             if by_model and not without:
@@ -207,16 +208,6 @@ def _of_one_split(data: DataSetScores, members: Sequence[MemberRow]) -> dict[str
         best = min(mine, key=lambda m: (math.inf if m.dev is None else sign * m.dev, m.seed))
         found[model] = [best, *(member for member in mine if member is not best)]
     return found
-
-
-def _with_outcomes(opened: store.Store, members: Sequence[MemberRow], part: str) -> Iterator[_Run]:
-    """Yields the members that have outcomes, with them."""
-    kept: dict[tuple, Outcomes] = {}
-    for experiment in dict.fromkeys(member.experiment for member in members):
-        kept |= {records.key(each): each for each in opened.outcomes(experiment, part)}
-    for member in members:
-        if records.key(member) in kept:
-            yield member, kept[records.key(member)]
 
 
 def _on_same_items(
@@ -262,10 +253,7 @@ def _data_set(
         models[model] = ModelScores(
             values,
             np.full(values.shape, Status.SCORED, np.uint8),
-            {
-                axis: np.array([str(getattr(member, axis)) for member, _ in runs], object)
-                for axis in ("seed", "split")
-            },
+            {k: np.array([str(getattr(m, k)) for m, _ in runs], object) for k in _AXES},
             np.arange(1, len(runs) + 1),
             None if np.isnan(devs).all() else devs,
             every,

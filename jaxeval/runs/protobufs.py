@@ -54,21 +54,21 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
-        kind = key & 7
+        number, kind = key >> 3, key & 7
         if kind == 0:
             value, at = _varint(message, at)
-            yield key >> 3, value
+            yield number, value
             continue
-        if kind == 2:
-            size, at = _varint(message, at)
-        elif kind in _BYTES:
-            size = _BYTES[kind]
-        else:
-            raise ValueError(f"a field of wire type {kind}")
-        if at + size > len(message):
-            raise ValueError("cut short")
-        yield key >> 3, message[at : at + size]
+        size, at = _varint(message, at) if kind == 2 else (_BYTES.get(kind), at)
+        if size is None or at + size > len(message):
+            raise ValueError(f"a field of wire type {kind}" if size is None else "cut short")
+        yield number, message[at : at + size]
         at += size
+
+
+def message_of(message: bytes) -> dict[int, Any]:
+    """Returns number -> value of the fields; of repeated ones the last."""
+    return dict(fields(message))
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:

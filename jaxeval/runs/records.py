@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, NamedTuple
@@ -66,12 +65,6 @@ class MemberResult(_MemberKey):
     jaxeval: str
     device: str
     message: str = ""
-
-    def __post_init__(self) -> None:
-        for name in ("dev", "test", "wall_seconds"):
-            value = getattr(self, name)
-            if value is not None and not math.isfinite(value):
-                raise ValueError(f"{name} is {value}; a score that is not finite is None")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,11 +223,10 @@ def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
 
 def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:
     """Returns data_hash -> a name that is unique: the file's name, its path, or with the hash."""
-    locations: dict[str, str] = {}
+    whole: dict[str, str] = {}
     for row in rows:
-        locations.setdefault(row.data_hash, row.data)
-    last = {key: PurePath(location).name or key for key, location in locations.items()}
-    whole = {key: location or key for key, location in locations.items()}
+        whole.setdefault(row.data_hash, row.data or row.data_hash)
+    last = {key: PurePath(location).name or key for key, location in whole.items()}
     hashed = {key: f"{name} ({key[:8]})" for key, name in last.items()}
     each = (names for names in (last, whole, hashed) if len({*names.values()}) == len(names))
-    return next(each, {key: key for key in locations})
+    return next(each, {key: key for key in whole})

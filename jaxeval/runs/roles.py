@@ -82,17 +82,14 @@ def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
 def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
     """Returns role -> column of the axes, the model and the status by name."""
     taken = present(table, layout)
-    found: dict[str, list[str]] = {}
-    for name in table.values:
-        if name not in (*taken.values(), *layout.columns.values(), *layout.models):
-            found.setdefault(role(name) or "", []).append(name)
-    known = {axis: found[axis][0] for axis in AXES if axis in found and axis not in taken}
-    if len(found.get("model", ())) == 1 and not (
-        "model" in taken or {*layout.models} & table.values.keys()
-    ):
-        known["model"] = found["model"][0]
-    if "status" in found and "status" not in taken and "model" in {**taken, **known}:
-        known["status"] = found["status"][0]
+    used = {*taken.values(), *layout.columns.values(), *layout.models}
+    free = [name for name in table.values if name not in used]
+    meant = ((of, name) for of, name in item_roles(free).items() if of not in taken)
+    known = {of: name for of, name in meant if of in (*AXES, "model", "status")}
+    if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
+        known.pop("model", None)
+    if "model" not in {**taken, **known}:
+        known.pop("status", None)
     return known
 
 
@@ -121,11 +118,11 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
         cell, what = table.values[name][0], ""
-        if role(name):
-            what = "a time, a step, an index or a setting"
-        elif not len(values) and len(table) > 1:  # of one row: a bad score
+        if not len(values) and len(table) > 1:  # of one row: a bad score
             rows.refuse_notation(cell, name, table.rows[0], table.source)
             what = f"text ({cell})"
+        elif role(name):
+            what = "a time, a step, an index or a setting"
         elif fractions and len(values) and _are_whole(values):
             what = f"whole numbers ({values[0]:g} ...) beside fractions"
         if what:
@@ -247,7 +244,7 @@ def _pick(
     worth = np.where(both, -by if lowest else by, -np.inf)
     # the last of each run counts: of equal ones the first, of a run without a score its last row
     place = np.arange(len(table))
-    order = np.lexsort((np.where(both, -place, place), worth, both, scored, run))
+    order = np.lexsort((np.where(both, -place, place), worth, scored, run))
     last = np.flatnonzero(np.diff(run[order], append=-1))
     best, second = order[last], order[last - 1]
     tied = (run[second] == run[best]) & (second != best) & (worth[second] == worth[best])

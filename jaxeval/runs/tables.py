@@ -125,7 +125,8 @@ def _tidy(table: Columns, layout: Layout) -> tuple[Columns, str]:
     table[score]
     values = {role: table.values[column] for role, column in there.items()}
     every = encode(values["model"])
-    for k in np.flatnonzero(np.isin(every.codes, [*map(every.find, ("", "None"))])).tolist():
+    nameless = [code for code, name in enumerate(every.names) if name in ("", "None")]
+    for k in np.flatnonzero(np.isin(every.codes, nameless)).tolist() if nameless else ():
         if values["model"][k] in (None, ""):
             raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
     tidy = _only(Columns(table.source, values, table.rows), "model", layout.models)

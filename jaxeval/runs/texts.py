@@ -122,11 +122,10 @@ def of_arrow(cells: Any) -> Sequence[Any]:
     """Returns the values of a pyarrow.ChunkedArray, coded ones as names; None is missing."""
     import pyarrow
 
-    if pyarrow.types.is_dictionary(cells.type) and not cells.null_count:
-        parts = (
-            Coded(tuple(c.dictionary.to_pylist()), c.indices.to_numpy()) for c in cells.chunks
-        )
-        return join([*parts])
+    if pyarrow.types.is_dictionary(cells.type) and cells.num_chunks and not cells.null_count:
+        chunks = cells.unify_dictionaries().chunks
+        codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+        return Coded(tuple(chunks[0].dictionary.to_pylist()), codes)
     of_text = pyarrow.types.is_string(cells.type) and not cells.null_count
     return Cells(cells) if of_text else cells.to_pylist()
 
@@ -201,12 +200,12 @@ def join(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
 
 
 def join_coded(columns: Sequence[Coded]) -> Coded:
-    """Returns the names of several columns, one after the other; unknown ones stay unknown."""
+    """Returns the known names of several columns, one after the other."""
     places: dict[str, int] = {}
     codes = []
     for column in columns:
         own = [places.setdefault(name, len(places)) for name in column.names]
-        codes.append(np.array([*own, -1], np.int32)[column.codes])  # the last is that of -1
+        codes.append(np.array(own, np.int32)[column.codes])
     return Coded(tuple(places), np.concatenate(codes))
 
 

@@ -5,6 +5,7 @@ tensorflow/core/util/event.proto, tensorboard/plugins/hparams/plugin_data.proto 
 wandb/proto/wandb_internal.proto.
 """
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -17,7 +18,7 @@ from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.runs import columns, database, protobufs, records
 from jaxeval.runs.columns import Columns
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout
-from jaxeval.runs.protobufs import fields
+from jaxeval.runs.protobufs import fields, message_of
 
 _Select = Callable[[str], Iterable[Any]]
 _STATES = {"1": "running", "3": "finished", "4": "failed", "5": "killed"}  # of MLflow's files
@@ -80,9 +81,9 @@ def read(path: str, layout: Layout) -> tuple[Columns, list[str], list[str]] | No
     settings = {key for run in runs for key in run.config} - named
     same = {key for key in settings if len({*table.texts(key)}) == 1}
     values = {name: column for name, column in table.values.items() if name not in same}
-    which = "" if picked else ": the last value of each metric is read"
-    notes = [f"{len(runs)} runs of {program}{which}"]
-    return Columns(path, values, table.rows), table.texts("Name"), notes
+    note = f"{len(runs)} runs of {program}"
+    note += "" if picked else ": the last value of each metric is read"
+    return Columns(path, values, table.rows), table.texts("Name"), [note]
 
 
 def find(path: Path) -> tuple[str, Sequence[Run]]:
@@ -106,17 +107,15 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
 
 def _find_in_database(path: Path) -> tuple[str, Sequence[Run]]:
     engine = database.connect_file(path, write=False)
-    try:
-        with engine.connect() as connection:
-            select = connection.exec_driver_sql
-            tables = {*select("SELECT name FROM sqlite_master").scalars()}
-            if {"runs", "params", "latest_metrics"} <= tables:
-                return "MLflow", [*_read_mlflow(select).values()]
-            if {"metrics", "configs", "system_metrics"} <= tables:
-                return "trackio", [*_read_trackio(select).values()]
-            return "", ()
-    finally:
-        engine.dispose()
+    with contextlib.ExitStack() as stack:
+        stack.callback(engine.dispose)
+        select = stack.enter_context(engine.connect()).exec_driver_sql
+        tables = {*select("SELECT name FROM sqlite_master").scalars()}
+        if {"runs", "params", "latest_metrics"} <= tables:
+            return "MLflow", [*_read_mlflow(select).values()]
+        if {"metrics", "configs", "system_metrics"} <= tables:
+            return "trackio", [*_read_trackio(select).values()]
+    return "", ()
 
 
 def _read_mlflow(select: _Select) -> Mapping[str, Run]:
@@ -175,19 +174,19 @@ def _read_wandb(files: Sequence[Path], root: Path) -> Mapping[bytes, Run]:
         records_of_file = map(fields, protobufs.wandb(file.read_bytes()))
         for kind, content in (field for record in records_of_file for field in record):
             if kind == 17:  # the run: 1 id, 4 config, 6 group, 8 name
-                about = dict(fields(content))
+                about = message_of(content)
                 run = runs.setdefault(about[1], run)
                 run.name = about.get(8, about[1]).decode()
                 run.config |= {"group": about.get(6, b"").decode(), **_items(about.get(4, b""))}
             elif kind == 5:
                 run.config |= _items(content)
             elif kind == 2:  # history: 2 step, 1 its number
-                run.add(dict(fields(dict(fields(content)).get(2, b""))).get(1, 0), _items(content))
+                run.add(message_of(message_of(content).get(2, b"")).get(1, 0), _items(content))
             elif kind == 3:
                 numbers = {k: x for k, x in _items(content).items() if isinstance(x, int | float)}
                 run.summary |= numbers
             elif kind == 18:  # the end: 1 exit code
-                run.state = "failed" if dict(fields(content)).get(1) else "finished"
+                run.state = "failed" if message_of(content).get(1) else "finished"
     return runs
 
 
@@ -207,9 +206,9 @@ def _read_tensorboard(files: Sequence[Path], root: Path) -> Mapping[Path, Run]:
         inside = file.parent.relative_to(root).as_posix() if root.is_dir() else "."
         name = file.parent.resolve().name if inside == "." else inside
         run = runs.setdefault(file.parent, Run(name))
-        for event in map(dict, map(fields, protobufs.tensorboard(file.read_bytes()))):
+        for event in map(message_of, protobufs.tensorboard(file.read_bytes())):
             for _, value in fields(event.get(5, b"")):  # 5 summary, 2 step
-                about = dict(fields(value))  # 1 tag, 9 metadata
+                about = message_of(value)  # 1 tag, 9 metadata
                 tag = about.get(1, b"").decode()
                 if tag == "_hparams_/session_start_info":
                     run.config |= _hparams(about[9])
@@ -225,7 +224,7 @@ def _read_tensorboard(files: Sequence[Path], root: Path) -> Mapping[Path, Run]:
 
 def _scalar(value: Mapping[int, Any]) -> float | None:
     """Returns a number (2 a float), or a tensor without axes: 1 type, 2 axes, 4 to 6 content."""
-    tensor = {1: 1, 4: value[2]} if 2 in value else dict(fields(value.get(8, b"")))
+    tensor = {1: 1, 4: value[2]} if 2 in value else message_of(value.get(8, b""))
     kind, raw = _FLOATS.get(tensor.get(1, 0)), tensor.get(4) or tensor.get(5) or tensor.get(6)
     return struct.unpack(kind, raw)[0] if kind and raw and not tensor.get(2) else None
 
@@ -233,8 +232,8 @@ def _scalar(value: Mapping[int, Any]) -> float | None:
 def _hparams(metadata: bytes) -> dict[str, Any]:
     """Returns the items of metadata: 1 plugin, 2 content, 3 start, 1 items: 1 key, 2 value."""
     found: dict[str, Any] = {}
-    start = dict(fields(dict(fields(dict(fields(metadata))[1]))[2]))[3]
-    for pair in (dict(fields(item)) for number, item in fields(start) if number == 1):
+    start = message_of(message_of(message_of(metadata)[1])[2])[3]
+    for pair in (message_of(item) for number, item in fields(start) if number == 1):
         for kind, value in fields(pair[2]):  # 2 a number, 3 a text, 4 a truth value
             if kind == 2:
                 number = struct.unpack("<d", value)[0]

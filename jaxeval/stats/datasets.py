@@ -133,13 +133,10 @@ def _aggregate(
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     better = {m: [sign * values for values in of] for m, of in counted.items()}
     improvement = effects.average_probability_of_improvement
-    return _Aggregates(
-        {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()},
-        {
-            (a, b): improvement(better[a], better[b], rules.confidence)
-            for a, b in itertools.combinations(runs, 2)
-        },
-    )
+    means = {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()}
+    pairs = itertools.combinations(runs, 2)
+    won = {(a, b): improvement(better[a], better[b], rules.confidence) for a, b in pairs}
+    return _Aggregates(means, won)
 
 
 def _interquartile_mean(strata: _Strata) -> np.ndarray:

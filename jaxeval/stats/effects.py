@@ -120,9 +120,8 @@ def _newcombe(
     z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
-        each = [
-            (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m) for n, m in sizes
-        ]
+        ways = (1 - p) / (2 - p) + p / (1 + p)
+        each = [(1 + ((n + m) / 2 - 1) * ways) / (n * m) for n, m in sizes]
         return p * (1 - p) * sum(each) / len(sizes) ** 2
 
     at_estimate = equal_spreads(estimate)

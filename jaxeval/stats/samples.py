@@ -94,9 +94,8 @@ class Samples:
             if len(of.scores) > 1
         ]
         alike = {m for m, *_ in several} - {m for m, _, of in several if (of != of[0]).any()}
-        copies = [
-            Copies(m, place, float(of[0]), len(of)) for m, place, of in several if m in alike
-        ]
+        found = ((m, place, float(of[0]), len(of)) for m, place, of in several if m in alike)
+        copies = [Copies(*of) for of in found]
         by_data_set = {
             place: {
                 model: _Sample(of.labels[:1], of.scores[:1]) if model in alike else of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jaxeval.tuning.running import Runner
 
 _Method = Literal["gp", "sobol", "random"]
-_RETRAINED = 8
+_RETRAINED, _AT_ONCE = 8, 8
 
 
 @parameters.verb
@@ -76,12 +76,15 @@ def tune(
     if launcher is not None and halving is not None:
         said = argument("launch", launch)
         raise ConfigError(f"{said}: {argument('halving')} stops trainings of this process only")
+    import jax
+
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
 
     target = targets.target(config, [*changes], data, search, where)
     metrics.refuse_points("margin", margin or 0.0, target.record.unit)
-    at_once = training.at_once(parallel, launcher)
+    workers = len(jax.devices()) if launcher is None else launcher.workers
+    at_once = parallel or max(_AT_ONCE, workers)
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin

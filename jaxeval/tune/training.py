@@ -23,15 +23,7 @@ from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History
 
-_LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 _Events = Generator[running.Event | Scored, None, None]
-
-
-def at_once(parallel: int | None, launcher: launching.Launcher | None) -> int:
-    """Returns the settings at once; None: 8, or as many as there are devices or workers."""
-    return parallel or max(
-        _LEAST_AT_ONCE, len(jax.devices()) if launcher is None else launcher.workers
-    )
 
 
 class Place(NamedTuple):

@@ -62,7 +62,7 @@ def _new(
     space: Space, points: Iterable[dict[str, Value]], history: History, count: int
 ) -> list[dict[str, Value]]:
     """Returns the first points that are not known, then the rest of a small space."""
-    known = {identity(evaluation.values) for evaluation in history.evaluations}
+    known = history.identities
     chosen: list[dict[str, Value]] = []
     repeated = 0
     for values in points:

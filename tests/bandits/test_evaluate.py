@@ -1,5 +1,6 @@
 """Selections that evaluate for real: commands, workers, failures, late results."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -70,6 +71,61 @@ def test_commands_get_model_split_and_seed_without_a_shell(tmp_path: Path) -> No
     code = "import sys; print(len(sys.argv)); print(sys.argv[2] + sys.argv[3])"
     assert evaluate.Command(_python(code))(name, 7) == 77.0
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "field", "expected"),
+    [
+        ('print("log"); print(0.5)', None, 0.5),
+        ('print("log"); print("{\\"test\\": {\\"f1\\": [0.1, 0.25]}}")', "test.f1.1", 0.25),
+        ('import json; print(json.dumps({"a": 3}, indent=1))', "a", 3.0),
+    ],
+)
+def test_the_score_is_found(code: str, field: str | None, expected: float) -> None:
+    """Dies if log lines or pretty JSON hide the score."""
+    assert evaluate.Command(_python(code), field)("m", 1) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "field", "message"),
+    [
+        ('import sys; sys.exit("out of memory")', None, "exit code 1 (out of memory)"),
+        ("pass", None, "no output"),
+        ("import os; os.kill(os.getpid(), 9)", None, "exit code -9"),
+        ('print("done")', None, "the last line is 'done'; expected a number"),
+        ("print(1)", "f1", "no field f1"),
+        ('print("x")', "f1", "not JSON"),
+    ],
+)
+def test_what_gives_no_score_is_explained(code: str, field: str | None, message: str) -> None:
+    """Dies if a crashed command counts as a score."""
+    with pytest.raises(commands.EvaluationFailed) as caught:
+        evaluate.Command(_python(code), field)("m", 1)
+    assert message in str(caught.value)
+
+
+def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
+    """Dies if the time limit leaves the command, or what it started, running."""
+    path = tmp_path / "pid"
+    code = (
+        'import subprocess, time; p = subprocess.Popen(["sleep", "60"]); '
+        f'open("{path}", "w").write(str(p.pid)); time.sleep(60)'
+    )
+    begin = time.monotonic()
+    with pytest.raises(commands.EvaluationFailed, match=r"no result within 1\.5 s"):
+        evaluate.Command(_python(code), limit=1.5)("m", 1)
+    assert time.monotonic() - begin < 10
+    child = int(path.read_text())
+    for _ in range(50):
+        if (
+            not Path(f"/proc/{child}").exists()
+            or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
+        ):
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, 9)
+        pytest.fail("the child lives on")
 
 
 def test_scores_survive_their_file(tmp_path: Path) -> None:

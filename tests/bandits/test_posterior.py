@@ -1,4 +1,4 @@
-"""The probability of being best: golden numbers, sampling, brute-force quadrature, symmetries."""
+"""The probability of being best: adaptive quadrature, points and ties, borrowed spread."""
 
 import itertools
 
@@ -10,57 +10,13 @@ from jaxeval.bandits import posterior, probability_of_best
 from jaxeval.errors import DataError
 
 
-@pytest.mark.parametrize(
-    ("means", "variances", "counts", "expected"),
-    [
-        ([10, 3, 8], [1.7, 0.1, 1.2], [10, 6, 12], [0.997087, 5e-7, 0.002912]),
-        ([9, 10, 8], [0.9, 1.2, 1.0], [3, 3, 3], [0.288826, 0.552987, 0.158187]),
-    ],
-)
-def test_golden_numbers(
-    means: list[float], variances: list[float], counts: list[int], expected: list[float]
-) -> None:
-    """Dies if degrees of freedom or scale of the posterior change (independent computation)."""
-    probabilities = probability_of_best(np.array(means), np.array(variances), np.array(counts))
-    np.testing.assert_allclose(probabilities, expected, atol=1e-6)
-
-
-def _brute(m: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """E_u[prod_j F_j(Q_i(u))] at 40,000 midpoints."""
-    nu = t - 2
-    scale = np.sqrt(v * t / (t * nu))
-    u = (np.arange(40_000) + 0.5) / 40_000
-    return np.array(
-        [
-            np.mean(
-                np.prod(
-                    [special.stdtr(nu[j], (x - m[j]) / scale[j]) for j in range(len(m)) if j != i],
-                    axis=0,
-                )
-            )
-            for i in range(len(m))
-            for x in [m[i] + scale[i] * special.stdtrit(nu[i], u)]
-        ]
-    )
-
-
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_brute_force(seed: int) -> None:
-    """Dies if the quadrature misses a narrow posterior, or a Cauchy tail."""
-    draw = np.random.default_rng(seed)
-    n = int(draw.integers(2, 9))
-    m, v = draw.normal(size=n), 10 ** draw.uniform(-5, 1, n)
-    t = draw.integers(5, 30, n).astype(float) if seed % 3 else np.full(n, 3.0)
-    probabilities = probability_of_best(m, v, t)
-    np.testing.assert_allclose(probabilities, _brute(m, v, t), atol=2e-5)
-    assert probabilities.sum() == pytest.approx(1, abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(2))
 def test_documented_digits_hold(seed: int) -> None:
-    """Dies if panels grow beyond what their nodes resolve: adaptive quadrature, to 1e-7."""
+    """Against adaptive quadrature; dies if degrees of freedom or scale are others, or panels miss
+    a narrow posterior or a Cauchy tail (three scores), or grow beyond what their nodes resolve."""
     draw = np.random.default_rng(seed)
-    m, v, t = draw.normal(size=4), 10 ** draw.uniform(-4, 1, 4), draw.integers(3, 60, 4)
+    m, v, t = draw.normal(size=4), 10 ** draw.uniform(-5, 1, 4), draw.integers(3, 60, 4)
+    t = t if seed else np.full(4, 3)
     scale, nu = np.sqrt(v / (t - 2)), t - 2
 
     def integrand(u: float, i: int) -> float:

@@ -5,8 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from jaxeval.bandits import NonAdaptive, SequentialHalving, State, TopTwoThompson
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.bandits import SequentialHalving, State
+from jaxeval.errors import ConfigError
 
 
 def _rounds(models: int, budget: int) -> list[list[int]]:
@@ -94,14 +94,3 @@ def test_models_that_went_by_their_place_in_the_list_are_undecided(order: tuple[
             state = state.tell(model, 0.2)
     answer = rule.answer(state)
     assert answer is not None and (answer.best, answer.undecided) == (order[0], order)
-
-
-def test_without_a_score_none_leads() -> None:
-    """Dies if the first of no models is asked for."""
-    for rule in (
-        SequentialHalving(budget=8),
-        NonAdaptive(delta=None, budget=8),
-        TopTwoThompson(),
-    ):
-        with pytest.raises(DataError, match="expected a score"):
-            rule.leading(rule.begin(["a", "b"]), "the time is spent")

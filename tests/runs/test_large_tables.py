@@ -24,7 +24,7 @@ _NUMBERS = """
 def test_arrow_reads_what_csv_reads_or_nothing(tmp_path: Path) -> None:
     """Dies if quotes, line ends, empty lines or another number of fields are read differently."""
     draw, read_by_arrow = random.Random(0), 0
-    for _ in range(3000):
+    for _ in range(1000):
         parts = ["a", "1.5", ",", ",", '"', '"x"', "\n", "\n", "\r\n", "\r", "\0", "\u00e9", " "]
         lines = [",".join(draw.choices(["A", "0.5", '"b"', "", '"c,d"'], k=2)) for _ in range(4)]
         noise = "".join(draw.choices(parts, k=draw.choice([0, 0, 4])))
@@ -35,7 +35,7 @@ def test_arrow_reads_what_csv_reads_or_nothing(tmp_path: Path) -> None:
             assert [[*column] for column in found] == [[*table[name]] for name in "ms"]
             assert [*table.rows] == [*range(2, len(table) + 2)]
             read_by_arrow += 1
-    assert read_by_arrow > 500
+    assert read_by_arrow > 150
 
 
 def test_texts_become_the_numbers_and_codes_that_python_gives() -> None:

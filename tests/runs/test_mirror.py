@@ -60,9 +60,9 @@ def _sent(path: Path) -> Counter[tuple[str, str, int]]:
     """How often each run has each metric and step."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for file in path.rglob("*.tfevents.*"):  # where a step may be written twice
-        for event in map(dict, map(protobufs.fields, protobufs.tensorboard(file.read_bytes()))):
+        for event in map(protobufs.message_of, protobufs.tensorboard(file.read_bytes())):
             for _, value in protobufs.fields(event.get(5, b"")):
-                tag = dict(protobufs.fields(value))[1].decode()
+                tag = protobufs.message_of(value)[1].decode()
                 if not tag.startswith("_hparams_"):
                     counts[str(file.parent), tag, event.get(2, 0)] += 1
     _, found = trackers.find(path)

@@ -56,6 +56,14 @@ def test_other_columns_are_asked_about(tmp_path: Path, name: str, values: list[s
     assert named.models == ("bert", "roberta") and not named.labels
 
 
+def test_of_two_columns_of_models_none_is_guessed(tmp_path: Path) -> None:
+    """Dies if the first of two columns that may name the models is taken."""
+    content = "system,method,f1\na,x,.5\na,y,.6\nb,x,.7\nb,y,.8\n"
+    with pytest.raises(DataError, match=r"column 'system' looks like text \(a\).*ROLE=system"):
+        read(tmp_path, content)
+    assert read(tmp_path, content, columns={"model": "method"}).models == ("x", "y")
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -11,7 +11,6 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.sensitivity import analyze, difference, metrics
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
-from tests.sensitivity import published
 
 DRAW = np.random.default_rng(0)
 SCORES = np.round(DRAW.beta(4, 1, 60), 3)
@@ -118,22 +117,14 @@ def test_the_profile_from_several_best_runs_does_not_collapse() -> None:
         assert tied[path] == pytest.approx((first[path] + last[path]) / 2, abs=1e-5)
 
 
-def test_the_published_way_to_count_by_hand() -> None:
-    """Dies if it loses its off-by-ones, or if ours take them over."""
+def test_what_the_published_way_counts_otherwise() -> None:
+    """Dies if its off-by-ones are taken over."""
     scores, x = np.array([0.5, 1.0, 0.995, 0.8, 0.8]), {"x": [1, 2, 2, 3, 3]}
     ours = quick(scores, x, ks=(1, 2))
     assert (ours["rel_at_k.1"], ours["rel_at_k.2"]) == (100.0, pytest.approx(99.5))
     assert ours["best_equivalent"] == pytest.approx(25.0)
     change = 100 * (0.4975 + 0.1975) / 2
     assert ours["by_hyperparameter.x.mean_change"] == pytest.approx(change)
-    theirs = published.metrics_of(np.tile(scores, 6), axes({"x": x["x"] * 6}, 30))
-    assert theirs["rel_at_k.25"] == pytest.approx(50.0)  # the 26th
-    assert theirs["best_equivalent"] == pytest.approx(100 * 12 / 29)
-    assert theirs["expected_equivalent"] == pytest.approx(100 * (12 * 11 + 12 * 11 + 6 * 5) / 870)
-    theirs = published.metrics_of(scores, axes(x, 5))  # laid out: .8 .8 1 .995 .5
-    assert theirs["by_hyperparameter.x.maxima"] == 1
-    change = 100 * (0.2 + 0.005 + 0.495) / 4
-    assert theirs["by_hyperparameter.x.mean_change"] == pytest.approx(change)
 
 
 def test_conditions_and_orders() -> None:

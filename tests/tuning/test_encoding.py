@@ -1,6 +1,5 @@
 """Settings as places and back; candidates: none twice, even, the best."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -123,16 +122,6 @@ def test_no_point_comes_twice_while_there_are_others(method: Any) -> None:
     assert method(few, history, 2, 0) == []
     single = spaces.from_dict({"a": {"choices": ["only"]}})
     assert method(single, History(), 2, 0) == [{"a": "only"}]
-
-
-def test_sobol_points_are_even() -> None:
-    """Dies if points are drawn independently: 64 would not hit all 64 cells of an 8 x 8 grid."""
-    square = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        points = candidates.sobol(square, History(), 64, 1)
-    cells = {(int(8 * p["x"]), int(8 * p["y"])) for p in points}  # type: ignore[operator]
-    assert len(cells) == 64
 
 
 def test_random_points_are_those_of_a_sweep() -> None:

@@ -224,12 +224,3 @@ def test_batch_improvement_against_simulation() -> None:
         added = np.maximum(drawn[3] - drawn[:3].max(axis=0), 0)
         error = added.std() / 1000
         assert math.exp(log) == pytest.approx(added.mean(), abs=5 * error + 0.01 * added.mean())
-
-
-def test_pending_settings_push_away() -> None:
-    """Dies if what runs is ignored."""
-    model, point = _model(), np.array([[0.3, 0.95]])
-    known = np.array([[0.35, 0.6]])
-    beside = np.vstack([known, point + 0.01])
-    logs = [gp._improvement(model, unknown, [0])(point)[0] for unknown in (known, beside)]
-    assert logs[1] < logs[0] - 1.0

@@ -145,6 +145,26 @@ def test_who_ends_by_itself_is_compared_with_and_not_stopped() -> None:
     assert history.evaluations[0].rungs == (0.9,)
 
 
+def test_reports_between_rungs_keep_the_best_so_far() -> None:
+    """Dies if a report is looked at between rungs, the best score so far is forgotten, also by
+    what goes on from a history, or what is stopped is judged again."""
+    history, best = _running(2, higher_is_better=False), dict[int, float]()
+
+    def report(number: int, step: int, score: float) -> bool:
+        nonlocal history
+        history = Halving(2).report(history, number, Stopped(step, 8), score, best)
+        return history.evaluations[number].ended
+
+    assert not report(0, 1, 1.0)
+    assert report(1, 1, 2.0)  # the worse half of two
+    assert report(1, 2, 0.0)  # is stopped already
+    best.clear()
+    assert not report(0, 3, 1.5)  # passes the rung of 2
+    assert not report(0, 4, 9.0)
+    assert history.evaluations[0].rungs == (1.0, 1.0, 1.0)
+    assert history.evaluations[1].scores == (2.0,)
+
+
 def test_scores_at_rungs_of_trainings_that_went_on() -> None:
     """Dies if a result is told twice, running or whole trainings are left out or failed ones are
     not, or a rung has the budget of another."""

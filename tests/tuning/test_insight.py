@@ -31,7 +31,7 @@ def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
     """
     fitted = gp.fit(PLANE, _plateau(30))
     assert fitted.model is not None and fitted.targets is not None
-    drawn, random = draws.models(fitted.model, fitted.model.data, 8, [0]), np.random.default_rng(0)
+    drawn, random = draws.models(fitted.model, fitted.model.data, 4, [0]), np.random.default_rng(0)
     order = gp.ranked(fitted)
     for own in (order[0], order[20]):
         points = fitted.features[[own, *order[4::4]]]
@@ -119,6 +119,13 @@ def test_indices_of_ishigami_are_the_analytic_ones() -> None:
     assert not first[:, 2].any() and not total[:, 2].any()  # constant
 
 
+@pytest.fixture
+def no_importance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importance takes most of the time, and has a test of its own."""
+    monkeypatch.setattr(insight, "_importance", lambda *arguments: [])
+
+
+@pytest.mark.usefixtures("no_importance")
 def test_slices_follow_the_objective(searched: History) -> None:
     """Dies if another hyperparameter is varied, the direction or unit is lost, a place is not
     turned into its value, or a range that is not told apart lacks the value itself."""
@@ -151,6 +158,7 @@ def test_values_that_are_not_told_apart_are_one_range_of_numbers() -> None:
     assert insight._alike([*"abcdefg"], worse, "d") == [*"acdeg"]
 
 
+@pytest.mark.usefixtures("no_importance")
 def test_noise_is_known_from_seeds_of_good_settings() -> None:
     """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
     for scores, known in (

@@ -98,29 +98,6 @@ def test_marginal_likelihood_and_gradient(warped: bool) -> None:
     np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
 
 
-def test_posterior_and_likelihood_are_those_of_scikit_learn() -> None:
-    """Dies if the kernel, the likelihood or the posterior is not the usual one."""
-    regression = pytest.importorskip("sklearn.gaussian_process")
-    parts = regression.kernels
-    data, kernel, points = _data(15, 3), _kernel(7, False, -1.5), _features(6, 8)
-    lengths = np.exp(kernel.lengths)[COLUMNS.group]
-    matern = parts.ConstantKernel(math.exp(kernel.scale)) * parts.Matern(lengths, nu=2.5)
-    theirs = regression.GaussianProcessRegressor(
-        matern + parts.ConstantKernel(1.0),  # the constant mean's variance
-        alpha=data.variances + math.exp(-1.5) * data.shares,
-        optimizer=None,
-    ).fit(data.features, data.targets)
-    model = process.condition(kernel, COLUMNS, data)
-    prediction = model.predict(points)
-    mean, sd = theirs.predict(points, return_std=True)
-    np.testing.assert_allclose(prediction.mean, mean, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(prediction.variance, sd**2, rtol=1e-6)
-    theta = np.hstack(kernel)
-    prior = process.prior(COLUMNS, False, True)._replace(mean=theta)  # costs nothing
-    value, _ = process.negative_log_posterior(theta, COLUMNS, data, prior)
-    assert value == pytest.approx(-theirs.log_marginal_likelihood_value_, rel=1e-8)
-
-
 def _line(count: int, noise: float) -> Data:
     x = (np.arange(count) + 0.5) / count
     values = np.sin(5 * x) + noise * np.random.default_rng(0).normal(size=count)

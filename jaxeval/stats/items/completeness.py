@@ -166,19 +166,13 @@ def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
     """Returns why the first two models cannot be compared fairly: too many scores are missing."""
     absent = scores.absent.get(scores.models[0], ())
     lines = [f"{scores.models[0]} has no scores on {name or 'a task'}" for name in absent]
-    lines += [
-        f"{name or 'a task'} is left out, since the models have different metrics of it"
-        for name in scores.without_metric
-        if name not in absent
-    ]
-    for of in counts:
-        on_task = f" on {of.data_set}" if of.data_set else ""
-        lines += [
-            f"{100 * of.missing[model]:.3g} % of {model}'s answers{on_task} failed, have no score "
-            f"or are lacking, more than {100 * _MOST_MISSING:g} %"
-            for model in scores.models[:2]
-            if of.missing[model] > _MOST_MISSING
-        ]
+    why = "is left out, since the models have different metrics of it"
+    lines += [f"{name or 'a task'} {why}" for name in scores.without_metric if name not in absent]
+    most = f"failed, have no score or are lacking, more than {100 * _MOST_MISSING:g} %"
+    for of, model in itertools.product(counts, scores.models[:2]):
+        if (share := of.missing[model]) > _MOST_MISSING:
+            on_task = f" on {of.data_set}" if of.data_set else ""
+            lines.append(f"{100 * share:.3g} % of {model}'s answers{on_task} {most}")
     return tuple(lines)
 
 

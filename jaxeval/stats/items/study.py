@@ -85,13 +85,11 @@ def study(scores: Scores, rules: Rules | None = None) -> ItemStudy:
     over, notes = completeness.choose_factors(aligned, rules.over)
     not_averaged, why_own = completeness.not_averaged(aligned), completeness.why_own(aligned)
     incomplete = completeness.reasons(scores, counts) if scores.missing == "error" else ()
-    withheld = rules.complete and bool(incomplete)
-    show = _withhold if withheld else lambda pair: pair
-    tasks, shared = [_Task(data, _tables(data)) for data in aligned], not why_own
-    found, means = _on_data_sets(tasks, over, rules)
-    found, overall = [*map(show, found)], list[Pair]()
+    withheld, shared, overall = rules.complete and bool(incomplete), not why_own, list[Pair]()
+    tasks = [_Task(data, _tables(data)) for data in aligned]
+    found, means = _on_data_sets(tasks, over, rules, withheld)
     if len(tasks) > 1 and not not_averaged:
-        overall = [*map(show, _over_data_sets(tasks, over, shared, rules))]
+        overall = _over_data_sets(tasks, over, shared, rules, withheld)
         means |= {(None, m): _mean(tasks, m, over, rules, shared) for m in tasks[0].tables}
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="
@@ -99,9 +97,9 @@ def study(scores: Scores, rules: Rules | None = None) -> ItemStudy:
     lines = itertools.chain.from_iterable(map(completeness.warnings, counts))
     return ItemStudy(
         *(scores.source, scores.models, tuple(counts), tuple(found), tuple(overall)),
-        board=_board(tasks, rules, means, overall) if overall else None,
-        boards=tuple(_board([task], rules, means, found) for task in tasks),
-        rules=rules,
+        _board(tasks, rules, means, overall) if overall else None,
+        tuple(_board([task], rules, means, found) for task in tasks),
+        rules,
         notes=(*notes, *not_averaged),
         warnings=(*why, *scores.warnings, *scores.notes, *lines),
         failures=completeness.failures(scores.models, counts),
@@ -139,7 +137,9 @@ def _mean(tasks: Sequence[_Task], model: str, over: _Over, rules: Rules, shared:
     return _estimates(tasks, [model], [("items",) if single else over], rules, shared)[0]
 
 
-def _on_data_sets(tasks: Sequence[_Task], over: _Over, rules: Rules) -> tuple[list[Pair], _Means]:
+def _on_data_sets(
+    tasks: Sequence[_Task], over: _Over, rules: Rules, withheld: bool
+) -> tuple[list[Pair], _Means]:
     """All pairs on each data set, and the means."""
     means, found = _Means(), []
     for task in tasks:
@@ -166,10 +166,12 @@ def _on_data_sets(tasks: Sequence[_Task], over: _Over, rules: Rules) -> tuple[li
     ]
     adjusted = multiple.adjust_by_name(p_values)
     found = [dataclasses.replace(p, adjusted=of) for p, of in zip(found, adjusted, strict=True)]
-    return _corrected(found, rules), means
+    return _corrected(found, rules, withheld), means
 
 
-def _over_data_sets(tasks: Sequence[_Task], over: _Over, shared: bool, rules: Rules) -> list[Pair]:
+def _over_data_sets(
+    tasks: Sequence[_Task], over: _Over, shared: bool, rules: Rules, withheld: bool
+) -> list[Pair]:
     """All pairs in the mean over data sets."""
     found = []
     for a, b in itertools.combinations(tasks[0].tables, 2):
@@ -177,7 +179,7 @@ def _over_data_sets(tasks: Sequence[_Task], over: _Over, shared: bool, rules: Ru
         both = [(of.tables[a], of.tables[b]) for of in tasks]
         as_sample = estimates.difference_over_tasks(both, over, rules.confidence, shared)
         found.append(_pair(a, b, tasks[0].data, None, difference, as_sample=as_sample))
-    return _corrected(found, rules)
+    return _corrected(found, rules, withheld)
 
 
 def _pair(
@@ -196,17 +198,19 @@ def _pair(
     )
 
 
-def _corrected(found: Sequence[Pair], rules: Rules) -> list[Pair]:
-    """The pairs of a family with Holm's p-values and their outcomes."""
+def _corrected(found: Sequence[Pair], rules: Rules, withheld: bool) -> list[Pair]:
+    """The pairs of a family with Holm's p-values and their outcomes, unless these are withheld."""
     adjusted = multiple.adjust_p_values([pair.p_value for pair in found]).tolist()
     differences = [pair.difference for pair in found if pair.difference]
     higher = [pair.higher_is_better for pair in found]
     beside = by_margin(differences, higher, rules.margin or 0.0, rules.alpha)
+    if withheld:
+        beside = [of._replace(outcome="not shown", equivalent=False) for of in beside]
     return [
         dataclasses.replace(
             pair,
             p_adjusted=p,
-            shown=sign(pair.value) if p <= rules.alpha else 0,
+            shown=sign(pair.value) if p <= rules.alpha and not withheld else 0,
             by_margin=of,
             equivalent=of.equivalent,
         )
@@ -263,12 +267,6 @@ def _board(
     differences = [of for pair in compared if (of := pair.difference)]
     found = planning.detectable(differences, rules.alpha / len(pairs))
     return Board(name, data.metric, data.higher_is_better, rows, apart, found)
-
-
-def _withhold(pair: Pair) -> Pair:
-    assert pair.by_margin is not None
-    beside = pair.by_margin._replace(outcome="not shown", equivalent=False)
-    return dataclasses.replace(pair, shown=0, equivalent=False, by_margin=beside)
 
 
 def decision(study: ItemStudy) -> tuple[Outcome, tuple[str | None, ...]]:

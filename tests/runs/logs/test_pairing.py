@@ -194,17 +194,3 @@ def test_parts_of_a_run_are_refused(tmp_path: Path) -> None:
         _of_a(second, range(3, 6))
         with pytest.raises(DataError, match="a run of a has no item in common with its other"):
             read(f"a={first}", f"a={second}")
-
-
-def test_runs_with_names_stand_in_their_order(tmp_path: Path) -> None:
-    """Dies if runs with names stand in the order of a file, and so in another on each task."""
-    of = [
-        {"task": t, "run": run, "item": k, "score": ord(run) + k}
-        for t, order in (("s", "xyz"), ("t", "zyx"))
-        for run in order
-        for k in range(2)
-    ]
-    found = read(lines(tmp_path / "a.jsonl", of))
-    for data in found.data_sets:
-        assert data.models["a"].labels["name"].tolist() == [*"xyz"]
-        assert data.models["a"].scores[0, :, 0].tolist() == [ord(run) for run in "xyz"]
