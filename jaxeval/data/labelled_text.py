@@ -79,14 +79,11 @@ def in_words(
 
 def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
     """Collects the targets (line, text, target) of equal texts, in the order of the texts."""
-    collected: dict[str, list[tuple[int, Target]]] = {}
+    collected: dict[str, list[tuple[Target, int]]] = {}
     for line, content, target in targets:
-        collected.setdefault(content, []).append((line, target))
-    texts = []
-    for content, own in collected.items():
-        lines, ordered = zip(*sorted(own, key=lambda each: each[1][:2]), strict=True)
-        texts.append(LabelledText(content, ordered, lines))
-    return texts
+        collected.setdefault(content, []).append((target, line))
+    ordered = {text: sorted(own, key=lambda each: each[0][:2]) for text, own in collected.items()}
+    return [LabelledText(text, *zip(*own, strict=True)) for text, own in ordered.items()]
 
 
 def without_target(content: str, line: int, label: str = "") -> LabelledText:
@@ -102,27 +99,22 @@ def _read_tsv(path: Path) -> list[LabelledText]:
 
 def _read_sst(path: Path) -> list[LabelledText]:
     """Reads lines of a label, 0 (negative) or 1, and a tokenised text (Socher et al. 2013)."""
-    return _behind_labels(text.lines(path), "0 or 1", _SST.get)
+    return [_labelled(line, "0 or 1", _SST.get) for line in text.lines(path)]
 
 
 def _read_trec(path: Path) -> list[LabelledText]:
     """Reads lines such as `DESC:manner How did ...` in Latin-1 (Li & Roth 2002)."""
     lines = text.lines(path, "latin-1")
-    return _behind_labels(lines, "LABEL:detail", lambda name: name.rpartition(":")[0])
+    return [_labelled(x, "LABEL:detail", lambda name: name.rpartition(":")[0]) for x in lines]
 
 
-def _behind_labels(
-    lines: Iterable[Line], expected: str, parse_label: Callable[[str], str | None]
-) -> list[LabelledText]:
-    """Returns the texts of lines of a label, a blank and a text."""
-    texts = []
-    for line in lines:
-        label, _, content = line.text.partition(" ")
-        if not ((name := parse_label(label)) and content.strip()):
-            message = f"expected {expected}, a blank and a text, found {line.text[:40]!r}"
-            raise line.error(f"{message}; {text.OTHER_FORMAT}")
-        texts.append(without_target(content, line.number, name))
-    return texts
+def _labelled(line: Line, expected: str, parse: Callable[[str], str | None]) -> LabelledText:
+    """Returns the text of a line of a label, a blank and a text."""
+    label, _, content = line.text.partition(" ")
+    if (name := parse(label)) and content.strip():
+        return without_target(content, line.number, name)
+    message = f"expected {expected}, a blank and a text, found {line.text[:40]!r}"
+    raise line.error(f"{message}; {text.OTHER_FORMAT}")
 
 
 def _read_three_line(path: Path) -> list[LabelledText]:
@@ -248,8 +240,7 @@ def read_semeval(path: Path) -> list[LabelledText]:
                 raise ValueError("expected a text that is not empty")
             texts += _by_text((line, content, target) for target in _terms(sentence, content))
         except ValueError as error:
-            name = sentence.get("id")
-            where = f"sentence {name!r}: " if name else ""
+            where = f"sentence {name!r}: " if (name := sentence.get("id")) else ""
             raise DataError(f"{where}{error}", path, line) from None
     if not texts:
         raise DataError("no target found; expected <aspectTerm> or <Opinion>", path)
@@ -294,19 +285,15 @@ def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
     return ((sentence, lines[sentence]) for sentence in builder.close().iter("sentence"))
 
 
-class _Format(NamedTuple):
-    read: Callable[[Path], list[LabelledText]]
-    tokenised: bool = False  # whether words are separated by blanks
-
-
-FORMATS = {
-    "semeval": _Format(read_semeval),
-    "three_line": _Format(_read_three_line, tokenised=True),
-    "json": _Format(read_json),
-    "tsv": _Format(_read_tsv),
-    "sst": _Format(_read_sst, tokenised=True),
-    "trec": _Format(_read_trec, tokenised=True),
+FORMATS: Mapping[str, Callable[[Path], list[LabelledText]]] = {
+    "semeval": read_semeval,
+    "three_line": _read_three_line,
+    "json": read_json,
+    "tsv": _read_tsv,
+    "sst": _read_sst,
+    "trec": _read_trec,
 }
+TOKENISED = ("three_line", "sst", "trec")  # formats whose words are separated by blanks
 SUFFIXES = {
     **{".xml": "semeval", ".raw": "three_line", ".seg": "three_line"},
     **{".json": "json", ".jsonl": "json", ".tsv": "tsv"},

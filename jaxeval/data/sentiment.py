@@ -144,8 +144,8 @@ def _read(settings: SentimentData) -> _Texts:
         return _Texts(drawn, dict.fromkeys(splits.PARTS, "generated corpus"), True, True)
     files = text.find_parts(source, "data.source", ("train",), alone=True)
     known = labelled_text.SUFFIXES, labelled_text.FORMATS
-    formats = {p: known[1][text.detect_format(f, source.format, *known)] for p, f in files.items()}
-    parts = {part: formats[part].read(file) for part, file in files.items()}
+    formats = {p: text.detect_format(file, source.format, *known) for p, file in files.items()}
+    parts = {part: labelled_text.FORMATS[formats[part]](file) for part, file in files.items()}
     targeted = {part: texts[0].targeted for part, texts in parts.items()}
     for part in parts:
         if targeted[part] != targeted["train"]:
@@ -160,7 +160,7 @@ def _read(settings: SentimentData) -> _Texts:
         {part: parts[part] for part in splits.PARTS},
         {part: files.get(part, files["train"]) for part in splits.PARTS},
         targeted["train"],
-        formats["train"].tokenised,
+        formats["train"] in labelled_text.TOKENISED,
         remarks,
     )
 
