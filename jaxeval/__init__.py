@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load
-    from jaxeval.select.__main__ import select, select_command, select_functions, select_table
+    from jaxeval.select.__main__ import select, select_command, select_table
     from jaxeval.sensitivity.__main__ import sensitivity
     from jaxeval.settle.__main__ import (
         settle,
@@ -62,7 +62,7 @@ _NAMES = {  # module -> names that it defines
     "report.tuning": "Tuned",
     "results": "Runs load",
     "report.settlements.settlement": "Settlement",
-    "select.__main__": "select select_command select_functions select_table",
+    "select.__main__": "select select_command select_table",
     "sensitivity.__main__": "sensitivity",
     "settle.__main__": "settle settle_command settle_report settle_self settle_table",
     "sources": "read_scores",
@@ -76,7 +76,7 @@ __all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement"]
 __all__ += ["Tuned", "settle", "settle_command", "settle_report", "settle_self", "settle_table"]
 __all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
 __all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
-__all__ += ["predict", "read_scores", "select", "select_command", "select_functions"]
+__all__ += ["predict", "read_scores", "select", "select_command"]
 __all__ += ["select_table", "sensitivity", "sweep", "train", "tune", "tune_command", "tuning"]
 __all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]
 

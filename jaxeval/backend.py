@@ -62,6 +62,8 @@ def prepare() -> None:
     _check_version(importlib.metadata.version("jax"))
     _check_settings()
     os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(cores()))
+    # threads of LAPACK, which draws orthogonal matrices, wait in a loop: 20 times the CPU seconds
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     flags = os.environ.get("XLA_FLAGS", "")
     missing = [f"--{name}={value}" for name, value in _XLA_FLAGS.items() if name not in flags]
     os.environ["XLA_FLAGS"] = " ".join([flags, *missing]).strip()

@@ -110,10 +110,11 @@ def test_selections() -> None:
     """Dies if functions or configs cannot be chosen from, or the wrong one is."""
     noise = np.random.default_rng(0).normal(0, 0.01, 100)
     functions = {"low": lambda k: 0.7 + noise[k], "high": lambda k: 0.8 + noise[k + 50]}
-    chosen = jaxeval.select_functions(functions, quiet=True)
+    how: Any = {"state": None, "quiet": True}
+    chosen = jaxeval.select_command(functions, **how)
     assert chosen.best == "high" and str(chosen).startswith("high is the best with probability")
-    assert jaxeval.select_functions(functions, lower_is_better=True, quiet=True).best == "low"
-    assert "<td>high</td>" in chosen._repr_html_()
+    assert jaxeval.select_command(functions, lower_is_better=True, **how).best == "low"
+    assert ">high</td>" in chosen._repr_html_()
     short, long = ({**TOY, "name": f"{n}", "training": {"epochs": n}} for n in (1, 6))
     assert jaxeval.select(short, long, budget=8, quiet=True).best == "6"
 

@@ -1,6 +1,5 @@
 """`jaxeval settle command` and `settle table`: verdicts, exit codes, the ledger, git, kills."""
 
-import json
 import signal
 import sqlite3
 import subprocess
@@ -197,11 +196,10 @@ def test_a_killed_comparison_goes_on(folder: Path) -> None:
         known = {f"{seed}" for (seed,) in sql.execute("SELECT seed FROM scores")}
     assert known
     before = len(_calls())
-    processes.run("settle", *words[4:], folder=folder)
+    resumed = _settle(0.83)
     counts = _calls()
     assert all(counts.count(call) == 1 for call in counts[:-1] if counts.index(call) < before - 1)
-    resumed = json.loads((folder / "out.json").read_text())
-    assert resumed["scores"] == _settle(0.83, ledger="fresh.db").to_dict()["scores"]
+    assert resumed.scores == _settle(0.83, ledger="fresh.db").scores
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`jaxeval settle command` where something goes wrong, and where two work with one ledger."""
+"""`jaxeval settle command` where something goes wrong or two work at once; `settle self`."""
 
 import json
 import sqlite3
@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
 from tests import processes
+from tests.verbs import settle
 
 PROGRAM = """\
-import random, sys, time
+import os, random, sys, time
 gain, seed = sys.argv[1], int(sys.argv[2])
+before = open("calls").read().count("\\n") if os.path.exists("calls") else 0
 open("calls", "a").write(f"{gain} {seed}\\n")
 kind, _, value = gain.partition("=")
 if kind == "crash" and seed % int(value) == 0:
@@ -26,9 +28,10 @@ if kind == "crash" and seed % int(value) == 0:
 if kind == "slow":
     time.sleep(0.03)
 noise = random.Random(f"{gain} {seed}").gauss(0, 0.01)
-scores = {"const": 0, "crash": 0.8 + noise, "huge": 1e308}
-print("accuracy:", scores[kind] + float(value or 0) * (kind == "const")
-      if kind in scores else float(value or kind) + noise)
+again = random.Random(before).gauss(0, 1)  # another one when a seed runs again
+scores = {"const": float(value or 0), "crash": 0.8 + noise, "huge": 1e308, "noise": again}
+more = {"noisy": 0.003 * again, "warms": before}.get(kind, 0)
+print("accuracy:", scores[kind] if kind in scores else float(value or kind) + noise + more)
 """
 ASKED = {"margin": 0.0, "alpha": 0.05, "statistic": "t", "paired": False, "correction": "none"}
 
@@ -182,3 +185,61 @@ def test_a_damaged_ledger_is_one_line(folder: Path, change: str) -> None:
     if not change.startswith("DELETE"):  # names of sides are written again
         with pytest.raises((ConfigError, RunError), match=r"settle\.db: "):
             _settle(0.8, 0.84)
+
+
+# a command against itself
+
+
+def _count() -> int:
+    return len(Path("calls").read_text().splitlines())
+
+
+def test_a_deterministic_command_runs_three_seeds_again() -> None:
+    """Dies if all seeds run twice, recorded ones run again, or the noise is another one."""
+    found = jaxeval.settle_self(_command("plain=0.8"), seeds=6, quiet=True)
+    assert found.deterministic and found.exit_code == 0 and _count() == 9
+    assert found.sd_interval.low < found.sd < found.sd_interval.high and found.sd_within == 0
+    assert "one run of a seed is enough" in repr(found)
+    assert jaxeval.settle_self(_command("plain=0.8"), seeds=6, quiet=True).first == found.first
+    assert _count() == 9
+    base = jaxeval.settle_command(
+        _command("plain=0.8"), _command("plain=0.81"), seeds=4, quiet=True
+    )
+    assert base.known == 6 and [*base.scores["base"]] == [*found.first]
+
+
+def test_noise_within_a_seed() -> None:
+    """Dies if a command whose seeds have other scores again is deterministic, or unfit."""
+    found = jaxeval.settle_self(_command("noisy=0.8"), workers=1, quiet=True)
+    assert not found.deterministic and found.exchangeable and _count() == 20
+    assert 0.001 < found.sd_within < 0.006 < found.sd
+    assert not any("does not reach" in note for note in found.notes)
+    assert "against itself" in repr(found) and [*found.smallest] == [5, 10, 20, 30]
+
+
+def test_runs_that_depend_on_those_before() -> None:
+    """Dies if second runs that are always higher count as noise."""
+    found = jaxeval.settle_self(_command("warms=0.8"), quiet=True)
+    assert not found.exchangeable and found.exit_code == 1 and found.interval.low > 0
+    assert "second run of a seed scores higher" in repr(found)
+
+
+def test_a_seed_that_does_not_reach_the_program() -> None:
+    """Dies if scores that no seed changes pass."""
+    with pytest.raises(DataError, match=r"seeds 1 to 3 have one score, 0\.8: the seed does not"):
+        jaxeval.settle_self(_command("const=0.8"), seeds=9, quiet=True)
+    assert _count() == 6
+    found = jaxeval.settle_self(_command("noise=0"), quiet=True)
+    assert any("does not reach" in note for note in found.notes)
+
+
+def test_a_failed_seed() -> None:
+    """Dies if a crash is no error, or a score is made up."""
+    with pytest.raises(RunError, match="seed 3 has no score: exit code 1"):
+        jaxeval.settle_self(_command("crash=3"), retries=0, quiet=True)
+
+
+def test_too_few_seeds() -> None:
+    """Dies if two seeds are run."""
+    with pytest.raises(jaxeval.JaxevalError, match="3 or more"):
+        settle(["self", _command("plain=0.8"), "--seeds", "2"])

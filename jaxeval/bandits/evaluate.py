@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ def run(
     workers: int = 1,
     retries: int = 1,
     name: Callable[[int], str] = "evaluation {}".format,
+    known: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
 ) -> Generator[Evaluated, None, None]:
     """Evaluates models until the rule has its answer; yields every score and failure.
 
@@ -51,6 +53,7 @@ def run(
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: how often a failed evaluation is tried again before its model is dropped.
       name: of an evaluation by its number, for messages.
+      known: model -> number -> score that is not evaluated again.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
@@ -67,10 +70,14 @@ def run(
             jobs.append((model, number))
         return jobs
 
+    def score_of(model: str, number: int) -> float:
+        recorded = known.get(model, {})
+        return recorded[number] if number in recorded else evaluate(model, number)
+
     how: Any = {"workers": workers, "retries": retries}
     how["stop"] = getattr(evaluate, "stop", lambda: None)
     how["dropped"] = lambda job: job[0] in state.excluded
-    with contextlib.closing(pool.run(evaluate, ask, **how)) as results:
+    with contextlib.closing(pool.run(score_of, ask, **how)) as results:
         for (model, number), result, again in results:
             if model in state.excluded:
                 continue
@@ -140,7 +147,7 @@ def spent(model: str, most: float) -> str:
 class Recorded:
     """The scores of a selection on disk."""
 
-    file: files.StateFile
+    file: files.StateFile | None
     scores: dict[str, dict[int, float]]  # model -> number -> score
 
     def has(self, model: str, number: int) -> bool:
@@ -148,20 +155,24 @@ class Recorded:
         return number in self.scores.get(model, {})
 
     def add(self, model: str, number: int, score: float) -> None:
-        """Writes the file with one more score."""
+        """Writes the file, if there is one, with one more score."""
         self.scores.setdefault(model, {})[number] = score
-        self.file.write(
-            {name: {str(k): of[k] for k in sorted(of)} for name, of in self.scores.items()}
-        )
+        if self.file is not None:
+            self.file.write(
+                {name: {str(k): of[k] for k in sorted(of)} for name, of in self.scores.items()}
+            )
 
 
 @contextlib.contextmanager
-def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
-    """Opens the scores in a file; selections by any rule share the scores of one source.
+def recorded(path: Path | None, source: Mapping[str, Json]) -> Iterator[Recorded]:
+    """Opens the scores in a file, if any; selections by any rule share those of one source.
 
     ConfigError if it holds scores of another source, or something else; RunError if another
     process works on it.
     """
+    if path is None:
+        yield Recorded(None, {})
+        return
     with files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
         with file.parsing():
@@ -181,10 +192,7 @@ class Command(commands.Command):
         if "{model}" not in template:
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
         super().__init__(template, ("model", "split", "seed"), field, limit)
-        self.known: Mapping[str, Mapping[int, float]] = {}  # scores that are not evaluated again
 
     def __call__(self, model: str, number: int) -> float:
         """Returns the score of an evaluation."""
-        if number in self.known.get(model, {}):
-            return self.known[model][number]
         return self.score({"model": model, "split": str(number), "seed": str(number)})

@@ -75,10 +75,10 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
         mesh,
         mode,
         _shared(problem, split, mesh),
-        lanes.spread(fill, mesh, mode, donate=True),
+        lanes.spread(fill, mesh, mode, donate=True, brief=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         over_part(member.evaluate),
-        lanes.spread(keep, mesh, "vmap", donate=True),
+        lanes.spread(keep, mesh, "vmap", donate=True, brief=True),
         over_part(member.row_counts),
     )
 

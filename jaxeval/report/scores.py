@@ -4,6 +4,7 @@ Fractions and error rates are stored from 0 to 1 and shown in percent; others ar
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Sequence
 
@@ -49,6 +50,13 @@ def shown(value: float | None, unit: str, digits: int = 2) -> str:
     if unit in PERCENT:
         return f"{100 * value:.{digits}f}"
     return f"{value:.0f}" if abs(value) >= 10 ** (digits + 2) else f"{value:.{digits + 2}g}"
+
+
+def setting(value: object) -> str:
+    """Formats a value of a hyperparameter: numbers with four digits, others as JSON."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def difference(value: float, unit: str) -> str:

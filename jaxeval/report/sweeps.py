@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Place = Callable[[Sequence[object]], np.ndarray]  # values -> positions on an axis
 _COLUMNS = 4
+_FEW = 3.2, 2.6  # inches of a panel, where few stand in a row: they fill the width of a page
 _LETTERS = 26  # that fit beneath a panel
 _MARGIN = 0.05  # of an axis, on both sides of a range
 _INCHES, _BEST = 1.3, 10  # of an axis; one run of so many is in colour
@@ -104,7 +105,7 @@ def draw_marginals(
     """
     every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
     names, drawn = list(dict.fromkeys(axis.name for *_, axis in every)), {}
-    size = 2.6 if len(names) > 1 else 4.0, 2.3
+    size = {1: (4.0, 2.3), 2: _FEW, 3: _FEW}.get(len(names), (2.6, 2.3))
     drawing, panels = plots.grid(len(names), _COLUMNS, size, share_y=True)
     label = literal(scores.label(sweeps[0].metric, sweeps[0].unit))
     for number, (name, panel) in enumerate(zip(names, panels, strict=True)):

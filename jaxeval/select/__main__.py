@@ -3,10 +3,9 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters, parsers
 from jaxeval.errors import ConfigError
@@ -14,8 +13,6 @@ from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Q
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Rule
-    from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.config.reading import Source
     from jaxeval.report.selection import Selection
 
@@ -84,7 +81,7 @@ def select(
 
 @parameters.verb
 def select_command(
-    command: str,
+    command: "str | Mapping[str, Callable[[int], float]]",
     *models: str,
     rule: RuleName = "top-two",
     delta: Probability | None = None,
@@ -96,22 +93,23 @@ def select_command(
     time_limit: Positive | None = None,
     retries: Natural = 1,
     workers: Count = 1,
-    state: str | Path = "selection.json",
+    state: str | Path | None = "selection.json",
     quiet: Quiet = False,
 ) -> "Selection":
-    """Finds the best of several models that a command trains or asks.
+    """Finds the best of several models that a command trains or asks, or functions of Python.
 
     The k-th evaluation of every model gets split k and seed k. A command prints its score in the
     last line; no shell runs it. The same command goes on, also with another rule, budget or delta.
 
     Args:
-      command: with {model} and maybe {split} and {seed}.
+      command: with {model} and maybe {split} and {seed}. In Python also name -> a function of the
+        evaluation's number, from 1, that gives its score.
       models: what stands for {model}.
       batch: evaluations between decisions of top-two and batch (as many as workers).
       lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: of a failed evaluation; then its model is dropped.
       workers: commands at once.
-      state: file of the scores, from which the same command goes on.
+      state: file of the scores, from which the same command goes on; None: nothing is kept.
 
     Examples:
       jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
@@ -119,73 +117,39 @@ def select_command(
     """
     from jaxeval import bandits
     from jaxeval.bandits import evaluate
-    from jaxeval.report import text
+    from jaxeval.report import selection, text
 
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
-    runner = evaluate.Command(command, json_field, time_limit)
-    chosen.begin(models)  # a rule that cannot begin leaves no file
-    source = {"command": command, "json_field": json_field}
-    with cli.resumable(), evaluate.recorded(Path(state), source) as recorded:
+    runner: evaluate.Evaluate
+    if isinstance(command, str):
+        runner = evaluate.Command(command, json_field, time_limit)
+    else:
+        functions, models = command, (*command, *models)
+        if wrong := [name for name in models if not callable(functions.get(name))]:
+            raise ConfigError(f"{wrong[0]}: expected a function of the evaluation's number")
+        runner = lambda model, number: functions[model](number)  # noqa: E731
+    known = chosen.begin(models)  # a rule that cannot begin leaves no file
+    source = {"command": command if isinstance(command, str) else [*models]}
+    path = None if state is None else Path(state)
+    opening = evaluate.recorded(path, {**source, "json_field": json_field})
+    with cli.resumable(), opening as recorded:
         cli.say(direction, quiet)
         if recorded.scores:
             count = sum(map(len, recorded.scores.values()))
             cli.say(f"{state}: {count} evaluations are known", quiet)
-        runner.known = recorded.scores
-        steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries)
-        more = {"metric": metric, "direction_assumed": higher is None}
-        return _followed(steps, chosen, models, quiet, recorded, more)
-
-
-@parameters.verb
-def select_functions(
-    functions: Mapping[str, Callable[[int], float]],
-    *,
-    rule: RuleName = "top-two",
-    delta: Probability | None = None,
-    budget: Count | None = None,
-    seed: Natural = 0,
-    lower_is_better: bool = False,
-    quiet: Quiet = False,
-) -> "Selection":
-    """Finds the best of several models that are functions of Python.
-
-    Args:
-      functions: name -> a function of the evaluation's number, from 1, that gives its score.
-    """
-    from jaxeval import bandits
-    from jaxeval.bandits import evaluate
-
-    for name, function in functions.items():
-        if not callable(function):
-            raise ConfigError(f"{name}: expected a function of the evaluation's number")
-    chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, seed, 1)
-    steps = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
-    return _followed(steps, chosen, [*functions], quiet)
-
-
-def _followed(
-    steps: "Generator[Evaluated, None, None]",
-    rule: "Rule",
-    models: Sequence[str],
-    quiet: bool,
-    recorded: "Recorded | None" = None,
-    more: Mapping[str, object] = MappingProxyType({}),
-) -> "Selection":
-    """Records and shows new scores; returns the outcome, with `more` fields."""
-    from jaxeval.report import selection
-
-    state = rule.begin(models)
-    with contextlib.closing(steps):
-        for event in steps:
-            state = event.state
-            if recorded is None or not recorded.has(event.model, event.number):
-                cli.say(selection.progress(rule, event), quiet)
-                if recorded is not None and event.score is not None:
-                    recorded.add(event.model, event.number, event.score)
-    answer = rule.answer(state)
+        how: Any = {"workers": workers, "retries": retries, "known": recorded.scores}
+        with contextlib.closing(evaluate.run(chosen, models, runner, **how)) as steps:
+            for event in steps:
+                known = event.state
+                if not recorded.has(event.model, event.number):
+                    cli.say(selection.progress(chosen, event), quiet)
+                    if event.score is not None:
+                        recorded.add(event.model, event.number, event.score)
+    answer = chosen.answer(known)
     assert answer is not None
-    return selection.result(rule, state, answer, more)
+    more = {"metric": metric, "direction_assumed": higher is None}
+    return selection.result(chosen, known, answer, more)
 
 
 @parameters.verb

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -150,6 +151,7 @@ def _listen(part: "Part", host: str, port: int) -> None:
     settings = uvicorn.Config(
         app.make(part, token), host, port, log_level="error", server_header=False
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_error)
     settings.http = "h11"  # httptools, if it is there, reads a header without end
     settings.timeout_graceful_shutdown = 1  # streams of events never end
     settings.limit_concurrency = _MOST_CONNECTIONS
@@ -161,6 +163,12 @@ def _listen(part: "Part", host: str, port: int) -> None:
     listening.listen()  # before the address is printed: who comes at once waits
     cli.say(f"{address} (Ctrl-C ends it)")
     uvicorn.Server(settings).run([listening])
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    """Returns whether a line is no trace of a stream that was open when the server ended."""
+    ended = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not ended and "timeout graceful shutdown" not in record.msg
 
 
 def _is_loopback(host: str) -> bool:

@@ -117,7 +117,7 @@ def settle_commands(
         once = rule.statistic == "wins"
         runner = sides.Runner(commands, begun.ids, begun.ledger, of.after, of.number, once)
         cli.say(direction, quiet)
-        state, how = rule.begin(_NAMES), {"workers": workers, "retries": retries}
+        state, how = rule.begin(_NAMES), dict[str, Any](workers=workers, retries=retries)
         seed = lambda number: f"seed {of.after + number}"  # noqa: E731
         steps = evaluate.run(rule, _NAMES, runner, name=seed, **how)
         with contextlib.closing(steps):

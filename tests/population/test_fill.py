@@ -44,3 +44,21 @@ def test_only_fresh_lanes_are_filled(mode: lanes.Mode) -> None:
     assert not any(leaf[2].any() for leaf in jax.tree.leaves(filled.optimiser))  # Adam's zeros
     for best, params in zip(*map(jax.tree.leaves, (filled.best, filled.params)), strict=True):
         assert (best[2] == params[2]).all()
+
+
+def test_initial_values_do_not_depend_on_the_level_of_optimisation() -> None:
+    """Dies if programs that run for moments, which are optimised less, round otherwise."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    try:
+        programs, arguments = _programs(toy.problem(), "map")
+        assert lanes._options(programs.mesh, brief=False) is None
+        lowered = programs.fill.lower(programs.shared, *arguments["fill"])  # type: ignore[attr-defined]
+        state, lane, fresh = arguments["fill"]
+        each = programs.shared, state, lane, ~fresh
+        less = jax.device_get(lowered.compile(lanes._options(programs.mesh, brief=True))(*each))
+        most = jax.device_get(lowered.compile({"xla_backend_optimization_level": 3})(*each))
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)
+    for one, other in zip(*map(jax.tree.leaves, (less, most)), strict=True):
+        assert np.array_equal(one, other)

@@ -82,7 +82,14 @@ def test_whose_the_variance_is_mirrors() -> None:
 )
 def test_what_to_train(plan: TrainingPlan, said: str) -> None:
     """Dies if another design than the cheapest is named."""
-    assert said in _said(SCORES, plan).answer[1]
+    found = _said(SCORES, plan).answer[1]
+    assert said in found and "of this study reach" not in found
+
+
+def test_a_study_that_is_precise_enough() -> None:
+    """Dies if what was trained already is not said to suffice."""
+    found = _said(SCORES, TrainingPlan(0.3, (OWN,), 275)).answer[1]
+    assert "The 6 runs of this study reach " in found and found.endswith(" already.")
 
 
 def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:

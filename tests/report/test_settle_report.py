@@ -87,6 +87,14 @@ def test_a_base_has_no_score_with_which_it_won(tmp_path: Path) -> None:
     assert found.sd == pytest.approx(np.std(last.scores, ddof=1))
     level = sequential.level(0.05, 4, 1, "e-lond")
     assert found.next_level == level
+    with ledger.opened(tmp_path / "night.db") as book:
+        log_e = {of.number: (of.result or {})["log_e"] for of in book.comparisons()}
+        assert found.p_value == pytest.approx(np.exp(-sequential.merge(log_e)))
+        book.decide(1, "failed", book.comparisons()[0].result or {})
+    log_e[1] = -np.inf  # the winner's evidence is gone
+    assert jaxeval.settle_report(tmp_path / "night.db").p_value == pytest.approx(
+        min(1, np.exp(-sequential.merge(log_e)))
+    )
     least = sequential.smallest_difference(20, float(found.sd or 0), alpha=level)
     assert found.smallest[20] == pytest.approx(least)
 

@@ -119,7 +119,14 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     table = str(tuned.document().blocks)
     assert "the whole range" in table and "the best 10 of 24 settings" in table
     names = ["best_so_far", "importance", "slices"]
-    assert [figure.name for figure in tuned.document().figures()] == names
+    figures = tuned.document().figures()
+    assert [figure.name for figure in figures] == names
+    marks = figures[2].drawing.axes[1].collections[0].get_offsets()  # of the words, in percent
+    means = {round(100 * float(np.mean(of)), 6) for of in scores}
+    assert {(round(float(x)), round(float(y), 6) in means) for x, y in marks} == {
+        (0, True),
+        (1, True),
+    }
     page = render.to_page(tuned.document())
     assert page.count("<svg") == 3 and "<b>" not in page and "&lt;b&gt;" in page
     assert "no confidence interval" in page and "sd of one seed" in page

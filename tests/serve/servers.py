@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ class Served(NamedTuple):
 
 @contextlib.contextmanager
 def served(*arguments: str, port: int) -> Iterator[Served]:
-    """Runs `jaxeval serve`, and ends it."""
+    """Runs `jaxeval serve`, and ends it by Ctrl-C, which may print nothing."""
     command = [sys.executable, "-m", "jaxeval", "serve", *arguments, "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -36,5 +37,7 @@ def served(*arguments: str, port: int) -> Iterator[Served]:
             line = process.stderr.readline()
             assert "Ctrl-C" in line, line
             yield Served(port, process.pid)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr.read() == ""
         finally:
             process.terminate()

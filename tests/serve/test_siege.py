@@ -80,6 +80,10 @@ def test_a_siege(tmp_path: Path) -> None:
         assert server.megabytes() - begun < _MOST_GROWTH
         for connection in slow:
             connection.close()
+        following = _begin(server, "GET /events?kind=index")  # is there when the server ends
+        following.sendall(b"\r\n")
+        assert following.recv(12) == b"HTTP/1.1 200"
+    following.close()
 
 
 def test_who_asks_too_often_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,21 @@ def test_waste_is_what_padding_costs() -> None:
     assert cohort.wasted == pytest.approx(1 - needed / computed)
 
 
+class Masked(Square):
+    """A member of a smaller size computes less."""
+
+    def operations(self, own: Square) -> float:
+        """Of its own units against all."""
+        return float(self.size * own.size)
+
+
+def test_each_member_costs_what_its_own_size_needs() -> None:
+    """Dies if all members of a program cost as much as its largest."""
+    runs = [costs.Job(Masked(2), 16, 1), costs.Job(Masked(4), 16, 3)]
+    (cohort,) = costs.as_grouped(runs, [16], MACHINE, [[0, 1]], [16])
+    assert cohort.operations == 16 * (4 * 2 + 3 * 4 * 4)
+
+
 def test_a_plan_that_cannot_be_is_refused() -> None:
     """Dies if a damaged plan is trained."""
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]

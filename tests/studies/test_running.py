@@ -1,9 +1,11 @@
-"""A runs folder over several commands: signals, saved models, checkpoints and the database."""
+"""A runs folder over several commands: events, signals, models, checkpoints, the database."""
 
+import contextlib
 import dataclasses
 import os
 import shutil
 import signal
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import observe, runs
+from jaxeval import observe, runs, studies
 from jaxeval.errors import RunError
 from jaxeval.population import host, optimisers
 from jaxeval.population.host import Report
-from jaxeval.studies import recording
+from jaxeval.studies import recording, running
 from tests.population import toy
 from tests.studies import toy_kind
 
@@ -166,3 +168,81 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     assert recording.is_whole(tmp_path, entry)
     (tmp_path / "models" / cohort.name / lost).unlink()
     assert not recording.is_whole(tmp_path, entry)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[runs.Store]:
+    """Of a runs folder of its own."""
+    with runs.open_store(tmp_path) as opened:
+        yield opened
+
+
+def _run(store: runs.Store, folder: Path) -> Generator[running.Event, None, None]:
+    return studies.run(toy_kind.planned(TRIALS), store, folder)
+
+
+def _names(happened: list[running.Event]) -> list[str]:
+    """Kinds of events, those that follow one another alike once."""
+    names = [type(event).__name__ for event in happened]
+    return [n for n, before in zip(names, ["", *names], strict=False) if n != before]
+
+
+def test_the_order_of_events(
+    store: runs.Store, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if an event comes early, late or not at all, or `run` writes on a terminal."""
+    happened = list(_run(store, tmp_path))
+    names = ["Checked", "Started", "Compiling", "Epoch", "Ended", "Finished"]
+    assert _names(happened) == names
+    checked, started = happened[:2]
+    assert isinstance(checked, running.Checked) and isinstance(started, running.Started)
+    assert (checked.remarks, checked.warnings) == (["a remark"], ["odd"])
+    assert started.number == 0 and not started.ended and checked.cohorts == [started.cohort]
+    compiling = [e for e in happened if isinstance(e, running.Compiling)]
+    for ended in (False, True):
+        each = [e.program for e in compiling if (e.seconds is not None) == ended]
+        assert len(each) == len(set(each)) == 4
+    assert [e.ready for e in compiling] == [False] * 7 + [True]
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 4
+    ended = {e.trial: e.result for e in happened if isinstance(e, running.Ended)}
+    assert [*ended] == TRIALS
+    for row in studies.rows(store, started.cohort.entries):
+        assert (row.dev, row.test) == next(
+            (result.dev, result.test) for trial, result in ended.items() if trial.seed == row.seed
+        )
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_closing_saves_and_the_same_call_continues(
+    store: runs.Store, tmp_path: Path, truth: tuple
+) -> None:
+    """Dies if an epoch is lost or trained twice, or a score is another for having been stopped."""
+    happening, left = _run(store, tmp_path), 3
+    for event in happening:
+        left -= isinstance(event, running.Epoch)
+        if not left:
+            happening.close()
+    assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == 3
+    happened = list(_run(store, tmp_path))
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 1
+    assert _rows(tmp_path) == truth
+
+
+def test_what_another_process_has_just_ended_is_not_trained_again(
+    store: runs.Store, tmp_path: Path, truth: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if it is read who has ended before the lock is held: another process may train all, and
+    give its lock back, in between."""
+    locked = running.locked
+
+    def waited(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
+        monkeypatch.setattr(running, "locked", locked)
+        with runs.open_store(folder) as theirs:  # of another process, which had the lock till now
+            list(_run(theirs, folder))
+        return locked(folder, name)
+
+    monkeypatch.setattr(running, "locked", waited)
+    happened = list(_run(store, tmp_path))
+    assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
+    assert _rows(tmp_path) == truth

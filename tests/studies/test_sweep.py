@@ -1,12 +1,10 @@
-"""The sweep verb end to end: drawn, recorded, killed, continued, extended, answered."""
+"""The sweep verb end to end: drawn, recorded, ended, continued, extended, answered."""
 
 import contextlib
 import io
 import itertools
 import json
-import os
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from jaxeval.errors import JaxevalError
 from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
-from tests import processes
 from tests.verbs import sweep
 
 SPACE = """
@@ -96,18 +93,6 @@ def _sweep(folder: Path, out: str, count: int, *more: str) -> str:
     return said.getvalue()
 
 
-def _die_when_two_epochs_are_recorded() -> None:
-    """Lets this process kill itself (SIGKILL)."""
-    original, calls = store.Store.record, itertools.count(1)
-
-    def deadly(*arguments: Any) -> None:
-        original(*arguments)
-        if next(calls) == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    store.Store.record = deadly  # type: ignore[method-assign]
-
-
 def _plan(folder: Path, out: str) -> dict[str, Any]:
     (path,) = (folder / out / "sweeps").glob("*.json")
     plan: dict[str, Any] = json.loads(path.read_text())
@@ -126,11 +111,23 @@ def whole(folder: Path) -> dict[tuple, tuple]:
     return _scores(folder / "whole")
 
 
-def test_killed_and_continued(folder: Path, whole: dict) -> None:
-    """Dies if kill -9 changes a draw or a score, or trains a finished run again."""
-    words = _words(folder, "killed", 4, "--programs", "1")
-    killed = processes.run("sweep", *words, before=_die_when_two_epochs_are_recorded)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+class _Death(BaseException):
+    """Of the process; `tests/test_train.py` kills a real one."""
+
+
+def test_ended_and_continued(folder: Path, whole: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a death changes a draw or a score, or trains a finished run again."""
+    record, calls = store.Store.record, itertools.count(1)
+
+    def deadly(*arguments: Any) -> None:
+        record(*arguments)
+        if next(calls) == 2:
+            raise _Death
+
+    with monkeypatch.context() as patch, pytest.raises(_Death):
+        patch.setattr(store.Store, "record", deadly)
+        _sweep(folder, "killed", 4, "--programs", "1")
+    assert {row.status for row in runs.load(str(folder / "killed"))} != {"completed"}
     plan = _plan(folder, "killed")
     _sweep(folder, "killed", 4, "--programs", "1")
     assert _plan(folder, "killed") == plan

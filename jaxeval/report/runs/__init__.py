@@ -143,10 +143,7 @@ def _best(summary: ExperimentSummary) -> Iterator[str]:
         test = "" if summary.kind == "tuning" else f", test {test}"
         yield f"best dev: seed {summary.best_seed}{split}{tie}, dev {dev}{test}"
     if sweep is not None and sweep.setting is not None and summary.dev is not None:
-        drawn = (
-            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in sweep.setting.items()
-        )
+        drawn = (f"{name} {scores.setting(value)}" for name, value in sweep.setting.items())
         yield f"its setting: {', '.join(drawn)}"
         margin = scores.difference(sweep.margin, unit)
         yield f"{sweep.near} of the {summary.dev.n} dev scores are within {margin} of the best"
@@ -193,21 +190,20 @@ def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
     for row in rows:
         by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
     metric, first = rows[0]["metric"], next(iter(by_condition.values()))
-    unit = metrics.unit_of(metric)
-    cells, notes = [], []
+    unit, cells, notes = metrics.unit_of(metric), [], list[str]()
     for name, by_seed in by_condition.items():
         finite = _finite(by_seed.values())
-        cells.append([name, str(len(finite))])
         if lost := len(by_seed) - len(finite):
             notes.append(f"{name}: {lost} of {len(by_seed)} diverged and are left out")
-        gaps = _finite(by_seed[k] - first[k] for k in by_seed)
+        numbers = [name, str(len(finite))]
         if finite:
             d = describe.summarize(finite)
-            cells[-1] += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
-        if by_seed is not first and gaps:
+            numbers += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
+        if by_seed is not first and (gaps := _finite(by_seed[k] - first[k] for k in by_seed)):
             gap = describe.summarize(gaps)
-            mean = ("+" if gap.mean >= 0 else "") + scores.shown(gap.mean, unit)
-            cells[-1] += [mean, scores.shown(gap.sd, unit)]
+            sign = "+" if gap.mean >= 0 else ""
+            numbers += [sign + scores.shown(gap.mean, unit), scores.shown(gap.sd, unit)]
+        cells.append(numbers)
     if len(first) < _FEW:
         notes.append(f"fewer than {_FEW} seeds: means and sd say little")
     table = Table((scores.label(metric, unit), *_CONDITIONS), cells)

@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -132,7 +131,7 @@ class Tuned(Result):
                 f"{of.number}{_after(of.stopped)}",
                 str(len(of.scores)),
                 self._shown(of.mean),
-                *(_value(of.values.get(name, "-")) for name in names),
+                *(scores.setting(of.values.get(name, "-")) for name in names),
             ]
             for of in shown
         ]
@@ -141,12 +140,12 @@ class Tuned(Result):
         if len(ranked) > _MOST_SHOWN:
             yield f"the best {_MOST_SHOWN} of {len(ranked)} settings"
         head = ["hyperparameter", "value"]
-        rows = [[name, _value(of)] for name, of in best.values.items()]
+        rows = [[name, scores.setting(of)] for name, of in best.values.items()]
         if self.posterior is not None:
             head += ["not told apart from it", "importance (model)"]
             total = {of.name: f"{of.total:.2f}" for of in self.posterior.importance}
             each = self.posterior.slices
-            rows = [[of.name, _value(of.value), _alike(of), total[of.name]] for of in each]
+            rows = [[of.name, scores.setting(of.value), _alike(of), total[of.name]] for of in each]
         yield Table(head, rows, words=3)
 
     def _losses(self) -> Iterator[str]:
@@ -201,8 +200,14 @@ def _alike(of: Slice) -> str:
         if len(of.alike) == len(of.values):
             return "the whole range"
         several = len(of.alike) > 1
-        return f"{_value(of.alike[0])} to {_value(of.alike[-1])}" if several else "none other"
-    return ", ".join(_value(other) for other in of.alike if other != of.value) or "none other"
+        return (
+            f"{scores.setting(of.alike[0])} to {scores.setting(of.alike[-1])}"
+            if several
+            else "none other"
+        )
+    return (
+        ", ".join(scores.setting(other) for other in of.alike if other != of.value) or "none other"
+    )
 
 
 def result(
@@ -264,10 +269,6 @@ def _after(stopped: Stopped | None) -> str:
     return "" if stopped is None else f" after {stopped.epochs} of {stopped.of} steps"
 
 
-def _value(of: Json) -> str:
-    return f"{of:.4g}" if isinstance(of, float) else of if isinstance(of, str) else json.dumps(of)
-
-
 def _mean(sample: Sequence[float], metric: str, unit: str) -> str:
     mean = f"{scores.label(metric, unit)} {scores.shown(statistics.fmean(sample), unit)}"
     return mean + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
@@ -277,7 +278,7 @@ def evaluation_line(evaluation: Evaluation, metric: str, unit: str) -> str:
     """Returns the score and values of an evaluation that has ended, in one line."""
     mean = _mean(evaluation.scores, metric, unit) if evaluation.scores else ""
     score = evaluation.failure or mean + _after(evaluation.stopped)
-    values = ", ".join(f"{name} {_value(of)}" for name, of in evaluation.values.items())
+    values = ", ".join(f"{name} {scores.setting(of)}" for name, of in evaluation.values.items())
     return f"setting {evaluation.number}: {score}; {values}"
 
 
