@@ -29,8 +29,8 @@ _EXPECTED_JSON = (
 class Columns:
     """A table: column name -> values, all of one length.
 
-    Control characters in the names are escaped. Values of text files are str (`texts.Texts` of a
-    large one); "" is missing.
+    Control characters in the names are escaped. Values of text files are str, in a large one
+    `texts.Coded` or `texts.Cells`; "" is missing.
     """
 
     source: str
