@@ -95,15 +95,12 @@ def _content(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-class _Version(NamedTuple):
-    top: Path  # of the repository, or the folder
-    commit: str
-    names: set[str]  # of files below it that tell versions apart
-    others: list[str]  # untracked files that do not
+def _version(folder: Path) -> tuple[Path, str, set[str], list[str]]:
+    """Returns what tells versions of the code apart; only reads the repository.
 
-
-def _version(folder: Path) -> _Version:
-    """Returns what tells versions of the code apart; only reads the repository."""
+    That is its top, or the folder; the commit; names of the files below that tell versions apart;
+    and of untracked files that do not.
+    """
     try:
         commit = _git(folder, "rev-parse", "--short", "HEAD").strip()
         top = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n"))
@@ -111,12 +108,12 @@ def _version(folder: Path) -> _Version:
         changed = _git(top, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
         others = _names(_git(top, "ls-files", "--others", "--exclude-standard", "-z"))
     except (OSError, subprocess.CalledProcessError):
-        return _Version(folder, "", _code(folder), [])
+        return folder, "", _code(folder), []
     code = {*filter(_is_code, others)}
     for nested in (name for name in others if name.endswith("/")):  # repositories in this one
         code |= {nested + name for name in _code(top / nested)}
     rest = [name for name in others if name not in code and ".db" not in name]  # a ledger
-    return _Version(top.resolve(), commit + "+" * bool(changed), tracked | code, rest)
+    return top.resolve(), commit + "+" * bool(changed), tracked | code, rest
 
 
 def _code(folder: Path) -> set[str]:

@@ -273,14 +273,10 @@ def _order(
     if all(label.isdecimal() for label in every):
         every.sort(key=int)
         if growing:
-            _refuse_far([*map(int, every)], source)
+            for one, other in itertools.pairwise(map(int, every)):
+                if other - one > _FAR:
+                    listed = argument("seeds", f"{one},{other},...")
+                    expected = f"expected consecutive ones, or {listed}"
+                    raise DataError(f"no seed between {one} and {other}: {expected}", source)
             return {label: int(label) - int(every[0]) + 1 for label in every}
     return {label: place for place, label in enumerate(every, 1)}
-
-
-def _refuse_far(numbers: Sequence[int], source: str) -> None:
-    """Raises DataError if seeds of a growing table are not consecutive, as far as one sees."""
-    for one, other in itertools.pairwise(numbers):
-        if other - one > _FAR:
-            expected = f"expected consecutive ones, or {argument('seeds', f'{one},{other},...')}"
-            raise DataError(f"no seed between {one} and {other}: {expected}", source)
