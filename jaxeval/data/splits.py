@@ -199,7 +199,8 @@ def _most_rows(groups: Groups, dev: float, test: float) -> np.ndarray:
     rows = np.zeros((len(groups.row_groups), total), np.int32)
     before = np.cumsum(groups.items) - groups.items  # each group's first item
     np.add.at(rows, (groups.bucket, before), groups.rows)
-    upto = np.pad(np.cumsum([*rows.T, *rows.T], axis=0, dtype=np.int32).T, ((0, 0), (1, 0)))
+    upto = np.cumsum(np.concatenate([rows, rows], axis=1), axis=1, dtype=np.int32)
+    upto = np.pad(upto, ((0, 0), (1, 0)))
     most = np.zeros((len(PARTS), len(rows)), np.int64)
     # first item of each different block, and the one after its last
     ends, starts = np.array([*before, *before + total, 2 * total]), np.arange(total)

@@ -33,33 +33,35 @@ class Vectors:
 
     index: dict[str, int]  # word -> row
     table: np.ndarray  # [V, D] float32
-    unknown: np.ndarray | None  # [D], the vector for unknown words
+
+    def select(self, words: Sequence[str]) -> "Vectors":
+        """Returns the vectors of some words, in their order."""
+        index = {word: row for row, word in enumerate(words)}
+        return Vectors(index, self.table[[self.index[word] for word in words]])
 
 
-def read(
-    path: str | Path, words: Container[str] | None = None, unknown: str | None = None
-) -> Vectors:
-    """Reads the vectors of a file, whose format is determined by its content.
+def read(path: str | Path, words: Container[str] | None = None) -> Vectors:
+    """Reads the vectors of some words (None: all) of a file; its content determines the format.
 
     Text: a word and its D numbers a line, separated by blanks. A first line of two whole numbers
     is word2vec's header (words, D), and must be true. Words may contain blanks (GloVe 840B): the
     last D fields are the numbers. word2vec binary: the same header, then words and little-endian
-    float32. The first of several equal words counts.
-
-    Args:
-      words: only these are read; None: all.
-      unknown: name of the vector for unknown words, if the file has one.
-
-    Raises:
-      DataError: names file and line; another format, numbers beyond a million, vectors of more
-        than 4,096 numbers or that are all 0, or no vectors.
+    float32. The first of several equal words counts. Raises DataError, which names file and line:
+    another format, numbers beyond a million, vectors of more than 4,096 numbers or that are all 0,
+    or no vectors.
     """
     index: dict[str, int] = {}
     table: np.ndarray | None = None  # grows in place: there may be no room for a second one
 
+    def choose(names: Sequence[str]) -> dict[str, int]:
+        fresh: dict[str, int] = {}
+        for place, name in enumerate(names):
+            if (words is None or name in words) and name not in index:
+                fresh.setdefault(name, place)
+        return fresh
+
     with text.opened(path) as stream:
         start = stream.read(_START)
-    choose = _chooser(index, words, unknown)
     for names, rows in (_read_binary if _is_binary(start) else _read_text)(path, choose):
         begin, end = len(index), len(index) + len(names)
         table = np.empty((0, rows.shape[1]), np.float32) if table is None else table
@@ -72,29 +74,7 @@ def read(
     table.resize((len(index), table.shape[1]), refcheck=False)
     if index and not table.any():
         raise DataError("all its vectors are 0; expected word vectors", path)
-    if unknown is None:
-        return Vectors(index, table, None)
-    if unknown not in index:
-        raise DataError(f"no vector named {shown(unknown)} for unknown words", path)
-    row = index[unknown]
-    vector, names = table[row].copy(), [*index]
-    if words is not None and unknown not in words:
-        del names[row]
-        table = np.delete(table, row, axis=0)
-    return Vectors({name: k for k, name in enumerate(names)}, table, vector)
-
-
-def _chooser(index: Container[str], words: Container[str] | None, unknown: str | None) -> _Choose:
-    """Returns the function that chooses requested words that are not in the index yet."""
-
-    def choose(names: Sequence[str]) -> dict[str, int]:
-        fresh: dict[str, int] = {}
-        for place, name in enumerate(names):
-            if (words is None or name in words or name == unknown) and name not in index:
-                fresh.setdefault(name, place)
-        return fresh
-
-    return choose
+    return Vectors(index, table)
 
 
 def _read_text(path: str | Path, choose: _Choose) -> Iterator[_Block]:

@@ -4,10 +4,9 @@ Notation: F word forms, V rows of the word table, of which the first R are the v
 of a vector. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -146,59 +145,68 @@ def build(
     counts = {part: Counter(word for s in own for word in s) for part, own in sentences.items()}
     forms = ["", *sorted(set().union(*counts.values()))]
     vocabulary = set().union(*(counts[part] for part in VOCABULARY_PARTS[settings.vocabulary]))
-    read = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32), None)
+    read, unknown = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32)), None
     findings = checks.Findings()
     if settings.vectors is not None:
-        read = _read(settings, settings.vectors, {n for f in forms for n in words.spellings(f)})
+        names = {name for form in forms for name in words.spellings(form)}
+        read, unknown = _read(settings, settings.vectors, names)
         findings = _coverage(counts, read.index, settings.vectors)
-    return forms, _table(settings, forms, vocabulary, read), findings
+    return forms, _table(settings, forms, vocabulary, read, unknown), findings
 
 
-def _read(settings: WordSettings, path: str, names: Container[str]) -> vectors.Vectors:
-    """Reads the vectors with these names, and the one for unknown words."""
-    if settings.vectors_unknown is not None or settings.without_vector == "own":
-        return vectors.read(path, names, settings.vectors_unknown)
-    if settings.without_vector == "zeros":
+def _read(
+    settings: WordSettings, path: str, names: Set[str]
+) -> tuple[vectors.Vectors, np.ndarray | None]:
+    """Returns the vectors with these names, and the one for unknown words, if any."""
+    unknown = settings.vectors_unknown
+    if unknown is not None:
+        read = vectors.read(path, names | {unknown})
+        if unknown not in read.index:
+            message = f"no vector named {vectors.shown(unknown)} for unknown words"
+            raise DataError(message, path)
+        known = read.select([name for name in read.index if name in names])
+        return known, read.table[read.index[unknown]]
+    if settings.without_vector != "mean":
         read = vectors.read(path, names)
-        return dataclasses.replace(read, unknown=np.zeros(read.table.shape[1], np.float32))
+        zeros = np.zeros(read.table.shape[1], np.float32)
+        return read, zeros if settings.without_vector == "zeros" else None
     # VecEval (2016): the mean of all other vectors of the file, zeros if there are none
     read = vectors.read(path)
-    inside = [word for word in read.index if word in names]
-    rows = [read.index[word] for word in inside]
-    outside = np.ones(len(read.table), bool)
-    outside[rows] = False
+    outside = np.array([name not in names for name in read.index], bool)
     total = np.sum(read.table, axis=0, dtype=np.float64, where=outside[:, None])
     mean = np.asarray(total / max(int(outside.sum()), 1), np.float32)
-    return vectors.Vectors({w: k for k, w in enumerate(inside)}, read.table[rows], mean)
+    return read.select([name for name in read.index if name in names]), mean
 
 
 def _table(
-    settings: WordSettings, forms: Sequence[str], vocabulary: Container[str], read: vectors.Vectors
+    settings: WordSettings,
+    forms: Sequence[str],
+    vocabulary: Container[str],
+    read: vectors.Vectors,
+    unknown: np.ndarray | None,
 ) -> WordTable:
     spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
     names = sorted(read.index, key=lambda name: name not in spelled)  # the vocabulary's first
-    end = FIRST + sum(name in spelled for name in names)
+    read, inside = read.select(names), sum(name in spelled for name in names)
     in_file = words.rows(forms, read.index)
     own = vocabulary if not names or settings.without_vector == "own" else ()
     others = [form for form, row in zip(forms, in_file, strict=True) if row < 0 and form in own]
+    end = FIRST + inside
     folded = {w: r for r, w in enumerate(dict.fromkeys(map(settings.fold, others)), end)}
     size, width = end + len(folded), read.table.shape[1]
-    rows = [*range(FIRST, end), *range(size, size + FIRST + len(names) - end)]
-    order = [read.index[name] for name in names]
+    rows = [*range(FIRST, end), *range(size, size + len(names) - inside)]
     drawn = np.random.default_rng([width, len(folded)]).uniform(-_SPREAD, _SPREAD, (size, width))
     drawn[words.PADDING] = 0.0
-    if read.unknown is not None:
-        drawn[words.UNKNOWN] = read.unknown
-    drawn[FIRST:end] = read.table[order[: end - FIRST]]
-    table = np.concatenate([drawn.astype(np.float32), read.table[order[end - FIRST :]]])
+    if unknown is not None:
+        drawn[words.UNKNOWN] = unknown
+    drawn[FIRST:end] = read.table[:inside]
+    table = np.concatenate([drawn.astype(np.float32), read.table[inside:]])
     pretrained = np.zeros(len(table), bool)
     pretrained[rows] = True
     pretrained[:FIRST] = bool(names)
-    moved = np.full(len(names) + 1, -1, np.int32)  # row of the file, -1 -> row of the table, -1
-    moved[order] = rows
-    row = _rows(forms, moved[in_file], folded, settings.fold)
-    named, unknown_read = dict(zip(names, rows, strict=True)), read.unknown is not None
-    return WordTable(row, table, pretrained, size, named, folded, None, unknown_read)
+    row = _rows(forms, np.array([*rows, -1], np.int32)[in_file], folded, settings.fold)
+    named = dict(zip(names, rows, strict=True))
+    return WordTable(row, table, pretrained, size, named, folded, None, unknown is not None)
 
 
 def _coverage(

@@ -66,10 +66,8 @@ class VectorScores(Result):
         )
 
     def _best(self) -> str:
-        found, points = (
-            list[tuple[str, str, str, int]](),
-            collections.defaultdict[str, float](float),
-        )
+        found = list[tuple[str, str, str, int]]()
+        points = collections.defaultdict[str, float](float)
         for of in self.results:
             for d in of.differences:
                 shown = (d.test.direction or 0) if d.p_adjusted < _ALPHA else 0

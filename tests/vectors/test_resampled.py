@@ -97,9 +97,18 @@ def test_intervals_of_questions_that_share_units() -> None:
     assert holds / 200 > 0.88
 
 
-def test_blocks_add_up_and_undefined_draws_give_no_interval() -> None:
-    """Dies if a block too many is drawn, or many draws without a value still give an interval."""
+def test_blocks_are_one_stream_of_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a block too many is drawn, each block draws the same, or the seed is another."""
     assert [*vectors._blocks(5, 1_000_000)] == [2, 2, 1]
+    gold, scores = GENERATOR.normal(size=20), GENERATOR.normal(size=(2, 20))
+    weights = np.random.default_rng(3).multinomial(20, np.full(20, 1 / 20), 199)
+    monkeypatch.setattr(vectors, "_AT_ONCE", 600)
+    draws = _of_pairs(gold, scores, 3).draws(["a", "b"], np.ones(20, bool))
+    np.testing.assert_array_equal(draws.T, similarity._correlations(gold, scores, weights))
+
+
+def test_undefined_draws_give_no_interval() -> None:
+    """Dies if many draws without a value still give an interval."""
     draws = np.linspace(0, 1, 100)
     draws[:5] = np.nan
     assert np.isfinite(vectors._interval(draws, "m").low)
