@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import Noise, Study
     from jaxeval.runs.scores import Scores
+    from jaxeval.stats import nested
+    from jaxeval.studies.cohorts import Entry
 
 
 @parameters.verb
@@ -67,38 +69,42 @@ def noise(
     from jaxeval import observe, studies
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
-    from jaxeval.stats import nested
     from jaxeval.stats.crossed import balanced
     from jaxeval.studies import prepared
 
     whole = studies.read(config, [*changes], data)
     trials = prepared.repeated(whole, numbers, range(1, each + 1) if crossed else (0,), count)
-    rows = observe.train(
-        trials,
-        Path(out),
-        check=lambda known: metrics.refuse_points(
-            "precision", precision or 0.0, known[0].record.unit
-        ),
-        launcher=launcher,
-        quiet=quiet,
-    )
-    metric, unit, left_out = rows[0].metric, rows[0].unit, list[str]()
+
+    def check(entries: "Sequence[Entry]") -> None:
+        metrics.refuse_points("precision", precision or 0.0, entries[0].record.unit)
+
+    rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
+    first = rows[0]
     parts: dict[str, nested.Noise | Study] = {}
+    left_out = list[str]()
     for part in ("dev", "test"):
         cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
         if crossed:
             table, dropped = balanced(*zip(*cells, strict=True))
-            limits = metrics.bounds(metric, table, unit)
-            parts[part] = _study(table, dropped, precision or rows[0].margin, limits)
-            continue
-        by_seed = [[score for _, seed, score in cells if seed == number] for number in numbers]
-        kept = [scores for scores in by_seed if None not in scores]
-        if len(kept) < 2:
-            raise DataError(f"noise: {len(kept)} seeds have scores of all their runs; 2 needed")
-        parts[part] = nested.noise(kept)
-        if lost := len(by_seed) - len(kept):
-            left_out.append(f"{part}: {lost} seeds left out, a run of each has no score")
-    return Noise(metric, unit, parts, left_out)
+            limits = metrics.bounds(first.metric, table, first.unit)
+            parts[part] = _study(table, dropped, precision or first.margin, limits)
+        else:
+            by_seed = [[score for _, seed, score in cells if seed == k] for k in numbers]
+            parts[part], lost = _by_seed(by_seed)
+            left_out += [f"{part}: {lost}"] * bool(lost)
+    return Noise(first.metric, first.unit, parts, left_out)
+
+
+def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[nested.Noise, str]":
+    """The noise of several runs of each seed, and how many seeds were left out."""
+    from jaxeval.stats import nested
+
+    whole = [[score for score in of if score is not None] for of in scores if None not in of]
+    if len(whole) < 2:
+        raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
+    lost = len(scores) - len(whole)
+    said = f"{lost} seeds left out, a run of each has no score" if lost else ""
+    return nested.noise(whole), said
 
 
 @parameters.verb

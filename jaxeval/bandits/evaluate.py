@@ -50,8 +50,7 @@ def run(
 
     Args:
       evaluate: its method `stop`, if it has one, is called at the end.
-      workers: evaluations at once; the rule's `batch_size` should be as large.
-      retries: how often a failed evaluation is tried again before its model is dropped.
+      workers, retries: as of `pool.run`; the rule's `batch_size` should be as large.
       name: of an evaluation by its number, for messages.
       known: model -> number -> score that is not evaluated again.
 
@@ -62,12 +61,7 @@ def run(
 
     def ask(free: int) -> list[tuple[str, int]] | None:
         nonlocal state
-        if rule.answer(state) is not None:
-            return None
-        jobs = []
-        for model in rule.ask(state):
-            state, number = state.start(model)
-            jobs.append((model, number))
+        state, jobs = _started(rule, state)
         return jobs
 
     def score_of(model: str, number: int) -> float:
@@ -81,16 +75,27 @@ def run(
         for (model, number), result, again in results:
             if model in state.excluded:
                 continue
-            score, note = (result, "") if isinstance(result, float) else (None, str(result))
-            if score is not None:
-                state = state.tell(model, score, number)
-            elif again:
-                note += "; tried again"
-            else:
+            if isinstance(result, float):
+                state = state.tell(model, result, number)
+                yield Evaluated(state, model, number, result, "")
+                continue
+            note = "; tried again"
+            if not again:
                 why = f"{name(number)} failed {retries + 1} times: {result}"
                 state = rule.failed(state, model, number, why)
-                note += f"; {model} was dropped" if model in state.excluded else ""
-            yield Evaluated(state, model, number, score, note)
+                note = f"; {model} was dropped" if model in state.excluded else ""
+            yield Evaluated(state, model, number, None, f"{result}{note}")
+
+
+def _started(rule: Rule, state: State) -> tuple[State, list[tuple[str, int]] | None]:
+    """Marks what the rule asks for as under way, and returns it; None when it has its answer."""
+    if rule.answer(state) is not None:
+        return state, None
+    jobs = []
+    for model in rule.ask(state):
+        state, number = state.start(model)
+        jobs.append((model, number))
+    return state, jobs
 
 
 class Replay:

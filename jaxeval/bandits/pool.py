@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import DataError
 
+_Result = float | EvaluationFailed
 _Job = TypeVar("_Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
 
 
@@ -30,13 +31,12 @@ def run(
     retries: int = 0,
     stop: Callable[[], None] = lambda: None,
     dropped: Callable[[_Job], bool] = lambda job: False,
-) -> Generator[tuple[_Job, float | EvaluationFailed, bool], None, None]:
+) -> Generator[tuple[_Job, _Result, bool], None, None]:
     """Evaluates jobs in threads; yields each result, and whether a failed job is tried again.
 
     Args:
       evaluate: receives the parts of a job; raises `EvaluationFailed` if there is no score.
-      ask: receives the number of free workers; returns further jobs, or None to end at once, which
-        happens by itself when no job is left.
+      ask: receives the number of free workers; returns further jobs, or None to end at once.
       workers: jobs that run at once.
       retries: how often a failed job is tried again.
       stop: ends the evaluations that still run at the end.
@@ -57,17 +57,15 @@ def run(
             done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
             ended = {running.pop(future): future for future in done}
             for job in sorted(ended):
-                result, again = _result(job, ended[job]), False
-                if not isinstance(result, float):
-                    failures[job] += 1
-                    again = failures[job] <= retries
-                if again:
+                result = _result(job, ended[job])
+                failures[job] += not isinstance(result, float)
+                if again := not isinstance(result, float) and failures[job] <= retries:
                     waiting.appendleft(job)
                 yield job, result, again
             waiting = deque(job for job in waiting if not dropped(job))
 
 
-def _result(job: tuple[Any, ...], future: futures.Future) -> float | EvaluationFailed:
+def _result(job: tuple[Any, ...], future: futures.Future) -> _Result:
     try:
         result = future.result()
     except EvaluationFailed as error:

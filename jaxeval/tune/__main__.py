@@ -155,11 +155,11 @@ def tune_command(
         evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
     if (halving is None) != (steps is None):
         raise ConfigError(f"{argument('halving')}, {argument('steps')}: expected both or neither")
-    if (seeds > 1 or retrain) and not evaluate.seeded:
-        place = "{seed}" if kind == "command" else "an argument seed"
+    needed = {"seed": seeds > 1 or bool(retrain), "report": halving is not None}
+    taken = {"seed": evaluate.seeded, "report": evaluate.reports}
+    if lacking := [name for name, needs in needed.items() if needs and not taken[name]]:
+        place = "{seed}" if kind == "command" else f"an argument {lacking[0]}"
         raise ConfigError(f"{evaluate.name}: expected {place}")
-    if halving is not None and not evaluate.reports:
-        raise ConfigError(f"{evaluate.name}: expected an argument report")
     if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
         lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]

@@ -65,26 +65,26 @@ def tune(
         if state.known:
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
         with runs.open_store(place.store_url or place.folder) as store:
-            populations = Populations(
-                target, search, state, store, parallel, place.launcher is not None
-            )
+            asks = place.launcher is not None
+            populations = Populations(target, search, state, store, parallel, asks)
             observe.watch(train(populations, place), other=show, quiet=quiet)
         scale = record.metric, record.unit, margin
         best = search.best(state.history)
         if best is None:
             return reports.result(search, state, *scale, None)
-        toml = path.with_name(f"{path.stem}_best.toml")
         config = target.config(best.values)
         config = dataclasses.replace(config, name=f"{config.name}_tuned")
+        toml = path.with_name(f"{path.stem}_best.toml")
         files.write_text(toml, reading.to_toml(config))
-        fresh, failures = None, list[str]()
-        if retrain:
-            cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
-            trials = prepared.seeds_by_splits(config, searches.fresh_seeds(retrain))
-            how: Any = {"launcher": place.launcher, "quiet": quiet}
-            rows = observe.train(trials, place.folder, place.store_url, **how)
-            fresh, failures = reports.fresh_scores(rows)
+        fresh, failures = _retrain(config, retrain, place) if retrain else (None, [])
         return reports.result(search, state, *scale, fresh, failures, config=str(toml))
+
+
+def _retrain(config: Any, count: int, place: Place) -> tuple[dict[str, list[float]], list[str]]:
+    cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", place.quiet)
+    trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
+    how: Any = {"launcher": place.launcher, "quiet": place.quiet}
+    return reports.fresh_scores(observe.train(trials, place.folder, place.store_url, **how))
 
 
 def train(populations: Populations, place: Place) -> _Events:

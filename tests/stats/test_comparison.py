@@ -133,6 +133,7 @@ def test_few_scores_carry_no_verdict() -> None:
         (pair,) = compare([few], rules).pairs
         assert pair.tests["welch_t"].p_value < 0.05
         assert (pair.shown, pair.wider) == (shown, 0)
+        assert (pair.plan.detectable_difference is None) == (n == 2)
     two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
     assert "brown_forsythe" not in two.tests(rules)
     with pytest.raises(DataError, match="A: 1 score, which says nothing about a distribution"):

@@ -116,13 +116,16 @@ def test_copies_are_one_run_unless_another_task_tells_them_apart() -> None:
 
 
 def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
-    """Dies if means are of other items, or the share of missing answers is of those compared."""
-    a, b = DRAW.normal(size=(2, 60))
+    """Dies if means are of other items, the share of missing answers is of those compared, or a
+    model is called better though too many are missing."""
+    a, b = DRAW.normal(size=(2, 60)) + np.array([[5.0], [0.0]])
     b[:9] = np.nan
     found = studied([task("t", "m", {"a": a, "b": b})], complete=True)
     (counts,) = found.data_sets
     assert (counts.items, counts.left_out, counts.unscored["b"]) == (51, 9, 9)
     assert counts.missing["b"] == pytest.approx(9 / 60) and found.withheld
+    assert found.pairs[0].p_adjusted < 1e-9 and found.pairs[0].shown == 0
+    assert not any(row.beaten for row in found.boards[0].rows)
     assert found.pairs[0].means[0].value == pytest.approx(a[9:].mean())
     assert "15 % of b's answers on t failed" in found.warnings[0]
 
