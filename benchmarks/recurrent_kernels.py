@@ -43,7 +43,7 @@ def main() -> None:
 
 def _compiled(kernel: jax.Array, inputs: jax.Array, stored: bool) -> Any:
     start = (jnp.zeros((inputs.shape[1], len(kernel))),) * 2
-    recurrence._reads_as_stored = lambda rows: stored
+    recurrence._reads_as_stored = lambda rows, units: stored
 
     def loss(kernel: jax.Array, inputs: jax.Array) -> jax.Array:
         return jnp.sum(recurrence.unroll(_lstm, {"recurrent": kernel}, {}, {}, inputs, start)[1])

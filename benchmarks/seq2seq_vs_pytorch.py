@@ -172,7 +172,7 @@ def model_of(prepared: studies.Prepared, architecture: str, params: Any) -> dict
     """PyTorch's model with the parameters of ours, as `seq2seq_member` takes it."""
     words = prepared.data.vocabularies
     sizes = {**SIZES[architecture], "dropout": DROPOUT}
-    sizes |= {"source": len(words.source_names), "target": len(words.target)}
+    sizes |= {"source": len(words.source_names), "target": len(words.target_names)}
     return {
         "architecture": architecture,
         "sizes": sizes,

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array, Tree
+from jaxeval.models import times_transposed
 
 # one step: (gates [B, K], memory [B, H], weights) -> (hidden [B, H], memory [B, H])
 _Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
@@ -26,6 +27,17 @@ Blocks = Sequence[Array]  # [B, H] each, one per gate
 Tap = Callable[[str, Array], Blocks]  # (name of a kernel, x) -> x @ kernel
 # (tap, other weights, masks, state, inputs of a step) -> (state, output [B, H])
 _Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
+
+
+def _times_stored(x: Array, kernel: Array) -> Array:
+    """Computes x [rows, K] @ kernel.T, of the kernel [D, K] as stored.
+
+    `times_transposed` is faster on CPUs if rows and D are many: for 32 rows and 300 units a
+    product is 1.5 times as fast.
+    """
+    if len(x) >= 32 and len(kernel) > 256 and jax.default_backend() == "cpu":
+        return times_transposed(x, kernel)
+    return x @ kernel.T
 
 
 def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
@@ -41,9 +53,9 @@ def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
 def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
     """The transpose of `_project` with respect to h: [B, K] -> [B, H]."""
     if mask is None:
-        return gates @ kernel.T
+        return _times_stored(gates, kernel)
     if mask.shape[0] == 1:
-        return (gates @ kernel.T) * mask[0]
+        return _times_stored(gates, kernel) * mask[0]
     gates = gates.reshape(len(gates), len(mask), -1)
     by_gate = kernel.reshape(len(kernel), len(mask), -1)
     return jnp.sum(jnp.einsum("bgk,hgk->gbh", gates, by_gate) * mask, axis=0)
@@ -135,7 +147,8 @@ def project(inputs: Array, kernel: Array, frozen: int) -> Array:
 
 def _project_backward(frozen: int, saved: tuple, d_out: Array) -> tuple[Array, Array]:
     inputs, kernel = saved
-    d_live = project(d_out, kernel[frozen:].T, 0)
+    d_live = _times_stored(d_out.reshape(-1, d_out.shape[2]), kernel[frozen:])
+    d_live = d_live.reshape(*d_out.shape[:2], -1)
     return jnp.pad(d_live, ((0, 0), (0, 0), (frozen, 0))), _product_over_rows(inputs, d_out)
 
 
@@ -203,13 +216,14 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # ty
     return (final, outputs), (kernels, weights, masks, needed, states, products)
 
 
-def _reads_as_stored(rows: int) -> bool:
+def _reads_as_stored(rows: int, units: int) -> bool:
     """True if gradients [rows, K] @ kernel.T [K, D] are faster from the kernel [D, K] as it is.
 
     On CPUs by `benchmarks/recurrent_kernels.py`: for one row a loop is 1.15 to 1.35 times as fast,
-    for 64 and more up to 1.08 times; between them a transposed copy is faster. Others need none.
+    for 64 and more up to 1.08 times; between them a transposed copy is faster, or from 32 rows on
+    and with many units D `_times_stored`. Others need no copy.
     """
-    return rows == 1 or rows >= 64 or jax.default_backend() != "cpu"
+    return rows == 1 or rows >= (32 if units > 256 else 64) or jax.default_backend() != "cpu"
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -223,7 +237,7 @@ def _replayed(axis: int, factor: Array, x: Array, product: Blocks, offset: Array
 
 def _replayed_backward(axis: int, factor: Array, gradient: Blocks) -> tuple:
     joined = jnp.concatenate(gradient, axis=1)
-    d_x = lax.dot_general(joined, factor, (((1,), (axis,)), ((), ())))
+    d_x = _times_stored(joined, factor) if axis else joined @ factor
     return None, d_x, None, joined
 
 
@@ -237,7 +251,8 @@ def _unroll_backward(
     summed = summed if inputs is None else None
     width = min(map(len, kernels.values()))  # H
     d_final, d_outputs = gradient
-    axes = {name: int(_reads_as_stored(d_outputs.shape[1])) for name in kernels}
+    rows = d_outputs.shape[1]
+    axes = {name: int(_reads_as_stored(rows, len(k))) for name, k in kernels.items()}
     back = {name: kernel if axes[name] else kernel.T for name, kernel in kernels.items()}
     zeros = {name: jnp.zeros(p.shape[1:], p.dtype) for name, p in products.items()}
 

@@ -155,7 +155,7 @@ def test_equals_torch() -> None:
         other.weight_hh_l0.copy_(torch_order(params["recurrent"]))
         other.bias_ih_l0.copy_(torch_order(params["bias"]))
         other.bias_hh_l0.zero_()
-        expected = other(torch.from_numpy(inputs))[0].numpy()
+        expected = other(torch.from_numpy(np.float32(inputs)))[0].numpy()
     actual = quick.jit(layer.apply)({"params": params}, inputs, np.ones((STEPS, BATCH), bool))
     np.testing.assert_allclose(actual, expected, atol=1e-6)
 
