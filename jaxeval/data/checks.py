@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 
 _MANY = 0.5  # fraction of repeated items from which on there is a warning
@@ -40,7 +40,8 @@ def classes(
 ) -> list[str]:
     """Returns the classes of a corpus in order.
 
-    Raises DataError: train has one class; an item has another label than these.
+    Raises DataError: train has one class; an item has another label than these. ConfigError: a
+    class is named twice.
 
     Args:
       items: part -> label, text and line (0: unknown) of each item.
@@ -54,6 +55,8 @@ def classes(
         )
     labels, source = (labels, "train") if named is None else ([*named], "data.labels")
     known = {*labels}
+    if len(known) < len(labels):
+        raise ConfigError(f"data.labels: expected different ones (got {', '.join(labels)})")
     for part, own in items.items():
         for label, text, line in own:
             if label not in known:

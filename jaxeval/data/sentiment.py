@@ -199,9 +199,8 @@ def _findings(
     counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
     classes = {part: dict(sorted(own.items())) for part, own in counts.items()}
     texts = {part: len(own) for part, own in parts.items()}
-    warnings = checks.repeats(
-        targets, settings.source.path, "targets" if read.targeted else "texts"
-    )
+    what = "targets" if read.targeted else "texts"
+    warnings = checks.repeats(targets, settings.source.path, what)
     return checks.Findings({"texts": texts, "classes": classes}, read.remarks, warnings)
 
 
@@ -254,12 +253,14 @@ def _lay_out(
     return tuple(columns), positions, shapes
 
 
-def read_unlabelled(source: SentimentSource, path: Path, targeted: bool) -> list[LabelledText]:
+def read_unlabelled(
+    source: SentimentSource, path: Path, targeted: bool, labels: Sequence[str]
+) -> list[LabelledText]:
     """Reads the texts of a file: JSON or tab-separated lines as in training, else one text a line.
 
     Labels are optional and ignored. A file is tab-separated if it is named `*.tsv`, or if
     `source.format` says so. Raises DataError: a line without a text; with a target, or without
-    one, other than the classifier was trained on (`targeted`); tabs in other files.
+    one, other than the classifier was trained on (`targeted`); tabs in other files; `labels`.
     """
     suffix, read = text.suffix(path), list[LabelledText]()
     if labelled_text.SUFFIXES.get(suffix) == "json":
@@ -278,6 +279,8 @@ def read_unlabelled(source: SentimentSource, path: Path, targeted: bool) -> list
             expected = "expected a text, found columns; a file of columns is named *.tsv"
             raise line.error(f"{expected}, with the text in column 1 and its label in column 2")
         read.append(labelled_text.without_target(content, line.number))
+    if 2 * sum(each.text.strip() in labels for each in read) > len(read):
+        raise DataError("most texts are labels; expected the text in column 1", path)
     return read
 
 

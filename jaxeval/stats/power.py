@@ -1,7 +1,7 @@
 """Power: what could these seeds have shown, and how many are needed, for normal scores?
 
-t tests use the noncentral t distribution. Rank tests of fewer than 50 scores are simulated with
-their own p-values, from fixed draws; those of more scores use their efficiency relative to t.
+t tests use the noncentral t. Rank tests of fewer than 50 scores are simulated with their own
+p-values, from fixed draws; of more scores they use their efficiency relative to t.
 """
 
 import dataclasses
@@ -75,10 +75,8 @@ class TestDesign:
         total, freedom = self._error(n, m)
         if total == 0:
             return float(difference != 0)
-        efficiency = 1.0
-        if self.test == "wilcoxon_signed_rank":
-            efficiency = _SIGNED_EFFICIENCY
-        elif self.test == "brunner_munzel":
+        efficiency = _SIGNED_EFFICIENCY if self.test == "wilcoxon_signed_rank" else 1.0
+        if self.test == "brunner_munzel":
             shares, counts = np.array(self._sds, float) ** 2, (n, m)
             shares /= self._sds[0] ** 2 + self._sds[1] ** 2
             efficiency = float(np.sum(shares / counts) / np.sum(np.arcsin(shares) / counts))
@@ -286,7 +284,7 @@ def _range(
     far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     few, most = (_required(end, scores, rules, design, False) for end in (far, near))
     ends = min(few or required, required), None if most is None else max(most, required)
-    first, last = (None if n is None or n > PowerPlan.MOST_REQUIRED else n for n in ends)
+    first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in ends)
     return first, last
 
 

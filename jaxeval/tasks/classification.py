@@ -212,7 +212,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
     options.refuse_others("sentiment")
     first = saved[0].read_vocabulary(sentiment.SavedVocabulary)
     source, targeted = saved[0].config.data.source, first.targeted
-    texts = sentiment.read_unlabelled(source, file, targeted)
+    texts = sentiment.read_unlabelled(source, file, targeted, first.labels)
 
     def targets() -> Iterator[dict[str, object]]:
         for each in texts:

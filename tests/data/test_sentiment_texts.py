@@ -85,7 +85,7 @@ VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"
 
 
 def _unlabelled(data: Any, vocabulary: Any, file: Path) -> list[LabelledText]:
-    return sentiment.read_unlabelled(data.source, file, vocabulary.targeted)
+    return sentiment.read_unlabelled(data.source, file, vocabulary.targeted, vocabulary.labels)
 
 
 def test_files_to_be_classified(tmp_path: Path) -> None:
@@ -116,7 +116,12 @@ def test_columns_are_no_texts(tmp_path: Path) -> None:
     """Dies if labels are read as texts, or a file of columns is not read as in training."""
     (tmp_path / "new.txt").write_text("odd\nso good\tgood\n")
     with pytest.raises(DataError, match=r"new.txt:2: expected a text, found columns; .*\*.tsv"):
-        sentiment.read_unlabelled(SentimentSource(), tmp_path / "new.txt", False)
+        sentiment.read_unlabelled(SentimentSource(), tmp_path / "new.txt", False, ())
     (tmp_path / "new.txt").rename(tmp_path / "new.tsv")
-    read = sentiment.read_unlabelled(SentimentSource(), tmp_path / "new.tsv", False)
+    read = sentiment.read_unlabelled(SentimentSource(), tmp_path / "new.tsv", False, ())
     assert [each.text for each in read] == ["odd", "so good"]
+    (tmp_path / "new.tsv").write_text("good\tso good\nbad\tso bad\n")
+    with pytest.raises(DataError, match="most texts are labels; expected the text in column 1"):
+        sentiment.read_unlabelled(
+            SentimentSource(), tmp_path / "new.tsv", False, ("bad", "good", "odd")
+        )
