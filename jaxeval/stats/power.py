@@ -105,8 +105,7 @@ class TestDesign:
         guess = int(min(math.sqrt(_MOST_SEEDS), errors) ** 2)  # of a z test
         n = fewest(lambda n: self._by_t(abs(difference), n, n) >= power, guess)
         if n is None:
-            over = f"needs over {_MOST_SEEDS} seeds"
-            raise DataError(f"difference: {difference} with sd {self.sd} {over}")
+            raise DataError(f"difference: {difference} needs over {_MOST_SEEDS} seeds")
         if self.test == "t" or n >= _SIMULATED or not simulated:
             return n
         while self.power(difference, n) < power:
