@@ -25,7 +25,7 @@ TINY = [
 # the method after which a process kills itself (SIGKILL)
 _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
-    "write": (store.Store, "_insert"),  # inside the transaction
+    "write": (store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
     "checkpoint": (loop._Checkpoints, "save"),  # while it is written in the background
 }
