@@ -213,6 +213,15 @@ def test_several_data_sets_are_settled_in_their_mean() -> None:
     assert [*fewer.data_sets] == ["b", "a"] and any("without c" in note for note in fewer.notes)
 
 
+def test_a_data_set_that_is_left_out_has_no_say() -> None:
+    """Dies if its seeds are waited for, or nobody is told when one data set is left."""
+    rows = [r for r in _places() if (r["model"], r["data"]) != ("new", "c")]
+    early = [{**r, "seed": r["seed"] - 3 * (r["data"] == "c")} for r in rows]
+    assert _settle_places(early).interval == _settle_places(rows).interval
+    one = _settle_places([r for r in rows if (r["model"], r["data"]) != ("new", "b")])
+    assert one.looks == 8 and any("without b, c" in note for note in one.notes)
+
+
 def test_a_seed_counts_when_all_data_sets_have_it(tmp_path: Path) -> None:
     """Dies if the mean is of other data sets from seed to seed, or from look to look."""
     rows = _places()

@@ -162,7 +162,7 @@ def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
         statistic=asked.statistic,
         paired=each.unit == "split",
     )
-    order = _order(each, asked.seeds, growing, scores.source)
+    order = _order(each, places, asked.seeds, growing, scores.source)
     state = _state(scores.models, mean, rule, order)
     noun = each.unit if asked.item is None else "item"
     more = {
@@ -199,8 +199,10 @@ def _data_sets(scores: Scores, each: Samples, growing: bool) -> tuple[tuple[str,
         having.setdefault(place, set()).update(cell)
     both = tuple(place for place, models in having.items() if growing or len(models) == 2)
     places = both or tuple(having)
+    left_out = [place for place in having if place not in places]
+    notes = [f"without {', '.join(left_out)}, where a model has no score"] * bool(left_out)
     if len(places) < 2:
-        return places, []
+        return places, notes
     cells = [each.by_data_set.get(place, {}) for place in places]
     if all(len(cell) == 2 for cell in cells):
         means = ([cell[model].scores.mean() for cell in cells] for model in scores.models)
@@ -208,10 +210,7 @@ def _data_sets(scores: Scores, each: Samples, growing: bool) -> tuple[tuple[str,
             named = ", ".join(places)
             expected = "expected scores of one scale, or a file of one data set"
             raise DataError(f"{named}: scores differ more than tenfold; {expected}", scores.source)
-    left_out = [place for place in having if place not in places]
-    notes = [f"mean over the data sets {', '.join(places)}"]
-    without = f"without {', '.join(left_out)}, where a model has no score"
-    return places, notes + [without] * bool(left_out)
+    return places, [f"mean over the data sets {', '.join(places)}", *notes]
 
 
 def _state(
@@ -254,7 +253,11 @@ def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> 
 
 
 def _order(
-    by_unit: Samples, asked: int | Sequence[int] | None, growing: bool, source: str
+    by_unit: Samples,
+    data_sets: Sequence[str],
+    asked: int | Sequence[int] | None,
+    growing: bool,
+    source: str,
 ) -> dict[object, int]:
     """Returns the place of each label, from 1: whole numbers by size, others as they come.
 
@@ -267,8 +270,10 @@ def _order(
         return {str(label): place for place, label in enumerate(asked, 1)}
     if by_unit.unit == "row":
         return {}
-    scored = [of.labels.tolist() for cell in by_unit.by_data_set.values() for of in cell.values()]
-    failed = [labels for cell in by_unit.failed.values() for labels in cell.values()]
+    cells = [by_unit.by_data_set.get(place, {}) for place in data_sets]
+    scored = [of.labels.tolist() for cell in cells for of in cell.values()]
+    lost = [by_unit.failed.get(place, {}) for place in data_sets]
+    failed = [labels for cell in lost for labels in cell.values()]
     every = [*dict.fromkeys(itertools.chain(*scored, *failed))]
     if all(label.isdecimal() for label in every):
         every.sort(key=int)

@@ -88,9 +88,10 @@ def _collapsed(scores: Scores, units: Samples) -> Iterator[str]:
                 span = ordered[-1] - ordered[few]
                 if 0 < _APART * span < ordered[few] - ordered[few - 1]:
                     worst, others = sign * ordered[few - 1], sign * ordered[few]
+                    verb, runs = ("is", "this run") if few == 1 else ("are", "these runs")
                     yield (
-                        f"{model}{_on(place)}: {few} of {n} scores are far worse than the others "
-                        f"({worst:.4g} at best, the others from {others:.4g}); if these runs "
+                        f"{model}{_on(place)}: {few} of {n} scores {verb} far worse than the "
+                        f"others ({worst:.4g} at best, the others from {others:.4g}); if {runs} "
                         "failed, say so in a column status"
                     )
                     break
