@@ -117,9 +117,11 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
         numbers[""] = np.zeros(0)
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
-        cell, what = table.values[name][0], ""
-        if not len(values) and len(table) > 1:  # of one row: a bad score
-            rows.refuse_notation(cell, name, table.rows[0], table.source)
+        cells, what = enumerate(() if len(values) else table.values[name]), ""
+        words = (k for k, cell in cells if rows.word(cell) not in rows.MISSING)
+        if (k := next(words, -1)) >= 0 and len(table) > 1:  # of one row: a bad score
+            cell = table.values[name][k]
+            rows.refuse_notation(cell, name, table.rows[k], table.source)
             what = f"text ({cell})"
         elif role(name):
             what = "a time, a step, an index or a setting"

@@ -56,6 +56,15 @@ def test_other_columns_are_asked_about(tmp_path: Path, name: str, values: list[s
     assert named.models == ("bert", "roberta") and not named.labels
 
 
+def test_an_empty_first_cell_is_no_text(tmp_path: Path) -> None:
+    """Dies if a model without scores is refused as text, or the text shown is the missing cell."""
+    missing = "a,b,c\n,.5,.6\n,.6,.7\n,.7,.9\n"
+    with pytest.raises(DataError, match="row 2, column a: missing"):
+        read(tmp_path, missing)
+    with pytest.raises(DataError, match=r"column 'who' looks like text \(y\)"):
+        read(tmp_path, "who,a,b\n,.5,.6\ny,.6,.7\n")
+
+
 def test_of_two_columns_of_models_none_is_guessed(tmp_path: Path) -> None:
     """Dies if the first of two columns that may name the models is taken."""
     content = "system,method,f1\na,x,.5\na,y,.6\nb,x,.7\nb,y,.8\n"
