@@ -195,8 +195,8 @@ def settle_table(
 
     Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
     a model lacks: seeds that end early may differ from late ones. Of several data sets the mean of
-    each seed counts. Exit codes: 0 better, 3 worse,
-    4 equal, 1 undecided, 5 if each model has one score at all seeds, 2 for an error.
+    each seed counts. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided, 5 if each model has one
+    score at all seeds, 2 for an error.
 
     Args:
       source: a file of scores, a runs folder or a database, as for compare; in Python also a dict
