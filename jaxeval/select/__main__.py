@@ -109,7 +109,8 @@ def select_command(
       lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: of a failed evaluation; then its model is dropped.
       workers: commands at once.
-      state: file of the scores, from which the same command goes on; None: nothing is kept.
+      state: file of the scores, from which the same command goes on; None, or functions, which may
+        have changed: nothing is kept.
 
     Examples:
       jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
@@ -130,9 +131,8 @@ def select_command(
             raise ConfigError(f"{wrong[0]}: expected a function of the evaluation's number")
         runner = lambda model, number: functions[model](number)  # noqa: E731
     known = chosen.begin(models)  # a rule that cannot begin leaves no file
-    source = {"command": command if isinstance(command, str) else [*models]}
-    path = None if state is None else Path(state)
-    opening = evaluate.recorded(path, {**source, "json_field": json_field})
+    path = Path(state) if state and isinstance(command, str) else None
+    opening = evaluate.recorded(path, {"command": str(command), "json_field": json_field})
     with cli.resumable(), opening as recorded:
         cli.say(direction, quiet)
         if recorded.scores:
