@@ -37,4 +37,4 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
         gradients.append(jax.grad(loss, (0, 1))(jnp.asarray(kernel), jnp.asarray(inputs)))
     for other in gradients[1:]:
         for one, same in zip(gradients[0], other, strict=True):
-            np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-5)
+            assert np.abs(one - same).max() < 1e-6 * np.abs(same).max()
