@@ -62,7 +62,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
 
 
 def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
-    """Returns model -> status -> number of runs, and warnings of scores of unfinished runs."""
+    """Returns model -> status -> number of runs, and warnings of scores of unfinished ones."""
     counts, warnings = dict[str, Counter[str]](), list[str]()
     if rows.ended is None or {*rows.ended.names} <= {"", "None"}:
         return counts, warnings
@@ -76,10 +76,12 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         name = rows.model.names[model]
         if status not in ("", "None"):
             counts.setdefault(name, Counter())[status] = every[k]
-        rule = "they count, unless the table leaves them empty"
-        if normal.is_failed(status):
+        rule, word = "they count, unless the table leaves them empty", normal.word(status)
+        if word in normal.FAILED:
             rule = "these runs failed; without the column of statuses the scores count"
-        if of_scored[k] and normal.word(status) in (*normal.FAILED, *normal.UNFINISHED):
+        elif word not in normal.UNFINISHED:
+            rule = f"they count; runs that failed are called {', '.join(normal.FAILED)}"
+        if of_scored[k] and word not in ("", "none", *normal.FINISHED):
             found = f"{name}: {of_scored[k]} of its scores are of runs that are {status}"
             warnings.append(f"{found}; {rule}")
     return counts, warnings

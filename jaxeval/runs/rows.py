@@ -23,6 +23,7 @@ MISSING = {"", "nan", "na", "n/a", "null", "-"}
 # how runs end, in the words of this program, of Weights & Biases and of MLflow
 FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
 UNFINISHED = ("running", "preempted", "preempting")
+FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "done", "ok")
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
 

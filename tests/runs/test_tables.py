@@ -145,6 +145,15 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
 
 
+def test_words_of_a_status_that_nobody_knows_are_named(tmp_path: Path) -> None:
+    """Dies if the score of a run that may have failed counts in silence."""
+    content = "model,score,status\nA,1,Finished\nA,2,oom\nB,2,completed\nB,7,\n"
+    table = read(tmp_path, content)
+    assert by_model(table) == {"A": [1, 2], "B": [2, 7]}
+    (line,) = [line for line in table.warnings if "of runs that are" in line]
+    assert line.startswith("A: 1 of its scores are of runs that are oom; they count; runs")
+
+
 def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
     """Dies if a crashed attempt is refused as a second score, or counts as 0 beside the other."""
     content = "model,seed,score,status\nA,1,,crashed\nA,1,.5,finished\nB,1,.7,finished\n"
