@@ -137,7 +137,7 @@ def _numbers(lines: list[bytes], size: int) -> np.ndarray:
     column = pyarrow.py_buffer(b"\n".join(lines).replace(b" ", b"\n"))
     values = csv.read_csv(  # its ArrowInvalid is a ValueError
         column,
-        csv.ReadOptions(column_names=["numbers"]),
+        csv.ReadOptions(column_names=["numbers"], use_threads=False),  # arrow#34314
         csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
         csv.ConvertOptions(column_types={"numbers": pyarrow.float64()}, null_values=[]),
     )["numbers"].to_numpy()

@@ -22,7 +22,8 @@ def read(path: str | Path, names: Sequence[str], delimiter: str) -> list[Sequenc
 
     stream, plain = _Stream(path, delimiter), pyarrow.string()
     parse = csv.ParseOptions(delimiter=delimiter)
-    options = csv.ReadOptions(column_names=names, skip_rows=1)
+    # Arrow's threads may abort the process as it ends (apache/arrow#34314)
+    options = csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False)
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, plain), null_values=[])
     try:
         first = csv.read_csv(pyarrow.BufferReader(stream.head()), options, parse, convert)
