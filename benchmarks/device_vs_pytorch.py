@@ -57,6 +57,8 @@ VARIANTS: dict[str, dict[str, Any]] = {  # options of XLA's compiler
     },
     "no_graphs": {"xla_gpu_graph_min_graph_size": 1000000},
     "cublas": {"xla_gpu_enable_triton_gemm": False},
+    "untuned": {"xla_gpu_autotune_level": 0},
+    "untuned_cublas": {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
 }
 
 
