@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import times_transposed
+from jaxeval.models import times_transposed, transposed
 
 # one step: (gates [B, K], memory [B, H], weights) -> (hidden [B, H], memory [B, H])
 _Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
@@ -40,12 +40,26 @@ def _times_stored(x: Array, kernel: Array) -> Array:
     return x @ kernel.T
 
 
-def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
+def _product_of(kernel: Array, rows: int) -> Callable[[Array], Array]:
+    """Returns x [rows, D] -> x @ kernel [rows, K], for a loop.
+
+    On CPUs a step of 64 rows and 512 or more units is 1.2 times as fast from a transposed copy, of
+    48 rows 1.5 times, of others 1.0 to 1.1 times.
+    """
+    if rows not in (48, 64) or len(kernel) < 512 or jax.default_backend() != "cpu":
+        return lambda x: x @ kernel
+    copy = transposed(kernel)
+    return lambda x: times_transposed(x, copy)
+
+
+def _project(
+    hidden: Array, kernel: Array, product: Callable[[Array], Array], mask: Array | None
+) -> Array:
     """Computes h(t-1) @ kernel [B, K], h masked once (G = 1) or for each gate (G = K / H)."""
     if mask is None:
-        return hidden @ kernel
+        return product(hidden)
     if mask.shape[0] == 1:
-        return (hidden * mask[0]) @ kernel
+        return product(hidden * mask[0])
     by_gate = kernel.reshape(len(kernel), len(mask), -1)
     return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, by_gate).reshape(len(hidden), -1)
 
@@ -90,9 +104,11 @@ def run(
 
 
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
+    product = _product_of(kernel, inputs.shape[1])
+
     def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple, tuple]:
         (hidden, memory), (x, is_real) = state, inputs
-        gates = x + bias[None] + _project(hidden, kernel, mask)
+        gates = x + bias[None] + _project(hidden, kernel, product, mask)
         new = cell(gates, memory, weights)
         held = tuple(jnp.where(is_real[:, None], n, o) for n, o in zip(new, state, strict=True))
         return held, (held[0], gates, hidden, memory)
@@ -197,12 +213,13 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # ty
     width = min(map(len, kernels.values()))  # H
     # memory counts on accelerators; on CPUs adding whole rows makes a step 4 to 10 % slower
     summed = summed if jax.default_backend() != "cpu" else None
+    product_of = {name: _product_of(kernel, inputs.shape[1]) for name, kernel in kernels.items()}
 
     def run(state: Tree, number: Array) -> tuple[Tree, tuple]:
         products: dict[str, Array] = {}
 
         def tap(name: str, x: Array) -> Blocks:
-            product = x @ kernels[name]
+            product = product_of[name](x)
             products[name] = inputs[number] + product if name == summed else product
             return jnp.split(products[name], products[name].shape[1] // width, axis=1)
 
