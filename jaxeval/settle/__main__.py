@@ -77,6 +77,13 @@ def settle(
       jaxeval settle CONFIG model.dropout=.5 --data DIR
       jaxeval settle A.toml B.toml training.epochs=5 --margin .005 --seeds 60
     """
+    if candidate is None and not changes:
+        raise ConfigError("settle: expected a second config, or changes that make the candidate")
+    if ledger is None:
+        for name, value in (("correction", correction), ("again", again), ("note", note)):
+            if value not in ("none", False, ""):
+                needed = f"{argument(name, value)}: expected a ledger too, which keeps it"
+                raise ConfigError(f"{needed}; add {argument('ledger', 'settle.db')}")
     from jaxeval import backend, studies
 
     backend.prepare()
@@ -86,8 +93,6 @@ def settle(
     from jaxeval.bandits.settling import Settle
     from jaxeval.settle import running
 
-    if candidate is None and not changes:
-        raise ConfigError("settle: expected a second config, or changes that make the candidate")
     common = [] if candidate is None else [*changes]
     first = studies.read(base, common, data)
     if candidate is None:
@@ -97,8 +102,7 @@ def settle(
         second = studies.read(candidate, common, data)
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
-    book, correction = (Path(ledger), correction) if ledger else (None, "none")
-    asked = running.Asked(rule, correction, again, note, book)
+    asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
     how = Path(out), store, own_splits, part, launcher, quiet
     return running.settle_configs((first, second), asked, *how)
 
