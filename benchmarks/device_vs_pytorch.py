@@ -14,10 +14,12 @@ measures while it holds the file alone.
 """
 
 import argparse
+import collections
 import contextlib
 import fcntl
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -57,6 +59,8 @@ VARIANTS: dict[str, dict[str, Any]] = {  # options of XLA's compiler
     },
     "no_graphs": {"xla_gpu_graph_min_graph_size": 1000000},
     "cublas": {"xla_gpu_enable_triton_gemm": False},
+    "untuned": {"xla_gpu_autotune_level": 0},
+    "untuned_cublas": {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
 }
 
 
@@ -219,8 +223,8 @@ def _step(turns: list[float], steps: int, members: int) -> dict[str, Any]:
     return {"step_ms": common.quartiles(milliseconds), "member_steps_per_second": rate}
 
 
-def _profiled(population: host.Population, steps: int) -> dict[str, float]:
-    """Kernels and copies of a step, and how long the GPU is busy with them."""
+def _profiled(population: host.Population, steps: int) -> dict[str, Any]:
+    """Kernels and copies of a step, how long the GPU is busy with them, and with the dearest."""
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             common.epoch_seconds(population)
@@ -229,9 +233,13 @@ def _profiled(population: host.Population, steps: int) -> dict[str, float]:
         lines = [line for p in data.planes if "/device:GPU" in p.name for line in p.lines]
         events = [e for line in lines if line.name.startswith("Stream") for e in line.events]
     busy = sum(event.duration_ns for event in events)
+    kinds: collections.Counter[str] = collections.Counter()
+    for event in events:
+        kinds[re.sub(r"[_.]?\d+", "", event.name)[:60]] += event.duration_ns
     return {
         "launches_per_step": round(len(events) / steps, 1),
         "busy_ms_per_step": round(busy / steps / 1e6, 3),
+        "busy_ms_by_kernel": {k: round(v / steps / 1e6, 3) for k, v in kinds.most_common(12)},
     }
 
 

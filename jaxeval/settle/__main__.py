@@ -43,7 +43,6 @@ def settle(
     statistic: Statistic = "t",
     data: str | Path | None = None,
     out: str | Path = "runs",
-    store: str | None = None,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
     ledger: str | Path | None = None,
@@ -103,7 +102,7 @@ def settle(
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
     asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
-    how = Path(out), store, own_splits, part, launcher, quiet
+    how = Path(out), own_splits, part, launcher, quiet
     return running.settle_configs((first, second), asked, *how)
 
 
