@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, launchers, parameters, parsers
+from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import (
     Changes,
@@ -288,12 +288,3 @@ def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
     from jaxeval.settle import reporting
 
     return reporting.report(Path(ledger))
-
-
-COMMANDS: parsers.Commands = {
-    "": settle,
-    "command": settle_command,
-    "table": settle_table,
-    "self": settle_self,
-    "report": settle_report,
-}
