@@ -102,6 +102,13 @@ def test_failed_runs_of_a_table() -> None:
     assert first.failures == {"new": "run 4 failed"}
     with pytest.raises(jaxeval.JaxevalError, match="old: run 4 failed; without a base"):
         jaxeval.settle_table(failed, score="f1", missing="drop")
+    never = [{**r, "status": "failed"} if r["model"] == "new" else r for r in rows]
+    assert jaxeval.settle_table(never, "old", "new", score="f1").failures == {
+        "new": "run 1 failed"
+    }
+    for how in ("t", "wins"):
+        with pytest.raises(jaxeval.JaxevalError, match="new: run 1 failed; without a base"):
+            jaxeval.settle_table(never, "new", "old", score="f1", statistic=how)
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
 

@@ -156,8 +156,9 @@ def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
     each = samples.samples(scores, _unit(scores, asked.item))
     places, notes = _data_sets(scores, each, growing)
     mean = each.averaged_over(places)
-    scored = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
-    if not growing and (absent := [model for model in scores.models if model not in scored]):
+    ended = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
+    ended |= {model for model, labels in mean.failed[""].items() if labels}
+    if not growing and (absent := [model for model in scores.models if model not in ended]):
         where = f" on all of {', '.join(places)}" if len(places) > 1 else ""
         raise DataError(f"{absent[0]}: no usable score{where}", scores.source)
     rule = Settle(
