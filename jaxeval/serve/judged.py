@@ -116,7 +116,7 @@ def leaderboard(
     rows, place = _rows(found, ids), Path(target)
     lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
     files.write_text(place.with_suffix(".csv"), lines)
-    about = {"mode": mode, "metrics": whole.metrics, "seeds": found.seeds}
+    about: dict[str, object] = {"mode": mode, "metrics": whole.metrics, "seeds": found.seeds}
     about |= {"baseline": found.baseline, "rows": rows, "left_out": left_out}
     page |= {"links": ids, "mode": mode, "csv": True, "forms": ["compare"]}
     _write(place, document, about, **page)
