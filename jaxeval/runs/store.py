@@ -85,22 +85,35 @@ class Store(contextlib.AbstractContextManager["Store"]):
     ) -> None:
         """Writes all in one transaction; rows of the same key are overwritten.
 
-        Epochs after a member's end are deleted: they are of a training that did not finish.
+        Epochs after a member's end are deleted: they are of a training that did not finish. So are
+        test scores of an earlier end: of a pause.
         """
         ended, scored = ([*map(dataclasses.asdict, rows)] for rows in (members, scores))
         with self._transaction() as connection:
             _record(connection, ended, scored)
 
+    def stop(self, paused: records.MemberResult) -> None:
+        """Ends a member that has paused: it does not go on."""
+        row = {**dataclasses.asdict(paused), "status": "early_stopped"}
+        with self._transaction() as connection:
+            _insert(connection, database.members, [row], ["status"])
+
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
-        A training that has not ended there adds nothing to a member that has ended here.
+        A training that has not ended there, or has paused, adds nothing to a member that has ended
+        here.
         """
         tables = database.experiments, database.outcomes, database.members, database.scores
         known, outcomes, members, scores = (
             [dict(row) for row in other._select(sa.select(table))] for table in tables
         )
         here = {row["id"]: self.ended(row["id"]) for row in known}
+        members = [
+            row
+            for row in members
+            if row["status"] != "paused" or _member_key(row) not in here[row["experiment"]]
+        ]
         there = {(row["experiment"], *_member_key(row)) for row in members}
         going_on = [
             row
@@ -147,10 +160,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
             unpacked.append(records.Outcomes(**row, names=names, counts=counts))
         return unpacked
 
-    def ended(self, experiment: str) -> dict[_MemberKey, records.MemberResult]:
-        """Reads the members of an experiment that have ended."""
+    def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
+        """Reads the members of an experiment that have ended, or paused at an epoch from `pause`.
+
+        0: without those that have paused.
+        """
         table = database.members
-        rows = self._select(sa.select(table).where(table.c.experiment == experiment))
+        over = table.c.status != "paused"
+        over = sa.or_(over, table.c.epochs >= pause) if pause else over
+        rows = self._select(sa.select(table).where(table.c.experiment == experiment, over))
         return {_member_key(row): records.MemberResult(**row) for row in rows}
 
     def epochs(self, experiment: str) -> dict[_MemberKey, int]:
@@ -206,7 +224,8 @@ def _record(connection: sa.Connection, members: _Rows, scores: _Rows) -> None:
     scored, keys = database.scores.c, database.members.primary_key.columns.keys()
     for row in members:
         same = [scored[name] == row[name] for name in keys]
-        connection.execute(sa.delete(database.scores).where(*same, scored.epoch > row["epochs"]))
+        gone = sa.or_(scored.epoch > row["epochs"], scored.part == "test")
+        connection.execute(sa.delete(database.scores).where(*same, gone))
     for table, rows in ((database.scores, scores), (database.members, members)):
         _insert(connection, table, rows, [c.name for c in table.columns if not c.primary_key])
 
