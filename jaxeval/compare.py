@@ -41,9 +41,9 @@ def compare(
     """Compares the score distributions of two or more models, of any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, a database
-        URL, or what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a
-        data frame, runs, a sequence of scores or a dict of them.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or
+        what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a data
+        frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.

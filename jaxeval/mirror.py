@@ -181,7 +181,7 @@ def mirror(
     compares are final/test/f1. Begun again, it sends what is missing. The folder is only read.
 
     Args:
-      runs: runs folder or SQLite URL.
+      runs: runs folder.
       to: the tracker; W&B's runs are written offline, for `wandb sync`.
       at: folder, or tracking URI of MLflow (./tensorboard, else where the tracker itself looks).
       follow: send what is trained meanwhile, until all members have ended; Ctrl-C ends it too.

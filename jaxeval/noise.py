@@ -122,7 +122,7 @@ def noise_table(
     """Splits the spread of recorded scores into the split's part, the seed's and both together's.
 
     Args:
-      source: a table of scores of any program, a runs folder or a database URL.
+      source: a table of scores of any program, or a runs folder.
       model: where there are several.
       minus: another model: its score with the same seed on the same split is subtracted.
       column: ROLE=NAME, which column is model, seed, split, metric or status.

@@ -72,13 +72,13 @@ def _networks(
     A runs folder records the direction of dev and test only.
     """
     from jaxeval import sources
-    from jaxeval.runs import database, rows
+    from jaxeval.runs import rows
 
     table = sources.read_columns(source)
     scores, keep, unusable = rows.usable_scores(table, score, missing)
     kept = table.select(keep).values
     values = {name: [*map(str, column)] for name, column in kept.items()}
-    recorded = database.is_url(source) or Path(str(source)).is_dir()
+    recorded = Path(str(source)).is_dir()
     of_others = recorded and score not in ("dev", "test")
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"

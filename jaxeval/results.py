@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from jaxeval import parameters, parsers
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
-from jaxeval.runs import records
+from jaxeval.runs import records, store
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ class Runs(Result):
     """Members that have ended, with their scores."""
 
     rows: tuple[MemberRow, ...]  # one for each member
-    location: str  # runs folder or database, without a password
+    location: str  # runs folder or its database
     next: tuple[str, ...] = ()  # lines about what to do next
-    _url: str = ""  # with its password
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,10 +104,9 @@ class Runs(Result):
         groups = records.by_experiment(self.rows)
 
         def figures() -> list[Figure]:
-            from jaxeval import runs
             from jaxeval.report.runs import figures
 
-            return figures.draw(groups, runs.load_curves(self._url or self.location))
+            return figures.draw(groups, store.load_curves(self.location))
 
         summaries = self.summaries()
         return report.experiments_document(groups, summaries, self.location, figures, self.next)
@@ -128,9 +126,7 @@ class Trained(Runs):
 
 def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
     """Returns the runs of one experiment, and lines about what to do next."""
-    from jaxeval import runs
-
-    return Trained(tuple(rows), runs.shown(location), following, str(location))
+    return Trained(tuple(rows), str(location), following)
 
 
 @parameters.verb
@@ -141,7 +137,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     all members, configs and figures.
 
     Args:
-      runs: runs folder or database URL.
+      runs: runs folder.
       experiment: only this one, by its name, its id or the start of its id.
 
     Examples:
@@ -153,12 +149,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
       ConfigError: no such experiment.
       RunError: no member has ended.
     """
-    from jaxeval import runs as database
-
-    rows = database.load(runs)
-    if not rows:
-        raise RunError(f"{database.shown(runs)}: no member has ended")
-    found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
+    found = Runs(tuple(store.load(runs)), str(runs))
     return found if experiment is None else found[experiment]
 
 

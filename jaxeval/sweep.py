@@ -25,7 +25,6 @@ def sweep(
     trials: Count = 24,
     seed: Natural = 1,
     programs: Count | None = None,
-    store: str | None = None,
     again: bool = False,
     launch: str = launchers.HERE,
     dry_run: bool = False,
@@ -68,10 +67,9 @@ def sweep(
             jobs = launching.describe(drawn.cohorts(estimates), launcher)
         return SweepPlan(values, estimates, findings.warnings, jobs)
     more = {"again": again, "quiet": quiet}
-    rows = observe.sweep(drawn, store, programs, launcher=launcher, **more)
+    rows = observe.sweep(drawn, programs, launcher=launcher, **more)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-    place = store or out
-    return results.trained(rows, place, f"next: jaxeval sensitivity {place}{lost}")
+    return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 
 
 COMMANDS: parsers.Commands = {"": sweep}

@@ -46,7 +46,6 @@ def train(
     seeds: Seeds = 8,
     splits: Splits | None = None,
     outputs: bool = False,
-    store: str | None = None,
     again: bool = False,
     launch: str = launchers.HERE,
     dry_run: bool = False,
@@ -87,8 +86,8 @@ def train(
     if dry_run:
         return _plan(trials, launcher)
     more: Any = {"again": again, "outputs": outputs, "quiet": quiet}
-    rows = observe.train(trials, Path(out), store, launcher=launcher, **more)
-    return results.trained(rows, store or out)
+    rows = observe.train(trials, Path(out), launcher=launcher, **more)
+    return results.trained(rows, out)
 
 
 def _plan(trials: list, launcher: "Launcher | None") -> Plan:

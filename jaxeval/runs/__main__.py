@@ -35,7 +35,7 @@ def list_experiments(runs: str | Path) -> _Listing:
     """Lists the experiments of a runs folder or database with their members.
 
     Args:
-      runs: runs folder or database URL.
+      runs: runs folder.
 
     Examples:
       jaxeval runs list runs
@@ -51,7 +51,7 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
     """Writes one row a member, as CSV or Parquet.
 
     Args:
-      runs: runs folder or database URL.
+      runs: runs folder.
       curves: one row an epoch and metric instead.
       to: a .csv or .parquet file; - is stdout.
 

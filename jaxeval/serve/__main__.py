@@ -34,7 +34,7 @@ def serve(
     has its numbers as .json and .csv. The folder is only read. Ctrl-C ends it.
 
     Args:
-      runs: runs folder or SQLite URL.
+      runs: runs folder.
       host: address to listen on. Any but this machine's own asks for a token, which is printed.
       port: TCP port.
 

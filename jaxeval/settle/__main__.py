@@ -43,7 +43,6 @@ def settle(
     statistic: Statistic = "t",
     data: str | Path | None = None,
     out: str | Path = "runs",
-    store: str | None = None,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
     ledger: str | Path | None = None,
@@ -99,7 +98,7 @@ def settle(
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
     book, correction = (Path(ledger), correction) if ledger else (None, "none")
     asked = running.Asked(rule, correction, again, note, book)
-    how = Path(out), store, own_splits, part, launcher, quiet
+    how = Path(out), own_splits, part, launcher, quiet
     return running.settle_configs((first, second), asked, *how)
 
 

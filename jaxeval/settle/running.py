@@ -147,7 +147,6 @@ def settle_configs(
     configs: Sequence[Any],
     asked: Asked,
     folder: Path,
-    store_url: str | None,
     own_splits: bool,
     part: Literal["dev", "test"] | None,
     launcher: "Launcher | None",
@@ -166,7 +165,7 @@ def settle_configs(
     how = arms.random_splits, record.higher_is_better, record.unit
     with _begun(asked, found, *how) as begun:
         arms = arms._replace(after=begun.comparison.after)
-        places = folder, store_url, begun.add
+        places = folder, begun.add
         state = training.train(begun.rule, arms, *places, launcher=launcher, quiet=quiet)
         number = begun.comparison.number if asked.ledger else None
         return begun.result(state, metric=record.metric, comparison=number)

@@ -40,7 +40,6 @@ def tune(
     seconds: Positive | None = None,
     retrain: Natural = _RETRAINED,
     margin: NonNegative | None = None,
-    store: str | None = None,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -86,7 +85,7 @@ def tune(
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
-    place = training.Place(Path(out), store, launcher, quiet)
+    place = training.Place(Path(out), launcher, quiet)
     return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
 
 
