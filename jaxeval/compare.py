@@ -5,18 +5,69 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, looks, parameters, parsers
-from jaxeval.comparisons import Comparison
+from jaxeval import cli, looks, parameters
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.options import compare_options
+from jaxeval.files import Json
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
+from jaxeval.report.document import Document, Result, to_json, to_json_object
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 from jaxeval.stats.results import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
+    from jaxeval.stats.items.study import ItemStudy
     from jaxeval.stats.results import Rules
+    from jaxeval.stats.study import RunStudy
+
+_GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
+# fields of the scores of runs that stand in the JSON
+_SCORES = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses", "notes")
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Result):
+    """Models compared pair by pair, by the scores of their runs or item by item."""
+
+    study: "RunStudy | ItemStudy"
+    gate: bool = False  # over items: the exit code is the outcome
+
+    @property
+    def outcome(self) -> str | None:
+        """Over items, a gate's outcome for the first of two models: better, worse or not shown."""
+        from jaxeval.stats.items.study import ItemStudy, decision
+
+        two = isinstance(self.study, ItemStudy) and len(self.study.models) == 2
+        return decision(self.study)[0] if two else None  # type: ignore[arg-type]
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """The exit code of a gate, else 0."""
+        return _GATE[self.outcome or "better"] if self.gate else 0
+
+    def document(self) -> Document:
+        """Returns the best model, by how much, and the tests."""
+        from jaxeval.report import comparison
+
+        return comparison.document(self.study, self.exit_code if self.gate else None)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Returns the study and the answer; of runs also the source of the scores."""
+        from jaxeval.report.comparison import answers, words
+        from jaxeval.stats.items.study import ItemStudy
+
+        study, facts = self.study, dict[str, Json]()
+        about = to_json_object(study)
+        if isinstance(study, ItemStudy):
+            said = answers.outcome(study) if self.outcome else None
+            about |= {"outcome": self.outcome, "outcome_text": said}
+        else:
+            facts = {name: to_json(getattr(study.scores, name)) for name in _SCORES}
+            facts |= {"metric": study.scores.metric or None}
+            facts |= {"metric_unit": words.score_format(study).unit}
+            about |= {"items": Comparison(study.items).to_dict() if study.items else None}
+        answer = {"signature": words.signature(study), "answer": answers.answer(study)}
+        return {**facts, **about, **answer}
 
 
 @parameters.verb
@@ -224,11 +275,3 @@ def compare_logs(
         raise ConfigError(f"{argument('gate', True)}: expected two models, found {found}")
     with cli.waiting("comparing"):
         return Comparison(study(scores, rules), gate)
-
-
-COMMANDS: parsers.Commands = {
-    "": compare,
-    "items": compare_items,
-    "logs": compare_logs,
-    "options": compare_options,
-}

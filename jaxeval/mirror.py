@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, parameters
 from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
 from jaxeval.runs import records
 
@@ -282,6 +282,3 @@ def _describe(known: "following.Followed", key: tuple, ambiguous: bool) -> _Memb
         "higher_is_better": bool(known.higher_is_better),
     }
     return _Member(f"{known.name}-{known.id[:8]}", "-".join(parts), whole, config)
-
-
-COMMANDS: parsers.Commands = {"": mirror}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import launchers, parameters, parsers
+from jaxeval import launchers, parameters
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
@@ -201,6 +201,3 @@ def _study(
     if limits is not None:
         found = dataclasses.replace(found, mean_interval=found.mean_interval.clip(*limits))
     return Study(found, dropped, plan)
-
-
-COMMANDS: parsers.Commands = {"": noise, "table": noise_table}

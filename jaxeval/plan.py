@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import parameters, parsers
+from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.runs.layout import Layout, Mismatched, Missing
@@ -125,6 +125,3 @@ def _of_pilot(
     warnings = (*scores.warnings, *completeness.warnings(counts[0]))
     sizes = a.shape[1], b.shape[1]
     return Planned(planned(pilot.spread), pilot.spread, pilot, *ends, sizes, warnings=warnings)
-
-
-COMMANDS: parsers.Commands = {"": plan, "logs": plan_logs, "items": plan_items}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, launchers, parameters, parsers
+from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Missing
@@ -207,6 +207,3 @@ def select_table(
         "warnings": notes,
     }
     return selection.result(chosen, state, answer, known)
-
-
-COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}

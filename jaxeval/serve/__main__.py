@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, parameters
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.parameters import Changes, Count, Number, Positive, Seeds
 
@@ -178,6 +178,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-COMMANDS: parsers.Commands = {"": serve, "board": serve_board, "logs": serve_logs}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, launchers, parameters, parsers
+from jaxeval import cli, launchers, parameters
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Quiet
@@ -241,6 +241,3 @@ def _assigned(text: str) -> dict[str, object]:
             raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
         tree[name] = toml.value(value)
     return tree
-
-
-COMMANDS: parsers.Commands = {"": tune, "command": tune_command}
