@@ -100,6 +100,7 @@ def test_the_same_command_runs_nothing_again() -> None:
         first.scores,
     )
     assert any("settled before" in note for note in again.notes)
+    assert _settle(0.84, seeds=3).verdict == "better"  # a decision is not taken back
 
 
 def test_more_seeds_go_on() -> None:
