@@ -226,7 +226,6 @@ class Pair:
     means: "tuple[Estimate, ...]" = ()  # of A and of B
     over: "tuple[Estimate, ...]" = ()  # the difference over items, runs and both, where known
     by_margin: ByMargin | None = None
-    as_sample: "Estimate | None" = None  # of a mean over data sets, taken as a sample of such
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 
     @property

@@ -78,7 +78,7 @@ def study(
     chosen = _chosen(scores, units, counted, control, copies)
     bounds = metrics.bounds(scores.metric, scores.known, scores.unit)
     compared, families = _compared(chosen, rules, scores, bounds)
-    across = datasets.across(units, rules, higher, control, counted)
+    across = datasets.across(units, rules, higher, counted)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     in_mean = [] if mean is None else _chosen(scores, mean, mean, control, ())
     overall, _ = _compared(in_mean, rules, scores, bounds)

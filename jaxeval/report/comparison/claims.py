@@ -22,16 +22,13 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
     """Yields the verdict on a pair, and what stands beside it.
 
     Of runs chance, spread, detectable difference, needed runs and equivalence; of items the
-    difference beside the margin, and for a mean over tasks the claim about other tasks.
+    difference beside the margin.
     """
     scale, rules, runs = words.score_format(study, pair.data_set), study.rules, pair.scores
     yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
     if runs is None:
         if rules.margin and pair.by_margin and not _withheld(study):
             yield against_margin(pair, rules, scale)
-        if pair.as_sample is not None:
-            sample = f"{pair.a} - {pair.b}, {scale.ci(pair.as_sample.possible)}"
-            yield f"Tasks as a sample of such tasks: {sample}."
         return
     yield from filter(None, [chance(pair)])
     if runs.units >= runs.fewest and runs.spread_test in pair.tests:

@@ -29,9 +29,7 @@ def sentences(study: RunStudy, across: Across) -> Iterator[str]:
         differ = enough and test.p_value <= study.rules.alpha
         shown = "the models differ" if differ else "no difference between the models was shown"
         yield f"{over} {shown if enough else _NO_CONCLUSION}: {tested}."
-        if across.against:
-            yield _against_control(across, differ, study.rules.alpha)
-        elif differ:
+        if differ:
             yield _nemenyi(ranking)
     elif across.signed_rank is not None:
         yield f"{over} {_signed_rank(across, study)}."
@@ -50,18 +48,6 @@ def _nemenyi(ranking: Ranking) -> str:
     over = {a: [b for b in ranks if ranks[b] - ranks[a] > critical] for a in ranks}
     better = "; ".join(f"{a} over {_few(worse)}" for a, worse in over.items() if worse)
     return f"{f'Ranked better: {better}' if better else 'Which differ was not shown'} ({how})."
-
-
-def _against_control(across: Across, differ: bool, alpha: float) -> str:
-    if not differ:
-        return f"So no difference from the control {across.control} was shown."
-    shown: dict[str, list[str]] = {}
-    for of in across.against:
-        side = f"ranked {'better' if of.z > 0 else 'worse'}"
-        side = side if of.p_adjusted <= alpha else "no significant difference"
-        shown.setdefault(side, []).append(f"{of.model} (p {text.p_value(of.p_adjusted)})")
-    named = "; ".join(f"{side}: {_few(models)}" for side, models in shown.items())
-    return f"Against the control {across.control}, {named} (z of average ranks, Holm)."
 
 
 def _signed_rank(across: Across, study: RunStudy) -> str:
@@ -99,9 +85,6 @@ def tables(study: RunStudy, across: Across) -> Iterator[Table]:
     if ranking is not None:
         ranks = zip(order, ranking.average_ranks, strict=True)
         columns["average rank"] = {model: f"{rank:.3f}" for model, rank in ranks}
-    if across.against:
-        columns["z"] = {one.model: f"{one.z:.3f}" for one in across.against}
-        columns["p (Holm)"] = {one.model: text.p_cell(one.p_adjusted) for one in across.against}
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
     if found is not None:
         means = found.interquartile_mean.items()

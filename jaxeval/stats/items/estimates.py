@@ -247,26 +247,3 @@ def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> Parts:
         return Parts(items)
     between = a.parts.between + b.parts.between
     return Parts(items, between, a.parts.interaction + b.parts.interaction)
-
-
-def difference_over_tasks(
-    tasks: Sequence[tuple[Table, Table]],
-    over: tuple[Factor, ...],
-    confidence: float,
-    shared_runs: bool,
-) -> Estimate:
-    """Computes the mean difference A - B with tasks as a sample of such tasks.
-
-    The means of a task by run stand for an item; other runs are part of the spread over tasks.
-    """
-    by_run = shared_runs and "runs" in over
-    levels = [
-        [of.run_means if by_run else of.run_means.mean(keepdims=True) for of in model]
-        for model in zip(*tasks, strict=True)
-    ]
-    factors = FACTORS if by_run else ("items",)
-    found = estimate(*levels, over=factors, confidence=confidence)
-    few = (f"Only {len(tasks)} tasks: they tell little of others.",)
-    named: tuple[str, ...] = ("tasks", *factors[1:])
-    lines = few if len(tasks) < FEW_CLUSTERS else ()
-    return dataclasses.replace(found, over=named, warnings=lines)
