@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import effects, hypotheses, results
+from jaxeval.stats import describe, hypotheses, results
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Sample
 from jaxeval.stats.samples import Samples
 
@@ -111,7 +111,7 @@ def _aggregate(
     most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     better = {m: [sign * values for values in of] for m, of in counted.items()}
-    improvement = effects.average_probability_of_improvement
+    improvement = describe.average_probability_of_improvement
     means = {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()}
     pairs = itertools.combinations(runs, 2)
     won = {(a, b): improvement(better[a], better[b], rules.confidence) for a, b in pairs}

@@ -10,7 +10,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import datasets, describe, failures, pairs, power, samples, study_warnings
+from jaxeval.stats import datasets, describe, failures, pairs, power, samples
 from jaxeval.stats import single_models as singles
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.items import study as items_study
@@ -92,7 +92,7 @@ def study(
         families=families,
         across=across,
         rules=rules,
-        warnings=(*scores.warnings, *study_warnings.warnings(scores, units, compared, rules)),
+        warnings=(*scores.warnings, *failures.warnings(scores, units, compared, rules)),
         single=None if items is None else singles.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,
