@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.ablation import ablation
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
-    from jaxeval.comparisons import Comparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
     from jaxeval.judge import vectors_judge
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from jaxeval.noise import noise, noise_table
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
+    from jaxeval.report.comparison import Comparison
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 _NAMES = {  # module -> names that it defines
     "ablation": "ablation",
     "compare": "compare compare_items compare_logs compare_options",
-    "comparisons": "Comparison",
     "errors": "JaxevalError",
     "evaluate": "evaluate",
     "judge": "vectors_judge",
@@ -58,6 +57,7 @@ _NAMES = {  # module -> names that it defines
     "noise": "noise noise_table",
     "plan": "plan plan_items plan_logs",
     "predict": "predict",
+    "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load",

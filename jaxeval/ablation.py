@@ -9,10 +9,10 @@ import pydantic
 
 from jaxeval import launchers, parameters, parsers
 from jaxeval.compare import compare
-from jaxeval.comparisons import Comparison
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Quiet, Seeds
+from jaxeval.report.comparison import Comparison
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source

@@ -9,7 +9,7 @@ from jaxeval.parameters import Changes, Count, Natural, Quiet
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.plans import SweepPlan
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.space.space import Space
 
@@ -50,7 +50,7 @@ def sweep(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import observe, results
-    from jaxeval.report.plans import SweepPlan
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import launching, sweeps
 

@@ -21,10 +21,8 @@ OF_VERBS = {
     "observe",
     "launchers",
     "results",
-    "comparisons",
     "sources",
     "cli",
-    "looks",
     "outputs",
     "parsers",
 }

@@ -14,7 +14,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
-from scipy import special
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, variances
@@ -65,7 +65,7 @@ class Estimate:
     def error(self) -> float:
         """The standard error behind the t interval; NaN if it is unknown."""
         low, high, confidence, _ = self.interval
-        return (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
+        return (high - low) / 2 / -float(scipy.special.stdtrit(self.df, (1 - confidence) / 2))
 
     def p_beyond(self, margin: float, side: int) -> float:
         """Returns the one-sided p-value against a difference on the other side of a margin.
@@ -74,7 +74,7 @@ class Estimate:
           side: 1 shows that the difference is above the margin, -1 that it is below.
         """
         middle = (self.interval.low + self.interval.high) / 2
-        return float(special.stdtr(self.df, -side * (middle - margin) / self.error))
+        return float(scipy.special.stdtr(self.df, -side * (middle - margin) / self.error))
 
 
 def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
@@ -235,7 +235,7 @@ def _differences(
             same = f"The difference is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error is unknown, and nothing is shown.")
         else:
-            p_value = float(2 * special.stdtr(tested.df, -abs(centre) / error))
+            p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
             interval = variances.t_interval(centre, tested, confidence, ", two items added" * two)
         se, df = float(np.sqrt(part.variance)), float(tested.df)
         yield Estimate(value, se, df, interval, over, sizes, p_value, tuple(lines), binary)
