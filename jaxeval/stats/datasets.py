@@ -195,7 +195,7 @@ def _rank_models(
     rules, table = rules or Rules(), np.column_stack([*map(np.asarray, scores.values())])
     ranks, spread = _ranks(table, higher_is_better), scipy.stats.studentized_range
     averages, (sets, models) = ranks.mean(axis=0), ranks.shape
-    error = math.sqrt(models * (models + 1) / (12 * sets))
+    error = math.sqrt(models * (models + 1) / (6 * sets)) / math.sqrt(2)
     critical = float(spread.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
     names, ordered = [list(scores)[k] for k in order], averages[order]
