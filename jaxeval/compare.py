@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, files, parameters, parsers
+from jaxeval import cli, files, parameters
 from jaxeval.errors import ConfigError, DataError, argument, parsing
-from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
 from jaxeval.report.comparison import Comparison
 from jaxeval.runs.layout import Layout, Mismatched, Missing
@@ -45,9 +44,9 @@ def compare(
     """Compares the score distributions of two or more models, of any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, a database
-        URL, or what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a
-        data frame, runs, a sequence of scores or a dict of them.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or
+        what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a data
+        frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
@@ -287,11 +286,3 @@ def _warning(pair: "RunScores", looks: int, comparisons: int) -> str:
         f"{pair.a}, {pair.b}{on}: looked at {looks} times: the fixed-n p-value no longer holds; "
         f"anytime p {text.p_value(min(1.0, comparisons * p))}{among}"
     )
-
-
-COMMANDS: parsers.Commands = {
-    "": compare,
-    "items": compare_items,
-    "logs": compare_logs,
-    "options": compare_options,
-}

@@ -36,7 +36,6 @@ def vectors_judge(
     baseline: str | Path | None = None,
     seeds: Seeds = 8,
     out: str | Path = "runs",
-    store: str | None = None,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -78,7 +77,7 @@ def vectors_judge(
     rows: list[runs.MemberRow] = []
     for group in groups:  # the word tables of all files in a group lie on the device together
         planned = cohorts.by_program(group)
-        rows += observe.train_cohorts(planned, Path(out), store, launcher=launcher, quiet=quiet)
+        rows += observe.train_cohorts(planned, Path(out), launcher=launcher, quiet=quiet)
         del planned  # before the next ones are stacked
     return _judged(named, [*itertools.chain(*groups)], rows, each, against)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import parameters, parsers
+from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report import text
@@ -219,6 +219,3 @@ def _cells(design: "Design | None") -> list[str]:
     if design is None:
         return [*"-----"]
     return [*map(str, design.size), f"{design.answers:,}", f"{design.power:.2f}"]
-
-
-COMMANDS: parsers.Commands = {"": plan, "logs": plan_logs, "items": plan_items}

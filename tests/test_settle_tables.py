@@ -106,6 +106,18 @@ def test_failed_runs_of_a_table() -> None:
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
 
 
+@pytest.mark.parametrize("failing", ["old", "new"])
+def test_a_run_that_fails_after_the_decision(failing: str) -> None:
+    """Dies if a claim is taken back when a later run fails, or nobody is told."""
+    rows = [{**row, "status": "ok"} for row in _rows({m: [*range(1, 11)] for m in ("old", "new")})]
+    for row in rows:
+        if (row["model"], row["seed"]) == (failing, 10):
+            row |= {"f1": None, "status": "failed"}
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop")
+    assert (found.verdict, found.looks, found.failures) == ("better", 9, {})
+    assert f"{failing}: run 10 failed; the claim rests on what came before" in found.notes
+
+
 def test_items_are_pairs() -> None:
     """Dies if items count as runs, or not as pairs of one item."""
     draw = np.random.default_rng(0)
@@ -230,9 +242,9 @@ def test_a_seed_counts_when_all_data_sets_have_it(tmp_path: Path) -> None:
     scores = jaxeval.read_scores(rows[:-8], score="f1", column={"dataset": "data"})
     waiting = tables.settled(scores, tables.Asked(), growing=True)  # new has none on c yet
     assert (waiting.looks, waiting.verdict) == (0, "undecided")
-    failed = [{**r, "status": "completed"} for r in rows]
+    failed = [{**r, "status": "completed"} for r in rows if r["seed"] < 4]
     failed[-1] = {**failed[-1], "f1": None, "status": "failed"}
-    assert _settle_places(failed, missing="drop").failures == {"new": "run 8 failed"}
+    assert _settle_places(failed, missing="drop").failures == {"new": "run 3 failed"}
 
 
 def test_data_sets_without_a_mean() -> None:
@@ -263,7 +275,7 @@ def test_a_data_set_that_comes_after_the_first_look(
             stream.write("\n".join(line for line in lines if ",c," in line) + "\n")
 
     monkeypatch.setattr(tables.time, "sleep", sleep)
-    with pytest.raises(jaxeval.JaxevalError, match=r"another data set \(c\)"):
+    with pytest.raises(jaxeval.JaxevalError, match=r"another data set, c: .* first look, b, a;"):
         _settle_places(path, follow=9)
 
 
@@ -279,7 +291,9 @@ def test_a_model_that_is_not_there(
     assert hint in capsys.readouterr().err
 
 
-def test_a_device_is_not_waited_for() -> None:
-    """Dies if /dev/zero is read for ever."""
+def test_what_cannot_grow_is_not_waited_for() -> None:
+    """Dies if /dev/zero, or scores in memory, are read for ever."""
+    with pytest.raises(jaxeval.JaxevalError, match="follow: expected a file"):
+        jaxeval.settle_table({"a": [1, 2, 3], "b": [1, 2, 3]}, follow=9)
     with pytest.raises(jaxeval.JaxevalError, match="a device or a pipe"):
         jaxeval.settle_table("/dev/zero", "old", "new", follow=9)

@@ -46,8 +46,8 @@ class _Begun(NamedTuple):
 
     def add(self, event: Evaluated) -> str:
         """Writes what an evaluation has brought, if it counts; returns a line about it."""
-        seed = self.comparison.after + event.number
-        if event.number in event.state.scores[event.model]:
+        seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
+        if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
             number = self.comparison.number
             self.ledger.add(self.ids[event.model], seed, event.score, comparison=number)
         return settlement.progress(self.rule, event, self.comparison.after, self.unit)
@@ -128,9 +128,9 @@ def settle_commands(
                 if failed or (event.model, event.number) in runner.seconds:
                     cli.say(line, quiet)
         changed = [
-            f"{name}: its code changed while it ran; its scores may be of two versions"
+            f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
             for name, program in commands.items()
-            if runner.spent()[name] and program.side().id != found[name].id
+            if runner.spent()[name] and (named := sides.changed(found[name], program.side()))
         ]
         return begun.result(
             state,
@@ -147,7 +147,6 @@ def settle_configs(
     configs: Sequence[Any],
     asked: Asked,
     folder: Path,
-    store_url: str | None,
     own_splits: bool,
     part: Literal["dev", "test"] | None,
     launcher: "Launcher | None",
@@ -166,7 +165,7 @@ def settle_configs(
     how = arms.random_splits, record.higher_is_better, record.unit
     with _begun(asked, found, *how) as begun:
         arms = arms._replace(after=begun.comparison.after)
-        places = folder, store_url, begun.add
+        places = folder, begun.add
         state = training.train(begun.rule, arms, *places, launcher=launcher, quiet=quiet)
         number = begun.comparison.number if asked.ledger else None
         return begun.result(state, metric=record.metric, comparison=number)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
@@ -58,18 +58,24 @@ def settle(
       follow: seconds after which the source is read again while nothing is decided.
 
     Raises:
+      ConfigError: scores in memory are to be followed.
       DataError: the source cannot be read, has not two models with scores, or gets another data
         set after the first look.
     """
-    said, begun = "", None
+    if follow is not None and not isinstance(source, str | Path):
+        expected = "expected a file, a folder or a database, which may grow"
+        raise ConfigError(f"{argument('follow')}: {expected}")
+    said, begun = "", list[str]()
     while True:
         try:
-            found = settled(_read(source, layout, asked.item), asked, growing=follow is not None)
-            if begun not in (None, found.data_sets):
-                new = ", ".join({*found.data_sets} - {*(begun or ())})
-                expected = "expected those of the first look; settle again for the mean over all"
-                raise DataError(f"another data set ({new}): {expected}", str(source))
-            begun = found.data_sets if found.looks >= FIRST_LOOK else None
+            scores = _read(source, layout, asked.item)
+            found = settled(scores, asked, growing=follow is not None)
+            places = [data.name for data in scores.data_sets]
+            if begun and (new := [place for place in places if place not in begun]):
+                known = f"expected that of the first look, {', '.join(begun)}"
+                said = f"another data set, {', '.join(new)}: {known}; settle again for the mean"
+                raise DataError(f"{said} over all", str(source))
+            begun = places if found.looks >= FIRST_LOOK else []
             document = found.document()
             line = "; ".join([*document.answer, *document.notes[1:]])
             done = found.verdict != "undecided" or found.looks >= asked.most
@@ -228,22 +234,22 @@ def _state(
         places = {label: place for label, place in places.items() if place <= rule.most}
         numbered = {places[label]: x for label, x in known.items() if label in places}
         state = dataclasses.replace(state, scores={**state.scores, model: numbered})
-        ordered = sorted((label for label in failed if label in places), key=places.__getitem__)
-        for label in reversed(ordered):  # the first one is named
-            state = rule.failed(state, model, places[label], f"{mean.noun} {label} failed")
+        for label in (label for label in failed if label in places):
+            state = state.lose(model, places[label], f"{mean.noun} {label} failed")
     return state
 
 
 def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> list[str]:
     """Says which score is missing, if later ones are there and do not count."""
-    each, following = [*state.scores.values()], rule.looks(state) + 1
+    each = [{**state.scores[m], **state.lost.get(m, {})} for m in state.models]
+    following = rule.looks(state) + 1
     if (
-        state.excluded
+        rule.stopped(state)
         or not order
         or following > min(rule.most, max(map(max, filter(None, each)), default=0))
     ):
         return []
-    lacking = [model for model in state.models if following not in state.scores[model]]
+    lacking = [m for m, of in zip(state.models, each, strict=True) if following not in of]
     names = {place: str(name) for name, place in order.items()}
     label = names.get(following) or int(names[1]) + following - 1
     whole = [name for place, name in names.items() if all(place in of for of in each)]
