@@ -113,7 +113,7 @@ def test_more_seeds_go_on() -> None:
 
 def test_again_has_fresh_seeds() -> None:
     """Dies if a comparison that is settled anew rests on scores that it had."""
-    first, anew = _settle(0.84), _settle(0.84, again=True)
+    first, anew = _settle(0.84, note="\udcff a\nb"), _settle(0.84, again=True)  # a byte of a shell
     assert anew.comparison == 2 and anew.first_seed == 1 + first.looks
     assert not {*first.scores["candidate"]} & {*anew.scores["candidate"]}
 
