@@ -11,8 +11,8 @@ from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.plans import SweepPlan
     from jaxeval.report.sensitivity import Sensitivity
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.sensitivity.analysis import Contrast, Group
     from jaxeval.space.space import Space
@@ -56,7 +56,7 @@ def sweep(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import observe, results
-    from jaxeval.report.plans import SweepPlan
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import launching, sweeps
 

@@ -23,7 +23,6 @@ OF_VERBS = {
     "results",
     "sources",
     "cli",
-    "looks",
     "outputs",
     "parsers",
 }
