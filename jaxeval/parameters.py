@@ -29,9 +29,10 @@ class Number(NamedTuple):
     def check(self, value: object, kind: type) -> int | float:
         """Returns the value as a plain int or float; ValueError says what was expected."""
         try:
-            if isinstance(value, bool):
+            if isinstance(value, bool) or "_" in str(value):
                 raise TypeError
-            number = operator.index(value) if kind is int else float(value)  # type: ignore
+            whole = kind is int and not isinstance(value, str)
+            number = operator.index(value) if whole else kind(value)  # type: ignore
         except (TypeError, ValueError):
             number = math.nan
         low, high = self.low, self.high
@@ -57,11 +58,13 @@ class Numbers(NamedTuple):
     def check(self, value: object) -> int | list[int]:
         """Returns the count or the numbers; ValueError says what was expected."""
         try:
-            if not isinstance(value, Iterable):
+            if isinstance(value, str) and "," in value:
+                value = value.removesuffix(",").split(",")
+            if isinstance(value, str) or not isinstance(value, Iterable):
                 return int(Number(1, MOST).check(value, int))
             bounds = Number(self.least, SEED_LIMIT - 1)
             numbers = [int(bounds.check(item, int)) for item in value]
-            if numbers and not isinstance(value, str) and len({*numbers}) == len(numbers):
+            if numbers and len({*numbers}) == len(numbers):
                 return numbers
         except (ValueError, TypeError):
             pass
@@ -103,7 +106,20 @@ class Parameter(NamedTuple):
     changes: bool  # of a config
     python_only: bool  # a command line does not have it
 
-    def check(self, value: object) -> object:
+    def of_words(self, given: Any) -> object:
+        """Returns what a command line gives as the verb takes it; single words stay text."""
+        if self.changes or self.kind not in (list, dict):
+            return given
+        if self.kind is list:
+            return [part for word in given for part in word.split(",") if part] or self.default
+        pairs = {word: word.partition("=")[::2] for word in given}
+        for word, pair in pairs.items():
+            if not all(pair):
+                expected = f"{errors.argument(self.name)}: expected NAME=VALUE, got {word!r}"
+                raise ConfigError(expected)
+        return dict(pairs.values()) or self.default
+
+    def check(self, value: Any) -> object:
         """Returns the value as the verb takes it; ValueError says what was expected."""
         if value is None:
             if self.optional or self.default is None:

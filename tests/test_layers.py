@@ -24,7 +24,6 @@ OF_VERBS = {
     "sources",
     "cli",
     "looks",
-    "outputs",
     "parsers",
 }
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
