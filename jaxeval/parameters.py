@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import operator
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,10 +30,9 @@ class Number(NamedTuple):
     def check(self, value: object, kind: type) -> int | float:
         """Returns the value as a plain int or float; ValueError says what was expected."""
         try:
-            if isinstance(value, bool) or "_" in str(value):
+            if isinstance(value, bool):
                 raise TypeError
-            whole = kind is int and not isinstance(value, str)
-            number = operator.index(value) if whole else kind(value)  # type: ignore
+            number = operator.index(value) if kind is int else float(value)  # type: ignore
         except (TypeError, ValueError):
             number = math.nan
         low, high = self.low, self.high
@@ -58,13 +58,11 @@ class Numbers(NamedTuple):
     def check(self, value: object) -> int | list[int]:
         """Returns the count or the numbers; ValueError says what was expected."""
         try:
-            if isinstance(value, str) and "," in value:
-                value = value.removesuffix(",").split(",")
-            if isinstance(value, str) or not isinstance(value, Iterable):
+            if not isinstance(value, Iterable):
                 return int(Number(1, MOST).check(value, int))
             bounds = Number(self.least, SEED_LIMIT - 1)
             numbers = [int(bounds.check(item, int)) for item in value]
-            if numbers and len({*numbers}) == len(numbers):
+            if numbers and not isinstance(value, str) and len({*numbers}) == len(numbers):
                 return numbers
         except (ValueError, TypeError):
             pass
@@ -107,7 +105,11 @@ class Parameter(NamedTuple):
     python_only: bool  # a command line does not have it
 
     def of_words(self, given: Any) -> object:
-        """Returns what a command line gives as the verb takes it; single words stay text."""
+        """Returns what a command line gives as the verb takes it, words that do not fit as text."""
+        if self.kind is int and isinstance(given, str):
+            parts = [part.strip() for part in given.removesuffix(",").split(",")]
+            known = [int(part) if re.fullmatch("[0-9]{1,19}", part) else part for part in parts]
+            return known if "," in given else known[0]
         if self.changes or self.kind not in (list, dict):
             return given
         if self.kind is list:

@@ -118,7 +118,7 @@ def test_defaults_are_those_of_the_function(tmp_path: Path) -> None:
         ("--alpha 1", {"alpha": 1}, "a number between 0 and 1"),
         ("--alpha nan", {"alpha": float("nan")}, "a number between 0 and 1"),
         ("--margin 0", {"margin": 0}, "a number above 0"),
-        ("--trials 1_0", {"trials": "1_0"}, "a whole number from 1 to 1000000"),
+        ("--trials 1_0", {"trials": "10"}, "a whole number from 1 to 1000000"),
         ("--trials x", {"trials": [3]}, "a whole number from 1 to 1000000"),
     ],
 )
