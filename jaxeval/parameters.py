@@ -105,7 +105,7 @@ class Parameter(NamedTuple):
     python_only: bool  # a command line does not have it
 
     def of_words(self, given: Any) -> object:
-        """Returns what a command line gives as the verb takes it, words that do not fit as text."""
+        """Returns the words of a command line as the verb takes them; others stay text."""
         if self.kind is int and isinstance(given, str):
             parts = [part.strip() for part in given.removesuffix(",").split(",")]
             known = [int(part) if re.fullmatch("[0-9]{1,19}", part) else part for part in parts]
