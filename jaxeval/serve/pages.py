@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxeval import space as spaces
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
@@ -21,7 +22,6 @@ from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.settle import tables
-from jaxeval.space import space as spaces
 
 if TYPE_CHECKING:
     from jaxeval.report.sensitivity import Sensitivity
