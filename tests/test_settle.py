@@ -113,7 +113,7 @@ def test_more_seeds_go_on() -> None:
 
 def test_again_has_fresh_seeds() -> None:
     """Dies if a comparison that is settled anew rests on scores that it had."""
-    first, anew = _settle(0.84), _settle(0.84, again=True)
+    first, anew = _settle(0.84, note="\udcff a\nb"), _settle(0.84, again=True)  # a byte of a shell
     assert anew.comparison == 2 and anew.first_seed == 1 + first.looks
     assert not {*first.scores["candidate"]} & {*anew.scores["candidate"]}
 
@@ -158,7 +158,7 @@ def test_too_few_seeds_are_undecided() -> None:
 def test_code_that_changes_under_way(folder: Path) -> None:
     """Dies if scores of two versions are those of one, and nothing says so."""
     (folder / "program.py").write_text(PROGRAM + 'open("program.py", "a").write("#")\n')
-    assert any("two versions" in note for note in _settle(0.84).notes)
+    assert any("ran (program.py); its scores may be" in note for note in _settle(0.84).notes)
 
 
 @pytest.mark.parametrize("correction", ["none", "e-lond", "spending"])
@@ -210,6 +210,7 @@ def test_a_killed_comparison_goes_on(folder: Path) -> None:
         ([BASE, BASE + " ", "--folder", "nowhere"], "nowhere: no such folder"),
         ([BASE, BASE + " ", "--pattern", "("], "--pattern (: not a pattern"),
         ([BASE, BASE + " ", "--pattern", "x"], "expected one group"),
+        ([BASE, BASE + " ", "--pattern", "(x)", "--json-field", "y"], "--json-field y or --pat"),
         ([BASE, BASE + " ", "--ledger", "program.py"], "program.py: not a ledger"),
         ([BASE, BASE + " ", "--alpha", "0"], "alpha"),
         ([BASE, BASE + " ", "--seeds", "0"], "seeds"),

@@ -6,6 +6,7 @@ network file systems.
 """
 
 import contextlib
+import dataclasses
 import json
 import operator
 import sqlite3
@@ -158,19 +159,28 @@ class Store(contextlib.AbstractContextManager["Store"]):
     ) -> None:
         """Writes all in one transaction; rows of the same key are overwritten.
 
-        Epochs after a member's end are deleted: they are of a training that did not finish.
+        Epochs after a member's end are deleted: they are of a training that did not finish. So are
+        test scores of an earlier end: of a pause.
         """
         with self._transaction() as sql:
             _record(sql, _rows(_MEMBERS, members), _rows(_SCORES, scores))
 
+    def stop(self, paused: records.MemberResult) -> None:
+        """Ends a member that has paused: it does not go on."""
+        stopped = dataclasses.replace(paused, status="early_stopped")
+        with self._transaction() as sql:
+            _MEMBERS.insert(sql, _rows(_MEMBERS, [stopped]))
+
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
-        A training that has not ended there adds nothing to a member that has ended here.
+        A training that has not ended there, or has paused, adds nothing to a member that has ended
+        here.
         """
         each = (other._select(table.query()) for table in _TABLES)
         known, outcomes, members, scores = each
         here = {row[0]: self.ended(row[0]) for row in known}
+        members = [row for row in members if row[5] != "paused" or row[1:5] not in here[row[0]]]
         there = {row[:5] for row in members}
         going_on = [row for row in scores if row[:5] in there or row[1:5] not in here[row[0]]]
         with self._transaction() as sql:
@@ -203,9 +213,13 @@ class Store(contextlib.AbstractContextManager["Store"]):
             unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
         return unpacked
 
-    def ended(self, experiment: str) -> dict[_MemberKey, records.MemberResult]:
-        """Reads the members of an experiment that have ended."""
-        found = self._select(_MEMBERS.query("WHERE experiment = ?"), experiment)
+    def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
+        """Reads the members of an experiment that have ended, or paused at an epoch from `pause`.
+
+        0: without those that have paused.
+        """
+        where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
+        found = self._select(_MEMBERS.query(where), experiment, pause)
         return {row[1:5]: records.MemberResult(*row) for row in found}
 
     def epochs(self, experiment: str) -> dict[_MemberKey, int]:
@@ -245,7 +259,7 @@ def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[An
         [*_MEMBERS.columns].index("epochs"),
     )
     gone = ((*row[:5], row[last]) for row in members)
-    sql.executemany(f"DELETE FROM scores WHERE {same} AND epoch > ?", gone)
+    sql.executemany(f"DELETE FROM scores WHERE {same} AND (epoch > ? OR part = 'test')", gone)
     for table, rows in ((_SCORES, scores), (_MEMBERS, members)):
         table.insert(sql, rows)
 

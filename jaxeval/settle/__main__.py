@@ -1,6 +1,7 @@
 """`jaxeval settle`: is a candidate better than a base, asked as often as one likes."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -76,6 +77,13 @@ def settle(
       jaxeval settle CONFIG model.dropout=.5 --data DIR
       jaxeval settle A.toml B.toml training.epochs=5 --margin .005 --seeds 60
     """
+    if candidate is None and not changes:
+        raise ConfigError("settle: expected a second config, or changes that make the candidate")
+    if ledger is None:
+        for name, value in (("correction", correction), ("again", again), ("note", note)):
+            if value not in ("none", False, ""):
+                needed = f"{argument(name, value)}: expected a ledger too, which keeps it"
+                raise ConfigError(f"{needed}; add {argument('ledger', 'settle.db')}")
     from jaxeval import backend, studies
 
     backend.prepare()
@@ -85,8 +93,6 @@ def settle(
     from jaxeval.bandits.settling import Settle
     from jaxeval.settle import running
 
-    if candidate is None and not changes:
-        raise ConfigError("settle: expected a second config, or changes that make the candidate")
     common = [] if candidate is None else [*changes]
     first = studies.read(base, common, data)
     if candidate is None:
@@ -96,8 +102,7 @@ def settle(
         second = studies.read(candidate, common, data)
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
-    book, correction = (Path(ledger), correction) if ledger else (None, "none")
-    asked = running.Asked(rule, correction, again, note, book)
+    asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
     how = Path(out), own_splits, part, launcher, quiet
     return running.settle_configs((first, second), asked, *how)
 
@@ -215,14 +220,17 @@ def settle_table(
       jaxeval settle table runs tagger tagger_wide --margin .005
     """
     from jaxeval import sources
+    from jaxeval.bandits.settling import Settle
     from jaxeval.settle import tables
 
     roles = dict(column or {})
     item = roles.pop("item", None)
     layout = sources.layout(roles, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    asked = tables.Asked(seeds, margin, alpha, statistic, item)
-    return tables.settle(source, layout, asked, follow, quiet)
+    named = () if seeds is None or isinstance(seeds, int) else seeds
+    most = seeds if isinstance(seeds, int) else len(named) or sys.maxsize
+    rule = Settle(most=most, margin=margin, alpha=alpha, statistic=statistic)
+    return tables.settle(source, layout, rule, named, item, follow=follow, quiet=quiet)
 
 
 @parameters.verb

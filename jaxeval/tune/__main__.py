@@ -53,7 +53,8 @@ def tune(
     Args:
       parallel: settings at once: a batch that is trained together (8, or one a device).
       seeds: of each setting.
-      halving: successive halving (ASHA): at each rung one of so many trainings goes on.
+      halving: successive halving (ASHA): at each rung one of so many trainings goes on; with
+        --launch as a new job, from its checkpoint.
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
       seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
@@ -72,9 +73,6 @@ def tune(
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
     launcher = launchers.parse(launch)
-    if launcher is not None and halving is not None:
-        said = argument("launch", launch)
-        raise ConfigError(f"{said}: {argument('halving')} stops trainings of this process only")
     import jax
 
     from jaxeval.tune import target as targets

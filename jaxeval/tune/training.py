@@ -136,6 +136,7 @@ def _train(
 def _by_jobs(populations: Populations, folder: Path, launcher: launching.Launcher) -> _Events:
     populations.restart()
     lanes = -(-populations.parallel * populations.search.seeds // launcher.workers)
+    lanes = lanes if populations.search.halving is None else 1  # a job for each that may pause
     how: Any = {"session": populations.target.session, "lanes": lanes, "launcher": launcher}
     more = populations.waiting
     events = studies.run(more(), populations.store, folder, more=more, **how)
