@@ -11,8 +11,8 @@ from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.plans import SweepPlan
     from jaxeval.report.sensitivity import Sensitivity
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.sensitivity.analysis import Contrast, Group
     from jaxeval.space import Space
@@ -57,7 +57,7 @@ def sweep(
     launcher = launchers.parse(launch)
     from jaxeval import observe, results
     from jaxeval import space as spaces
-    from jaxeval.report.plans import SweepPlan
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.studies import launching, sweeps
 
     known, where = spaces.load(space)
