@@ -104,6 +104,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--profiled", nargs="*", type=int, default=[64], help="sizes")
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=["default"])
+    parser.add_argument("--widths", type=int, default=12, help="padded widths of a tagger")
     parser.add_argument("--processes", nargs="*", type=int, default=[1, 4], help="of PyTorch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--lock")
@@ -111,7 +112,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _tagger(args: argparse.Namespace) -> Case:
-    prepared = common.prepare(str(args.data / "ud_english_ewt"), 32, 1000)
+    widths = f"data.max_widths={args.widths}"
+    prepared = common.prepare(str(args.data / "ud_english_ewt"), 32, 1000, widths)
     steps = sum(-(-len(rows) // 32) for rows in prepared.data.split(0).train)
 
     def write(population: host.Population, path: Path) -> None:
@@ -211,6 +213,7 @@ def _measure(case: Case, ours: Ours, args: argparse.Namespace) -> None:
         options=VARIANTS[ours.variant],
         **content,
         parameters=common.parameters(case.prepared),
+        widths=args.widths if args.case == "tagger" else None,
         steps=case.steps,
         compile_seconds_side_by_side=round(compile_seconds, 1),
         gigabytes=round((needed.argument_size_in_bytes + needed.temp_size_in_bytes) / 2**30, 2),

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from jaxeval import parameters
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
 from jaxeval.results import Runs
-from jaxeval.runs import columns, database, metrics, native, store, tables, trackers
+from jaxeval.runs import columns, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
-from jaxeval.runs.layout import Layout, Missing
+from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import results
@@ -35,7 +35,7 @@ def read_scores(
     Raises DataError, RunError: names file, row and column.
 
     Args:
-      source: a path, a URL, records or a data frame.
+      source: a path, records or a data frame.
       models: only these.
       score, column, metric, missing, lower_is_better: as of `compare`.
     """
@@ -62,8 +62,8 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     Raises DataError, RunError: names file, row and column; or there is no such source.
 
     Args:
-      source: path of a file of scores, of runs of ours or of a tracker; a URL; records, members or
-        a data frame; or scores that were read.
+      source: path of a file of scores, of runs of ours or of a tracker; records, members or a data
+        frame; or scores that were read.
     """
     layout = layout or Layout()
     if isinstance(source, Scores):
@@ -73,22 +73,47 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if isinstance(source, Sequence) and source and isinstance(source[0], MemberRow):
         return native.scores(source, "runs", layout)
     if not _is_table(source):
-        expected = "a path, a URL, records, a data frame, or what was read of one"
+        expected = "a path, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
     return tables.from_table(columns.from_python(source), layout)
 
 
 def _read_path(path: str, layout: Layout) -> Scores:
     recorded = _is_recorded(path)
-    tracked = None if recorded else trackers.read(path, layout)
-    if tracked:
-        table, names, notes = tracked
-        table, more = tables.with_models(table, names, layout)
+    if not recorded and (tracked := _read_tracked(path, layout)):
+        table, notes = tracked
+        table, more = tables.with_models(table, table.texts("Name"), layout)
         found = tables.from_table(table, layout)
         return replace(found, warnings=(*notes, *more, *found.warnings))
     if recorded or Path(path).is_dir():
-        return native.scores(native.load(path), database.shown(path), layout)
+        return native.scores(store.load(path), path, layout)
     return tables.read(path, layout)
+
+
+def _read_tracked(path: str, layout: Layout) -> tuple[Columns, list[str]] | None:
+    """Reads a table of a tracker's runs, and notes; None if no tracker wrote the path.
+
+    A row is a run, or a step of one if the layout picks rows. Settings that are the same in all
+    runs are left out.
+
+    Raises DataError: damaged, or without runs.
+    """
+    with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
+        program, runs = trackers.find(Path(path))
+    if not program:
+        return None
+    picked = any(pick in layout.columns for pick in PICKS)
+    rows = [row for run in runs for row in run.rows(picked)]
+    if not rows:
+        raise DataError(f"no run of {program} in it", path)
+    table = columns.from_python(rows)
+    named = ({*ROLES} - {*AXES}) | {"seed", *layout.columns.values()}
+    settings = {key for run in runs for key in run.config} - named
+    same = {key for key in settings if len({*table.texts(key)}) == 1}
+    values = {name: column for name, column in table.values.items() if name not in same}
+    note = f"{len(runs)} runs of {program}"
+    note += "" if picked else ": the last value of each metric is read"
+    return Columns(path, values, table.rows), [note]
 
 
 def scores(
@@ -100,7 +125,7 @@ def scores(
     and column.
 
     Args:
-      given: sequences of scores, or one dict of them by name; `Runs`; or one table (path, URL,
+      given: sequences of scores, or one dict of them by name; `Runs`; or one table (path,
         records, data frame, `Scores`) and names of its models.
       paired: the k-th scores of all sequences belong together.
     """
@@ -133,17 +158,16 @@ def read_columns(source: Any) -> Columns:
     path = str(source)
     if _is_recorded(source):
         return native.read_columns(path)
-    tracked = trackers.read(path, Layout())
+    tracked = _read_tracked(path, Layout())
     return tracked[0] if tracked else columns.read(path)
 
 
 def _is_recorded(source: object) -> bool:
-    """True for a runs folder or a database."""
+    """True for a runs folder or its database."""
     if not isinstance(source, str | PathLike):
         return False
     path = Path(source)
-    file = path / store.FILE
-    return database.is_url(source) or path.suffix == ".sqlite" or file.is_file()
+    return path.suffix == ".sqlite" or (path / store.FILE).is_file()
 
 
 def _is_table(source: object) -> bool:
