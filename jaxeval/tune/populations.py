@@ -117,7 +117,8 @@ class Populations:
             first = entries[0]
             most = first.prepared.config.training.epochs
             pause = self._rung(self._number(first.trial.seed), most)
-            each.append(self.program.cohort(entries, self.name)._replace(pause=pause))
+            cohort = self.program.cohort(entries, self.target.record.id)  # one lock for all
+            each.append(cohort._replace(pause=pause))
         return each
 
     def ended(self, event: running.Ended) -> None:
