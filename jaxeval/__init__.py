@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.compare import Comparison, compare, compare_items, compare_logs
+    from jaxeval.compare import compare, compare_items, compare_logs
     from jaxeval.configs import configs, configs_keys
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jaxeval.options import compare_options
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
+    from jaxeval.report.comparison import Comparison
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 _NAMES = {  # module -> names that it defines
-    "compare": "Comparison compare compare_items compare_logs",
+    "compare": "compare compare_items compare_logs",
     "configs": "configs configs_keys",
     "errors": "JaxevalError",
     "evaluate": "evaluate",
@@ -60,6 +61,7 @@ _NAMES = {  # module -> names that it defines
     "options": "compare_options",
     "plan": "plan plan_items plan_logs",
     "predict": "predict",
+    "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load runs_export runs_list",

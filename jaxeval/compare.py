@@ -1,73 +1,25 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, looks, parameters
-from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.files import Json
+from jaxeval import cli, files, parameters
+from jaxeval.errors import ConfigError, DataError, argument, parsing
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
-from jaxeval.report.document import Document, Result, to_json, to_json_object
+from jaxeval.report.comparison import Comparison
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 from jaxeval.stats.results import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.items.study import ItemStudy
+    from jaxeval.stats.pairs import RunScores
     from jaxeval.stats.results import Rules
     from jaxeval.stats.study import RunStudy
-
-_GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
-# fields of the scores of runs that stand in the JSON
-_SCORES = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses", "notes")
-
-
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Result):
-    """Models compared pair by pair, by the scores of their runs or item by item."""
-
-    study: "RunStudy | ItemStudy"
-    gate: bool = False  # over items: the exit code is the outcome
-
-    @property
-    def outcome(self) -> str | None:
-        """Over items, a gate's outcome for the first of two models: better, worse or not shown."""
-        from jaxeval.stats.items.study import ItemStudy, decision
-
-        two = isinstance(self.study, ItemStudy) and len(self.study.models) == 2
-        return decision(self.study)[0] if two else None  # type: ignore[arg-type]
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """The exit code of a gate, else 0."""
-        return _GATE[self.outcome or "better"] if self.gate else 0
-
-    def document(self) -> Document:
-        """Returns the best model, by how much, and the tests."""
-        from jaxeval.report import comparison
-
-        return comparison.document(self.study, self.exit_code if self.gate else None)
-
-    def to_dict(self) -> dict[str, Json]:
-        """Returns the study and the answer; of runs also the source of the scores."""
-        from jaxeval.report.comparison import answers, words
-        from jaxeval.stats.items.study import ItemStudy
-
-        study, facts = self.study, dict[str, Json]()
-        about = to_json_object(study)
-        if isinstance(study, ItemStudy):
-            said = answers.outcome(study) if self.outcome else None
-            about |= {"outcome": self.outcome, "outcome_text": said}
-        else:
-            facts = {name: to_json(getattr(study.scores, name)) for name in _SCORES}
-            facts |= {"metric": study.scores.metric or None}
-            facts |= {"metric_unit": words.score_format(study).unit}
-            about |= {"items": Comparison(study.items).to_dict() if study.items else None}
-        answer = {"signature": words.signature(study), "answer": answers.answer(study)}
-        return {**facts, **about, **answer}
 
 
 @parameters.verb
@@ -167,7 +119,7 @@ def _compared(
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
         found = study.study(scores, rules, unit, control=control, items=items)
-    return Comparison(found if ledger is None else looks.counted(found, Path(ledger)))
+    return Comparison(found if ledger is None else _with_looks(found, Path(ledger)))
 
 
 def _over_items(
@@ -259,7 +211,7 @@ def compare_logs(
       jaxeval compare logs lm_eval_output --metric acc
       jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
-    from jaxeval.runs.logs import finding
+    from jaxeval.runs import logs as evaluations
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
     from jaxeval.stats.results import Rules
@@ -270,8 +222,67 @@ def compare_logs(
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
-        scores = finding.read(logs, asked)
+        scores = evaluations.read(logs, asked)
     if gate and (found := len(scores.models)) != 2:
         raise ConfigError(f"{argument('gate', True)}: expected two models, found {found}")
     with cli.waiting("comparing"):
         return Comparison(study(scores, rules), gate)
+
+
+def _with_looks(study: "RunStudy", path: Path) -> "RunStudy":
+    """Returns the study, with a warning for each pair that was looked at before it had grown.
+
+    Args:
+      path: file of hashes of the scores seen last, and of numbers of looks.
+
+    Raises:
+      ConfigError: it is another kind of file.
+      RunError: it cannot be written, or another process works with it.
+    """
+    of = [pair.scores for pair in study.pairs if pair.scores is not None]
+    busy = f"{path}: another process works with this ledger"
+    with files.locked(path.with_name(f".{path.name}.lock"), busy):
+        seen = _seen(path)
+        looked = {}
+        for pair in of:
+            where = study.scores.source, pair.data_set, study.scores.metric
+            key = " | ".join([*filter(None, where), *sorted((pair.a, pair.b))])
+            scores = _hash(pair)
+            last, looks = seen.get(key, ("", 0))
+            looked[key] = scores, looks + (scores != last)
+        if looked.items() - seen.items():
+            files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
+    numbers = [looks for _, looks in looked.values()]
+    warnings = [_warning(*each, len(of)) for each in zip(of, numbers, strict=True) if each[1] > 1]
+    return dataclasses.replace(study, warnings=(*study.warnings, *warnings))
+
+
+def _seen(path: Path) -> dict[str, tuple[str, int]]:
+    if not path.exists():
+        return {}
+    with parsing("not a ledger of comparisons", path, error=ConfigError, passing=(MemoryError,)):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {str(key): (str(scores), int(looks)) for key, (scores, looks) in known.items()}
+
+
+def _hash(pair: "RunScores") -> str:
+    """Returns a hash of the scores of both models, whatever their order."""
+    models = sorted([(pair.a, pair.first), (pair.b, pair.second)], key=lambda model: model[0])
+    known = json.dumps([sorted(map(float, scores)) for _, scores in models])
+    return hashlib.sha256(known.encode()).hexdigest()[:16]
+
+
+def _warning(pair: "RunScores", looks: int, comparisons: int) -> str:
+    """Says what still holds: an anytime p-value of all scores, which their order cannot change."""
+    from jaxeval.report import text
+    from jaxeval.stats import results, sequential
+
+    x, y = pair.compared
+    seen = sequential.looks(results.gaps(x, y)) if pair.by_pairs else sequential.looks(x, y)
+    p = float(sequential.p_values(seen)[-1]) if len(seen.scores) else 1.0
+    on = f" on {pair.data_set}" if pair.data_set else ""
+    among = f" (Bonferroni, {comparisons} comparisons)" if comparisons > 1 else ""
+    return (
+        f"{pair.a}, {pair.b}{on}: looked at {looks} times: the fixed-n p-value no longer holds; "
+        f"anytime p {text.p_value(min(1.0, comparisons * p))}{among}"
+    )

@@ -13,8 +13,8 @@ import jax
 
 from jaxeval import cli, runs, studies
 from jaxeval.report import render
-from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import progress
+from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import cohorts, launching, running, sweeps
 
 _STOPPED = 128  # exit status, plus the number of the signal

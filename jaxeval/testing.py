@@ -50,7 +50,7 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from jaxeval.compare import Comparison
+    from jaxeval.report.comparison import Comparison
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
     from jaxeval.stats.results import Rules
@@ -75,11 +75,11 @@ def _of_logs(
     a: object, b: object, key: str | None, metric: str | None, lower: bool | None, missing: Any
 ) -> "Scores":
     from jaxeval import sources
-    from jaxeval.runs.logs import finding
+    from jaxeval.runs import logs as evaluations
 
     layout = sources.layout(None, None, metric, missing, lower)
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    return finding.read(paths, dataclasses.replace(layout, models=_NAMES, cluster=key or ""))
+    return evaluations.read(paths, dataclasses.replace(layout, models=_NAMES, cluster=key or ""))
 
 
 def _of_arrays(

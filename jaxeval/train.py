@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pydantic
 
 from jaxeval import backend, launchers, parameters
-from jaxeval.compare import Comparison, compare
+from jaxeval.compare import compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Quiet, Seeds, Splits
+from jaxeval.report.comparison import Comparison
 from jaxeval.report.document import Document, Result, Table
 
 if TYPE_CHECKING:

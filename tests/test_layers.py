@@ -23,8 +23,6 @@ OF_VERBS = {
     "results",
     "sources",
     "cli",
-    "looks",
-    "outputs",
     "parsers",
 }
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval.bandits.settling import Settle
 from jaxeval.settle import tables
 from jaxeval.stats import claims
 
@@ -39,8 +40,9 @@ def test_a_seed_that_both_lack_is_under_way_while_the_table_grows() -> None:
     rows = [line.split(",") for line in [*ROWS[1:], *NEW]]
     records = [{"model": m, "seed": int(k), "f1": float(x)} for m, k, x in rows if k != "3"]
     scores = jaxeval.read_scores(records, score="f1")
-    assert tables.settled(scores, tables.Asked(), growing=True).looks == 2
-    assert tables.settled(scores, tables.Asked()).looks == 5
+    waiting = tables.settled(scores, Settle(most=99), growing=True)
+    assert waiting.looks == 2 and "only if it can never come" in waiting.notes[-1]
+    assert tables.settled(scores, Settle(most=99)).looks == 5
 
 
 def _rows(numbers: dict[str, list[int]]) -> list[dict[str, object]]:
@@ -102,6 +104,13 @@ def test_failed_runs_of_a_table() -> None:
     assert first.failures == {"new": "run 4 failed"}
     with pytest.raises(jaxeval.JaxevalError, match="old: run 4 failed; without a base"):
         jaxeval.settle_table(failed, score="f1", missing="drop")
+    never = [{**r, "status": "failed"} if r["model"] == "new" else r for r in rows]
+    assert jaxeval.settle_table(never, "old", "new", score="f1").failures == {
+        "new": "run 1 failed"
+    }
+    for how in ("t", "wins"):
+        with pytest.raises(jaxeval.JaxevalError, match="new: run 1 failed; without a base"):
+            jaxeval.settle_table(never, "new", "old", score="f1", statistic=how)
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
 
@@ -240,7 +249,7 @@ def test_a_seed_counts_when_all_data_sets_have_it(tmp_path: Path) -> None:
     late = [r for r in rows if (r["model"], r["data"]) != ("old", "b") or r["seed"] != 4]
     assert _settle_places(late).looks == 3
     scores = jaxeval.read_scores(rows[:-8], score="f1", column={"dataset": "data"})
-    waiting = tables.settled(scores, tables.Asked(), growing=True)  # new has none on c yet
+    waiting = tables.settled(scores, Settle(most=99), growing=True)  # new has none on c yet
     assert (waiting.looks, waiting.verdict) == (0, "undecided")
     failed = [{**r, "status": "completed"} for r in rows if r["seed"] < 4]
     failed[-1] = {**failed[-1], "f1": None, "status": "failed"}

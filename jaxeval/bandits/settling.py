@@ -101,10 +101,9 @@ class Settle(Rule):
           RunError: the base failed before anything was settled.
         """
         seen, stopped, (base, _) = self.seen(state), self.stopped(state), state.models
-        if len(seen[1]) >= FIRST_LOOK and not any(map(results.varies, seen)):
-            return "constant"
-        verdict = self.settled(state).verdict
-        if verdict == "undecided" and base in stopped:
+        constant = len(seen[1]) >= FIRST_LOOK and not any(map(results.varies, seen))
+        verdict: Verdict = "constant" if constant else self.settled(state).verdict
+        if base in stopped and (verdict == "undecided" or self.statistic == "wins"):
             raise RunError(f"{base}: {stopped[base]}; without a base nothing is settled")
         return "failed" if verdict == "undecided" and stopped else verdict
 

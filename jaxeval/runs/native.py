@@ -95,7 +95,7 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
         rows = [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
         if len({row.config_hash for row in rows}) == 1:
             by_config[model] = rows[0]
-        else:
+        elif rows:
             warnings.append(f"{model}: its config is not the same on all data sets")
         if count := sum(row.never_learned for row in rows):
             warnings.append(

@@ -2,12 +2,15 @@
 
 import dataclasses
 import json
+import sys
 import time
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxeval import space as spaces
+from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
@@ -21,7 +24,6 @@ from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.settle import tables
-from jaxeval.space import space as spaces
 
 if TYPE_CHECKING:
     from jaxeval.report.sensitivity import Sensitivity
@@ -176,7 +178,7 @@ class Pages:
             try:
                 layout = Layout(models=[known[0].id, other.id])
                 table = native.scores(members, self._location, layout)
-                found = tables.settled(table, tables.Asked(alpha=level))
+                found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
                 answers.append(f"{other.name}: not compared with {known[0].name}: {error}")
                 continue

@@ -1,6 +1,7 @@
 """`jaxeval settle`: is a candidate better than a base, asked as often as one likes."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -219,14 +220,17 @@ def settle_table(
       jaxeval settle table runs tagger tagger_wide --margin .005
     """
     from jaxeval import sources
+    from jaxeval.bandits.settling import Settle
     from jaxeval.settle import tables
 
     roles = dict(column or {})
     item = roles.pop("item", None)
     layout = sources.layout(roles, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    asked = tables.Asked(seeds, margin, alpha, statistic, item)
-    return tables.settle(source, layout, asked, follow, quiet)
+    named = () if seeds is None or isinstance(seeds, int) else seeds
+    most = seeds if isinstance(seeds, int) else len(named) or sys.maxsize
+    rule = Settle(most=most, margin=margin, alpha=alpha, statistic=statistic)
+    return tables.settle(source, layout, rule, named, item, follow=follow, quiet=quiet)
 
 
 @parameters.verb

@@ -12,7 +12,7 @@ from jaxeval.report import text
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
-from jaxeval.stats import describe, effects, sequential
+from jaxeval.stats import describe, sequential
 from jaxeval.stats.results import Interval
 
 _OUTCOMES: Mapping[str | None, Outcome] = {
@@ -99,7 +99,7 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
             scores=known,
             mean=describe.summarize(known).mean_interval if known else None,
             won=(victory.result or {})["difference"] if victory else None,
-            fresh=effects.difference(known, before) if enough else None,
+            fresh=describe.difference(known, before) if enough else None,
         )
 
 

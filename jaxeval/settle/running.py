@@ -11,7 +11,7 @@ from jaxeval.bandits import evaluate
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import ConfigError, argument
+from jaxeval.errors import ConfigError, argument, printable
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
@@ -78,9 +78,10 @@ def _begun(
     settings |= {"correction": asked.correction, "higher_is_better": higher_is_better}
     with ledger.opened(asked.ledger) as book:
         base, candidate = found.values()
-        begun = book.begin(base, candidate, asked.note, settings, asked.again)
+        begun = book.begin(base, candidate, printable(asked.note), settings, asked.again)
         known = 0 if paired or rule.statistic != "t" else begun.known
-        rule = dataclasses.replace(rule, alpha=begun.level, known=known)
+        most = max(rule.most, begun.last - begun.after if begun.verdict in ledger.DECIDED else 0)
+        rule = dataclasses.replace(rule, alpha=begun.level, known=known, most=most)
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
             yield _Begun(book, begun, ids, rule, unit)

@@ -4,11 +4,10 @@ import dataclasses
 import difflib
 import itertools
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import datasets, samples
-from jaxeval.stats.claims import Statistic
 from jaxeval.stats.samples import Samples, Unit
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -32,29 +30,20 @@ _HEAD = 2**16  # bytes in which a table has a row
 _LISTED = 8  # seeds in a message
 
 
-class Asked(NamedTuple):
-    """What is asked of a comparison of recorded scores."""
-
-    seeds: int | Sequence[int] | None = None  # most of each model, or which ones; None: all
-    margin: float = 0.0
-    alpha: float = 0.05
-    statistic: Statistic = "t"
-    item: str | None = None  # column of items: each is a pair
-
-    @property
-    def most(self) -> int:
-        """The most scores of each model."""
-        if self.seeds is None:
-            return sys.maxsize
-        return self.seeds if isinstance(self.seeds, int) else len(self.seeds)
-
-
 def settle(
-    source: Any, layout: Layout, asked: Asked, follow: float | None, quiet: bool
+    source: Any,
+    layout: Layout,
+    rule: Settle,
+    seeds: Sequence[int] = (),
+    item: str | None = None,
+    *,
+    follow: float | None,
+    quiet: bool,
 ) -> Settlement:
     """Settles the first model of a source, the base, against the second.
 
     Args:
+      rule, seeds, item: as of `settled`.
       follow: seconds after which the source is read again while nothing is decided.
 
     Raises:
@@ -68,8 +57,8 @@ def settle(
     said, begun = "", list[str]()
     while True:
         try:
-            scores = _read(source, layout, asked.item)
-            found = settled(scores, asked, growing=follow is not None)
+            scores = _read(source, layout, item)
+            found = settled(scores, rule, seeds, item, growing=follow is not None)
             places = [data.name for data in scores.data_sets]
             if begun and (new := [place for place in places if place not in begun]):
                 known = f"expected that of the first look, {', '.join(begun)}"
@@ -78,11 +67,11 @@ def settle(
             begun = places if found.looks >= FIRST_LOOK else []
             document = found.document()
             line = "; ".join([*document.answer, *document.notes[1:]])
-            done = found.verdict != "undecided" or found.looks >= asked.most
+            done = found.verdict != "undecided" or found.looks >= rule.most
             if follow is None or (done and (line == said or not _torn(source))):
                 return found
         except DataError as error:
-            missing = follow and _missing(source, layout, asked.item, error)
+            missing = follow and _missing(source, layout, item, error)
             if follow is None or not missing:
                 raise
             line = f"waiting: {missing}"
@@ -136,12 +125,21 @@ def _torn(source: Any) -> bool:
         return stream.read(1) not in (b"", b"\n")
 
 
-def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
+def settled(
+    scores: Scores,
+    rule: Settle,
+    seeds: Sequence[int] = (),
+    item: str | None = None,
+    growing: bool = False,
+) -> Settlement:
     """Settles the first of two models, the base, against the second, by the scores so far.
 
     Of several data sets, the mean of each seed over those that both models have counts.
 
     Args:
+      rule: its direction, and whether scores are pairs, are the scores'.
+      seeds: those that count, in their order; (): all.
+      item: column of items: each is a pair.
       growing: numbers that both lack between others are under way, and later ones wait for them,
         as for data sets that one lacks; else they were never run.
 
@@ -153,30 +151,25 @@ def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
         found = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
         expected = "expected the names of a base and a candidate"
         raise DataError(f"{expected}, found {found}", scores.source)
-    each = samples.samples(scores, _unit(scores, asked.item))
+    each = samples.samples(scores, _unit(scores, item))
     places, notes = _data_sets(scores, each, growing)
     mean = each.averaged_over(places)
-    scored = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
-    if not growing and (absent := [model for model in scores.models if model not in scored]):
+    ended = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
+    ended |= {model for model, labels in mean.failed[""].items() if labels}
+    if not growing and (absent := [model for model in scores.models if model not in ended]):
         where = f" on all of {', '.join(places)}" if len(places) > 1 else ""
         raise DataError(f"{absent[0]}: no usable score{where}", scores.source)
-    rule = Settle(
-        higher_is_better=scores.higher_is_better,
-        most=asked.most,
-        margin=asked.margin,
-        alpha=asked.alpha,
-        statistic=asked.statistic,
-        paired=each.unit == "split",
-    )
-    order = _order(each, places, asked.seeds, growing, scores.source)
+    paired, higher = each.unit == "split", scores.higher_is_better
+    rule = dataclasses.replace(rule, paired=paired, higher_is_better=higher)
+    order = _order(each, places, seeds, growing, scores.source)
     state = _state(scores.models, mean, rule, order)
-    noun = each.unit if asked.item is None else "item"
+    noun = each.unit if item is None else "item"
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
         "data_sets": places if len(places) > 1 else (),
-        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun)],
+        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun, growing)],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 
@@ -239,7 +232,9 @@ def _state(
     return state
 
 
-def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> list[str]:
+def _gap(
+    rule: Settle, state: State, order: Mapping[object, int], unit: str, growing: bool
+) -> list[str]:
     """Says which score is missing, if later ones are there and do not count."""
     each = [{**state.scores[m], **state.lost.get(m, {})} for m in state.models]
     following = rule.looks(state) + 1
@@ -255,13 +250,16 @@ def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> 
     whole = [name for place, name in names.items() if all(place in of for of in each)]
     listed = ",".join(whole[:_LISTED]) + ",..." * (len(whole) > _LISTED) if whole else None
     said = f"{unit} {label} of {text.listed(lacking)} has no score: later ones do not count"
-    return [f"{said} ({argument('seeds', listed)} names those that do)"]
+    named = argument("seeds", listed)
+    if growing:
+        return [f"{said} (only if it can never come, {named} names those that do)"]
+    return [f"{said} ({named} names those that do)"]
 
 
 def _order(
     by_unit: Samples,
     data_sets: Sequence[str],
-    asked: int | Sequence[int] | None,
+    seeds: Sequence[int],
     growing: bool,
     source: str,
 ) -> dict[object, int]:
@@ -270,10 +268,10 @@ def _order(
     Runs that end early come first: while a table grows, a number that is missing has its place.
     Rows without seeds have no order of their own.
     """
-    if asked is not None and not isinstance(asked, int):
+    if seeds:
         if by_unit.unit == "row":
             raise DataError(f"no column of seeds for {argument('seeds')}", source)
-        return {str(label): place for place, label in enumerate(asked, 1)}
+        return {str(label): place for place, label in enumerate(seeds, 1)}
     if by_unit.unit == "row":
         return {}
     cells = [by_unit.by_data_set.get(place, {}) for place in data_sets]

@@ -14,7 +14,7 @@ from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.plans import SweepPlan
+from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import launching, memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
