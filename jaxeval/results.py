@@ -155,34 +155,6 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     return found if experiment is None else found[experiment]
 
 
-class _Listing(Runs):
-    """The experiments of a runs folder."""
-
-    def document(self) -> Document:
-        """A row an experiment."""
-        from jaxeval.report import runs as report
-
-        summaries = self.summaries()
-        answer = f"{len(summaries)} experiment{'s' if len(summaries) != 1 else ''}"
-        return Document((answer,), (report.listing(summaries),), title="Experiments")
-
-
-@parameters.verb
-def runs_list(runs: str | Path) -> _Listing:
-    """Lists the experiments of a runs folder with their members.
-
-    Args:
-      runs: runs folder.
-
-    Examples:
-      jaxeval runs list runs
-
-    Raises:
-      RunError: no member has ended.
-    """
-    return _Listing(tuple(store.load(runs)), str(runs))
-
-
 @parameters.verb
 def runs_export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
     """Writes one row a member, as CSV or Parquet.
