@@ -16,6 +16,7 @@ from jaxeval.stats.results import Interval
 
 MARGIN = 0.01  # scores this near to each other are equivalent
 KS = (25, 50, 100, 150)  # of the k-th best score
+CONFIDENCE = 0.95  # of all intervals
 _ALL = "all_hyperparameters"
 _DECIMALS = 6  # of scores: those stored in single precision lie a hair off their decimal
 _SLACK = 1e-9  # rounded decimals differ from their difference by less
@@ -158,10 +159,10 @@ def _ups_and_downs(line: np.ndarray) -> tuple[int, float, int]:
     return maxima, float(change), len(line)
 
 
-def wilson(successes: int, n: int, confidence: float) -> Interval:
+def wilson(successes: int, n: int) -> Interval:
     """Computes Wilson's score interval of a proportion (1927), in percent."""
-    z2, share = float(special.ndtri((1 - confidence) / 2)) ** 2, successes / n
+    z2, share = float(special.ndtri((1 - CONFIDENCE) / 2)) ** 2, successes / n
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
     middle = share + z2 / (2 * n)
     low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
-    return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), confidence, "Wilson")
+    return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), CONFIDENCE, "Wilson")
