@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.sensitivity import hyperparameters, metrics
-from jaxeval.sensitivity.hyperparameters import Axis, Values
-from jaxeval.sensitivity.metrics import CONFIDENCE
+from jaxeval.sensitivity import metrics
+from jaxeval.sensitivity.metrics import CONFIDENCE, Axis, Values
 from jaxeval.space import Space
 from jaxeval.stats.results import Interval, Sample, sample
 
@@ -90,7 +89,7 @@ def analyze(
     scores = sample(scores, at_least=LEAST)
     refuse_beyond(scores)
     n, axes = len(scores), values
-    axes = axes if isinstance(axes, Sequence) else hyperparameters.axes(axes, n, space)
+    axes = axes if isinstance(axes, Sequence) else metrics.axes(axes, n, space)
     of_scores = metrics.score_metrics(scores, np.arange(n)[None], ks)
     found = {
         "max": 100 * float(scores.max()),
