@@ -118,7 +118,7 @@ class Runs(Result):
         return {"location": self.location, "experiments": to_json(self.summaries())}
 
 
-class Trained(Runs):
+class _Trained(Runs):
     """The members of one experiment that a verb has trained."""
 
     def to_dict(self) -> dict[str, Json]:
@@ -126,9 +126,9 @@ class Trained(Runs):
         return to_json_object(self.summaries()[0])
 
 
-def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
+def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> _Trained:
     """Returns the runs of one experiment, and lines about what to do next."""
-    return Trained(tuple(rows), str(location), following)
+    return _Trained(tuple(rows), str(location), following)
 
 
 @parameters.verb
