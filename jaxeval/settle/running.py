@@ -42,14 +42,17 @@ class _Begun(NamedTuple):
     comparison: Comparison
     ids: Mapping[str, str]  # side -> its id
     rule: Settle
-    unit: str = ""
+    unit: str
+    spent: dict[str, float]  # side -> seconds of training that the ledger did not know
 
     def add(self, event: Evaluated) -> str:
         """Writes what an evaluation has brought, if it counts; returns a line about it."""
         seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
         if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
-            number = self.comparison.number
-            self.ledger.add(self.ids[event.model], seed, event.score, comparison=number)
+            side, number = self.ids[event.model], self.comparison.number
+            if self.ledger.score(side, seed) is None:
+                self.spent[event.model] += event.seconds
+            self.ledger.add(side, seed, event.score, event.seconds, number)
         return settlement.progress(self.rule, event, self.comparison.after, self.unit)
 
     def result(self, state: State, notes: Sequence[str] = (), **more: Any) -> Settlement:
@@ -60,8 +63,8 @@ class _Begun(NamedTuple):
             before.append(f"settled before; {flag} settles it anew, with fresh seeds")
         if of.level < of.settings["alpha"]:
             before.append(f"comparison {of.number} of its ledger, at level {of.level:.2g}")
-        more |= {"notes": [*before, *notes], "unit": self.unit}
-        found = settlement.settlement(self.rule, state, of.after + 1, more)
+        about = {"notes": [*before, *notes], "unit": self.unit, "seconds": self.spent}
+        found = settlement.settlement(self.rule, state, of.after + 1, about | more)
         self.ledger.decide(of.number, found.verdict, found.to_dict())
         return found
 
@@ -84,7 +87,7 @@ def _begun(
         rule = dataclasses.replace(rule, alpha=begun.level, known=known, most=most)
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
-            yield _Begun(book, begun, ids, rule, unit)
+            yield _Begun(book, begun, ids, rule, unit, dict.fromkeys(ids, 0.0))
 
 
 def settle_commands(
