@@ -75,7 +75,7 @@ class Decoding:
         begin = time.perf_counter()
         counts = jax.device_get(
             population.engine.evaluate(
-                population.engine.shared, self.params, population.lanes.inputs, self.parts, flags
+                population.engine.shared, self.params, population.lanes, self.parts, flags
             )
         )
         seconds = time.perf_counter() - begin

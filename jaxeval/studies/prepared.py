@@ -211,7 +211,7 @@ class Loader:
         source, task = kind.build(config, data)
         prepared = Prepared(kind, config, data, source, task, _record(config, source, task))
         training = config.training
-        if (training.micro_batch or training.batch_size) < training.batch_size:
+        if training.at_once < training.batch_size:
             prepared.problem.refuse_cut_batches("training.micro_batch")
         return prepared
 

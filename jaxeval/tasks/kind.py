@@ -17,7 +17,7 @@ from jaxeval.contracts import Array, Batch, Corpus, Hparams, Split, Task, Tree
 from jaxeval.data import checks, corpora
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
-from jaxeval.population import member, parameter_files
+from jaxeval.population import member
 
 _T = TypeVar("_T")
 _H = TypeVar("_H", bound=Hashable)
@@ -248,7 +248,7 @@ def predictions(models: Iterable[SavedModel], build: Callable[[SavedModel], Prog
         if model.program not in programs:
             programs[model.program] = build(model)
         program = programs[model.program]
-        params = jax.device_put(parameter_files.fit(model.path, model.arrays, program.like))
+        params = jax.device_put(member.fit(model.path, model.arrays, program.like))
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
         predicted.append(program.predict(params, hparams))
     return predicted

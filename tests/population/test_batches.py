@@ -22,13 +22,13 @@ EPOCHS = 2
 def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
     """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
     problem = toy.problem(**changes)._replace(task=task)
-    init = quick.jit(functools.partial(member.init, problem.program))
-    epoch = quick.jit(functools.partial(epochs.train_epoch, problem.program))
+    init = quick.jit(functools.partial(member.init, problem))
+    epoch = quick.jit(functools.partial(epochs.train_epoch, problem))
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
         shared = engine._shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
-        inputs = engine.lane_of(problem.program, who, split, 0).inputs
+        inputs = engine.lane_of(problem, who, 0)
         state = init(shared, inputs)
         losses.append([])
         for _ in range(EPOCHS):

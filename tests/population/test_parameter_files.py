@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.population import parameter_files
+from jaxeval.population import member
 
 PARAMS = {"layer": {"kernel": np.arange(6.0, dtype=np.float32).reshape(2, 3)}, "b": np.ones(2)}
 
 
 def _load(path: Path, like: dict) -> dict:
-    return parameter_files.fit(path, parameter_files.arrays(path), like)
+    return member.fit(path, member.read_arrays(path), like)
 
 
 def test_parameters_come_back(tmp_path: Path) -> None:
     """Dies if a leaf is lost, renamed or cast."""
     path = tmp_path / "folder" / "seed1.npz"
-    parameter_files.save(path, PARAMS)
+    member.save(path, PARAMS)
     actual = _load(path, PARAMS)
     np.testing.assert_array_equal(actual["layer"]["kernel"], PARAMS["layer"]["kernel"])
     assert actual["layer"]["kernel"].dtype == np.float32 and actual["b"].dtype == np.float64
@@ -28,7 +28,7 @@ def test_parameters_come_back(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path) -> None:
     """Dies if another model's parameters, or a pickle, are loaded."""
     path = tmp_path / "seed1.npz"
-    parameter_files.save(path, PARAMS)
+    member.save(path, PARAMS)
     with pytest.raises(DataError, match="b is float64\\[2\\], expected nothing"):
         _load(path, {"layer": PARAMS["layer"]})
     with pytest.raises(DataError, match="expected float64"):

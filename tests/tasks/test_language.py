@@ -13,7 +13,8 @@ from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
-from jaxeval.population import engine, member, optimisers
+from jaxeval.population import engine, member
+from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
 
@@ -42,15 +43,12 @@ def _initial(task: Task, text: data.Text) -> Any:
 
 
 def _evaluate(task: Any, text: data.Text, streams: int, params: Any) -> dict[str, float]:
-    program = member.Program(task, optimisers.Optimiser(name="adam"), 4, streams)
-    split = text.split(0)
-    who = Member(1)
-    lane = engine.lane_of(program, who, split, 0)
-    steps = member.steps([len(split.train[0])], 4)
+    training = Training(batch_size=4, evaluation_batch_size=streams)
+    problem = member.Problem(task, text.corpus, text.split, training)
+    lane = engine.lane_of(problem, Member(1), 0)
+    steps = member.steps([len(lane.train[0])], 4)
     inputs = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
-    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
-        params, *inputs
-    )
+    counts = jax.jit(lambda p, s, w: member.evaluate(problem, s, p, w, w.dev))(params, *inputs)
     return {name: float(value) for name, value in counts.items()}
 
 
@@ -66,11 +64,12 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
         dict,
         Metric("perplexity", higher_is_better=False),
     )
-    program = member.Program(task, optimisers.Optimiser(name="adam"), 1, 1)
     rows = jnp.zeros(1_200_000, jnp.int32)
     shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.steps([1], 1))
-    load = member.Inputs(jnp.uint32(1), {}, [rows[:1]], ())
-    actual = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
+    training = Training(batch_size=1, evaluation_batch_size=1)
+    problem = member.Problem(task, shared.corpus, data.Text.split, training)
+    lane = member.Lane(jnp.uint32(1), {}, (), [rows[:1]])
+    actual = jax.jit(lambda r: member.evaluate(problem, shared, {}, lane, [r]))(rows)
     assert float(actual["tokens"]) == 42_000_000
     assert float(actual["nats"]) == pytest.approx(1_200_000 * float(loss), rel=1e-7)
 
