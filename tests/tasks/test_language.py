@@ -1,5 +1,6 @@
 """The language task: exact token accounting, carried state, streams, forgetting; the laws."""
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,12 @@ import pytest
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import language as models
-from jaxeval.models.cells import Cell
 from jaxeval.population import engine, member
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
 
-SHAPE = models.LanguageShape(12, 8, 8)
+SIZED = models.LanguageModelSettings(hidden=8, embedding=8)
 
 
 def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
@@ -33,8 +33,8 @@ def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
 
 
 def _language(text: data.Text, **change: Any) -> tasks.Language:
-    shape = SHAPE._replace(vocabulary=text.vocabulary)
-    return tasks.Language(shape, Cell(), 4, text.tokens["train"])._replace(**change)
+    language = tasks.Language(SIZED, text.vocabulary, 4, text.tokens["train"])
+    return language._replace(**change)
 
 
 def _initial(task: Task, text: data.Text) -> Any:
@@ -76,7 +76,7 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
 
 def test_a_model_that_has_diverged_has_no_perplexity() -> None:
     """Dies if a lost model gets a finite score, which would be ranked and averaged."""
-    task = tasks.build(tasks.Language(SHAPE, Cell(), 4, 60))
+    task = tasks.build(tasks.Language(SIZED, 12, 4, 60))
     for nats in (math.nan, math.inf, 1e5):
         actual = task.score({"nats": nats, "tokens": 10.0})
         assert not math.isfinite(actual["perplexity"]) and not math.isfinite(actual["bits"])
@@ -117,7 +117,8 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
 def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
     """Dies if a stream jumps, stays, or leaves the train part."""
     text = _corpus(tmp_path)
-    language = _language(text, state_reset_probability=0.0)
+    choices = dataclasses.replace(SIZED, state_reset_probability=0.0)
+    language = _language(text, choices=choices)
     task = tasks.build(language)
     n = language.train_tokens
     shared = jax.tree.map(jnp.asarray, text.corpus.shared)
@@ -146,8 +147,8 @@ def test_examples_forget_at_the_given_rate() -> None:
     assert 1 - rows[0].mean() == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 4000))
 
 
-@pytest.mark.parametrize("cell", [Cell(), Cell("rhn", "tied", depth=2)], ids=["lstm", "rhn"])
-def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
+@pytest.mark.parametrize("cell", [{}, {"kind": "rhn", "gates": "tied", "depth": 2}])
+def test_the_laws_of_a_task(tmp_path: Path, cell: dict[str, Any]) -> None:
     """Dies if the language task breaks a law that the trainer relies on; with either kind of
     state: a pair of arrays, or one."""
     for part, line in (
@@ -157,8 +158,8 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
-    shape = models.LanguageShape(text.vocabulary, 16, 12)
-    task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
+    choices = models.LanguageModelSettings(**cell, hidden=16, embedding=12)
+    task = tasks.build(tasks.Language(choices, text.vocabulary, 6, text.tokens["train"]))
     rows = {n: np.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
     tokens = jnp.asarray(text.corpus.shared["tokens"])
 
