@@ -7,6 +7,7 @@ Notation: N rows of a bucket, T their width, F word forms, V rows of the word ta
 vector, J word tables, P parts, B buckets.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,35 +23,94 @@ from jaxeval.files import Json
 _SHAPE_COST = 3000.0
 
 
-class WordCorpus(NamedTuple):
-    """A corpus of words, ready for training.
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A corpus as arrays, ready for training, with its description.
 
     Attributes:
-      labels: names of the label numbers; gold labels that no model predicts come last.
-      saved: the saved vocabulary without the words, as JSON.
+      given_split: the split that the files give.
+      name: of the files, or of the generated corpus.
       facts: what plans show.
-      forms: names of the arrays of a bucket that hold word forms.
-      positions: bucket b: [N_b] numbers of its rows among those of train, dev and test in turn.
-      groups: rows that random splits keep together, if any; then `sizes` [P, B] are the numbers
-        of rows of each part and bucket in all splits.
+      positions: bucket b: [N_b] place of each row in the data, train, dev and test in turn; -1: no
+        item.
+      pretrained: fingerprint of other files, such as word vectors.
     """
 
     corpus: Corpus
     given_split: splits.Rows
+    name: str
+    fingerprint: str
+    facts: Mapping[str, Any]
+    positions: Sequence[Any]
+    findings: checks.Findings = dataclasses.field(default_factory=checks.Findings)
+    pretrained: str = ""
+
+    def split(self, number: int) -> Split:
+        """Returns split `number` (0: the given one)."""
+        return splits.to_split(splits.deal(self.given_split, number), ())
+
+    def vocabulary(self, number: int) -> Mapping[str, Any]:
+        """Returns the meaning of the arrays' numbers as JSON.
+
+        A model that was trained on split `number` needs it to read other data.
+        """
+        return {}
+
+    def tables(self, config: Any) -> Mapping[str, np.ndarray]:
+        """Returns the arrays that a model reads beside its parameters, by name."""
+        return {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class WordCorpus(Source):
+    """A corpus of words.
+
+    Attributes:
+      labels: names of the label numbers; gold labels that no model predicts come last.
+      saved: the saved vocabulary without the words, as JSON.
+      forms: names of the arrays of a bucket that hold word forms.
+      groups: rows that random splits keep together, if any; then `sizes` [P, B] are the numbers
+        of rows of each part and bucket in all splits.
+    """
+
     table: WordTable
     labels: Sequence[str]
     saved: Mapping[str, Json]
     settings: Any
-    fingerprint: str
-    facts: Mapping[str, Json]
-    findings: checks.Findings
-    positions: Sequence[np.ndarray]
     forms: Sequence[str] = ("forms",)
     groups: splits.Groups | None = None
     sizes: np.ndarray | None = None
 
+    @classmethod
+    def described(
+        cls, settings: Any, table: WordTable, items: Mapping[str, Any], rows: str, **more: Any
+    ) -> "WordCorpus":
+        """Returns a corpus with its description.
+
+        Args:
+          items: of each part, what is hashed; `rows`: the plural noun for a row of the arrays.
+          more: the other attributes.
+        """
+        source, sizes = (
+            settings.source,
+            {p: sum(map(len, r)) for p, r in more["given_split"].items()},
+        )
+        return cls(
+            settings=settings,
+            table=table,
+            pretrained=table.fingerprint,
+            name=source.path or f"generated, seed {source.seed}",
+            fingerprint=splits.fingerprint(items),
+            **{**more, "facts": {rows: sizes, **more["facts"]}},
+        )
+
+    def tables(self, config: Any) -> Mapping[str, np.ndarray]:
+        """Returns the vectors if a model reads some that it does not train."""
+        outside = len(self.table.vectors) > self.table.vocabulary
+        return {"vectors": self.table.vectors} if outside or not config.model.words.trained else {}
+
     def vocabulary(self, number: int) -> dict[str, Any]:
-        """Returns the saved vocabulary of a member of split `number`, as JSON."""
+        """Returns the saved vocabulary of a member of split `number`."""
         known = self.split(number).tables["known"]
         folded = {word: row for word, row in self.table.folded.items() if known[row]}
         return {**self.saved, "vectors": dict(self.table.named), "words": folded}
@@ -103,7 +163,7 @@ def join(corpora: Sequence[WordCorpus]) -> list[WordCorpus]:
     stacked = {name: np.stack([own[name] for own in each]) for name in each[0]}
     corpus = Corpus(corpora[0].corpus.buckets, corpora[0].corpus.shared | stacked)
     return [
-        data._replace(corpus=corpus, table=table._replace(number=number))
+        dataclasses.replace(data, corpus=corpus, table=table._replace(number=number))
         for number, (data, table) in enumerate(zip(corpora, tables, strict=True))
     ]
 

@@ -7,19 +7,20 @@ Notation: N tokens of a part, T tokens of a window, B streams, which are read si
 """
 
 import array
+import dataclasses
 import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import checks, splits, text
+from jaxeval.data import checks, corpora, splits, text
 from jaxeval.errors import ConfigError, DataError, argument
 
 _Unit = Literal["word", "byte"]
@@ -42,27 +43,17 @@ class LanguageData:
     ] = 200
 
 
-class Text(NamedTuple):
-    """A corpus ready for training.
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Text(corpora.Source):
+    """A text: a bucket of windows; `shared["tokens"]` holds all parts, each after an end of line.
 
     Attributes:
-      corpus: one bucket of windows; `shared["tokens"]` holds all parts end to end, each after an
-        end of line.
+      tokens: number of predicted tokens of each part.
       symbols: the word of each of the V numbers, or the value of its byte (-1: no byte).
     """
 
-    corpus: Corpus
-    rows: Mapping[str, np.ndarray]
-    vocabulary: int  # V
-    tokens: Mapping[str, int]  # number of predicted tokens of each part
-    fingerprint: str
-    symbols: Sequence[str | int] = ()
-    findings: checks.Findings = checks.Findings()
-
-    @property
-    def positions(self) -> list[np.ndarray]:
-        """Start of each window in the text, by bucket; -1 for windows without tokens."""
-        return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
+    tokens: Mapping[str, int]
+    symbols: Sequence[str | int]
 
     def split(self, number: int) -> Split:
         """Returns the given split; raises ConfigError for another, since a text has no other."""
@@ -70,7 +61,11 @@ class Text(NamedTuple):
             raise ConfigError(
                 f"a text has only the split that its files give; leave {argument('splits')} out"
             )
-        return splits.to_split({part: [rows] for part, rows in self.rows.items()}, ())
+        return splits.to_split(self.given_split, ())
+
+    def vocabulary(self, number: int) -> Mapping[str, Any]:
+        """Returns the symbols."""
+        return {"tokens": [*self.symbols]}
 
 
 def _windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.ndarray]:
@@ -119,7 +114,17 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     ]
     findings = checks.Findings({"unseen_tokens": unknown}, remarks, same)
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
-    read = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols, findings)
+    read = Text(
+        corpus=Corpus((), {"tokens": tokens}),
+        given_split={},
+        name=where,
+        fingerprint=digest,
+        facts={"tokens": sizes, "vocabulary": len(symbols)},
+        positions=(),
+        findings=findings,
+        tokens=sizes,
+        symbols=symbols,
+    )
     return lay_out(read, settings, batch, evaluation_batch)
 
 
@@ -134,12 +139,15 @@ def lay_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: in
         length.append(size)
         ends.append(ends[-1] + len(first))
         offset += read.tokens[part] + 1
-    rows = dict(
-        zip(splits.PARTS, np.split(np.arange(ends[-1], dtype=np.int32), ends[1:3]), strict=True)
-    )
+    rows = np.split(np.arange(ends[-1], dtype=np.int32), ends[1:3])
     columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
-    buckets = ({name: column.astype(np.int32) for name, column in columns.items()},)
-    return read._replace(corpus=read.corpus._replace(buckets=buckets), rows=rows)
+    bucket = {name: column.astype(np.int32) for name, column in columns.items()}
+    return dataclasses.replace(
+        read,
+        corpus=read.corpus._replace(buckets=(bucket,)),
+        given_split={part: [own] for part, own in zip(splits.PARTS, rows, strict=True)},
+        positions=[np.where(bucket["length"] > 0, bucket["start"], -1)],
+    )
 
 
 # token numbers of each part; meaning of each number; tokens of dev and test that train lacks

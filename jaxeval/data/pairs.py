@@ -99,14 +99,15 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
     for bucket, arrays in zip(rows, columns, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
-    return corpora.WordCorpus(
+    return corpora.WordCorpus.described(
+        settings,
+        table,
+        items,
+        "pairs",
         corpus=Corpus(tuple(columns), table.shared()),
         given_split=splits.given(parts, rows),
-        table=table,
         labels=labels,
         saved={"labels": labels},
-        settings=settings,
-        fingerprint=splits.fingerprint(items),
         facts={"labels": labels, "padded_widths": widths},
         findings=checks.Findings({}, remarks, warnings).joined(findings),
         positions=rows,

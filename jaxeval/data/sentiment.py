@@ -101,14 +101,15 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
     if settings.vocabulary == "all":
         sizes = np.maximum(sizes, groups.most_rows())
-    return corpora.WordCorpus(
+    return corpora.WordCorpus.described(
+        settings,
+        table,
+        parts,
+        settings.rows,
         corpus=Corpus(columns, table.shared()),
         given_split=given,
-        table=table,
         labels=labels,
         saved={"labels": labels, "targeted": read.targeted, "tokenised": read.tokenised},
-        settings=settings,
-        fingerprint=splits.fingerprint(parts),
         facts={
             "labels": labels,
             "padded_widths": [shape.width for shape in shapes],

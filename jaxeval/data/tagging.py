@@ -118,14 +118,15 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
     meanings = {"characters": letters, "longest": characters.shape[1], "scheme": scheme}
-    return corpora.WordCorpus(
+    return corpora.WordCorpus.described(
+        settings,
+        table,
+        items,
+        "sentences",
         corpus=Corpus(tuple(columns), shared),
         given_split=splits.given(parts, rows),
-        table=table,
         labels=labels,
         saved={"labels": predicted, **meanings},
-        settings=settings,
-        fingerprint=splits.fingerprint(items),
         facts={"labels": len(predicted), "padded_widths": widths},
         findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
         positions=rows,

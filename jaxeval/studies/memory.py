@@ -86,7 +86,7 @@ def _bytes() -> float:
 def describe(cohort: "Cohort") -> dict[str, Json]:
     """Returns the plan of a cohort of one config: data, sizes, batches, memory."""
     own = cohort.entries[0].prepared
-    source, training = own.source, own.config.training
+    source, training = own.data, own.config.training
     width = training.width(len(cohort.members))
     width = spreading.round_up(width, spreading.make_mesh())
     count = parameters(cohort.problem, cohort.members[0])
@@ -112,7 +112,7 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
 
 def _batches(cohort: "Cohort") -> list[dict[str, float]]:
     """Nominal and effective rows of a batch; a bucket's last batch is a rest."""
-    training, split = cohort.problem.training, cohort.entries[0].prepared.source.split(0)
+    training, split = cohort.problem.training, cohort.entries[0].prepared.data.split(0)
     size, rows = training.batch_size, [len(rows) for rows in split.train]
     updates = int(member.steps(rows, size).count)
     batch = {

@@ -125,7 +125,7 @@ class Recorder:
     def _outcomes(self, report: host.Report) -> Iterator[runs.Outcomes]:
         """The counts of members that ended, items in the order of the data."""
         for who, parts in report.rows.items():
-            source = self.entries[who].prepared.source
+            source = self.entries[who].prepared.data
             split = source.split(who.split)
             for part, (names, counts) in parts.items():
                 buckets = zip(source.positions, getattr(split, part), strict=True)
@@ -170,12 +170,12 @@ def save(
 ) -> None:
     """Writes a trial's description, its vocabulary once, and last of all its parameters."""
     path, _, vocabulary, *tables = _files(folder, entry)
-    source, record = entry.prepared.source, entry.record
+    source, record = entry.prepared.data, entry.record
     if not vocabulary.is_file():
         files.write_json(str(vocabulary), source.vocabulary(who.split))
     for table in tables:
         if not table.is_file():
-            member.save(table, dict(source.tables))
+            member.save(table, dict(source.tables(entry.prepared.config)))
     from_record: dict[str, Any] = {name: getattr(record, name) for name in _RECORD_FIELDS}
     description = Description(
         **from_record,
@@ -202,5 +202,6 @@ def _files(folder: Path, entry: Entry) -> Sequence[Path]:
     path = path_of(folder, entry)
     split = f"-split{entry.trial.split}" if entry.trial.split else ""
     vocabulary = path.with_name(f"vocabulary{split}.json")
-    tables = [path.with_name("tables.npz")] if entry.prepared.source.tables else []
+    own = entry.prepared
+    tables = [path.with_name("tables.npz")] if own.data.tables(own.config) else []
     return [path, path.with_suffix(".json"), vocabulary, *tables]

@@ -147,7 +147,7 @@ def check(planned: Sequence[Cohort], storage: recording.Storage) -> Checked:
     for cohort in planned:
         storage.ended(cohort)
     # cohorts share most findings: each line once
-    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
+    each = [entry.prepared.data.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
     warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
     return Checked(planned, [*remarks], [*warnings])

@@ -200,7 +200,7 @@ def with_test_file(models: Models, file: str) -> Models:
     change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(trained.config), trained.config, [change])
     other = prepared.prepare(config)
-    if other.source.vocabulary(0) != trained.source.vocabulary(0):
+    if other.data.vocabulary(0) != trained.data.vocabulary(0):
         raise ConfigError(
             f"{asked}: the vocabulary of these models depends on their test part; train with a "
             "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
@@ -240,8 +240,8 @@ def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
     training = dataclasses.replace(config.training, evaluation_batch_size=rows)
     config = dataclasses.replace(config, training=training)
     text = lay_out(trained.data, config.data, training.batch_size, rows)
-    source, task = trained.kind.build(config, text)
-    return trained._replace(config=config, data=text, source=source, task=task)
+    data, task = trained.kind.build(config, text)
+    return trained._replace(config=config, data=data, task=task)
 
 
 def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -> Scores:
@@ -249,8 +249,9 @@ def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -
     text, spoken = own.data, language.make_language(own.config, own.data)
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
+    (places,) = text.given_split[part]
     windows = language_evaluation.WindowSequence(
-        *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
+        *(jnp.asarray(columns[n][places].reshape(-1, rows)) for n in ("start", "length"))
     )
     train = language_evaluation.train_windows(spoken, own.config.training.batch_size)
 

@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import json
-import types
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -13,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pydantic
 
-from jaxeval.contracts import Array, Batch, Corpus, Hparams, Split, Task, Tree
-from jaxeval.data import checks, corpora
+from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
+from jaxeval.data import corpora
+from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.population import member
@@ -23,30 +23,13 @@ _T = TypeVar("_T")
 _H = TypeVar("_H", bound=Hashable)
 
 
-class Source(NamedTuple):
-    """A corpus as arrays, with its description."""
-
-    corpus: Corpus
-    split: Callable[[int], Split]
-    fingerprint: str
-    name: str
-    facts: Mapping[str, Any]  # shown by plans
-    # split number -> the meaning of the arrays' numbers as JSON, which a model trained on that
-    # split needs to read other data
-    vocabulary: Callable[[int], Mapping[str, Any]]
-    positions: Sequence[Any]  # bucket b: [N_b] place of each row in the data; -1: no item
-    tables: Mapping[str, Any] = types.MappingProxyType({})  # read beside the parameters
-    findings: checks.Findings = checks.Findings()
-    pretrained: str = ""  # fingerprint of other files, such as word vectors
-
-
 class SavedModel(NamedTuple):
     """A trained member in a runs folder, without its corpus."""
 
     path: Path  # file of the parameters
     program: str  # equal for models with the same config, vocabulary and tables
     config: Any
-    vocabulary: Mapping[str, Any]  # from `Source.vocabulary`
+    vocabulary: Mapping[str, Any]  # of the corpus that it was trained on
     meanings: Path  # file of the vocabulary
     tables: Mapping[str, np.ndarray]  # arrays beside the parameters, by name
     arrays: Mapping[str, np.ndarray]  # the parameters, by name
@@ -93,8 +76,9 @@ class Kind(NamedTuple):
     Config: type  # settings with the fields name, task, data, model and training
     data_key: str  # key of the path of the data, which --data sets
     arguments: Callable[[Any], tuple]  # config -> arguments of `read`
-    read: Callable[..., Any]
-    build: Callable[[Any, Any], tuple[Source, Task]]  # (config, data) -> both
+    read: Callable[..., Any]  # arguments -> data, a Source in all but tests
+    # (config, data) -> the data, perhaps with more facts, and the task
+    build: Callable[[Any, Any], tuple[Source, Task]]
     # config -> that of members trained on random splits; ConfigError: the data has none
     random_splits: Callable[[Any], Any] = lambda config: config
     # (config, data) -> what the arrays of a member must hold (`studies.costs.Shape`): arrays are
@@ -135,23 +119,6 @@ def word_kind(
         random_splits,
         joining=_Joining(key, corpora.join),
         predict=predict,
-    )
-
-
-def word_source(config: Any, data: corpora.WordCorpus, rows: str) -> Source:
-    """Returns the source of a `WordCorpus`; `rows` is the plural noun for a row."""
-    parts = {part: sum(map(len, own)) for part, own in data.given_split.items()}
-    return Source(
-        corpus=data.corpus,
-        split=data.split,
-        fingerprint=data.fingerprint,
-        name=config.data.source.path or f"generated, seed {config.data.source.seed}",
-        facts={rows: parts, **data.facts},
-        vocabulary=data.vocabulary,
-        positions=data.positions,
-        tables=data.table.untrained(config.model.words.trained),
-        findings=data.findings,
-        pretrained=data.table.fingerprint,
     )
 
 

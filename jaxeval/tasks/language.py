@@ -4,6 +4,7 @@ The recurrent state and every stream's position in the text are carried from ste
 saved in checkpoints. Notation: T tokens of a window, B rows (streams).
 """
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -179,26 +180,20 @@ def _reset(state: Tree, key: Array, probability: float) -> Tree:
 def make_language(config: _Config, text: data.Text) -> Language:
     """Returns the model of a config and its text; solves for sizes."""
     return Language(
-        config.model.sized(text.vocabulary),
-        text.vocabulary,
+        config.model.sized(len(text.symbols)),
+        len(text.symbols),
         config.data.window,
         text.tokens["train"],
         "bits" if config.data.unit == "byte" else "perplexity",
     )
 
 
-def _built(config: _Config, text: data.Text) -> tuple[kind.Source, Task]:
+def _built(config: _Config, text: data.Text) -> tuple[data.Text, Task]:
     language = make_language(config, text)
-    facts = {
-        "tokens": dict(text.tokens),
-        "vocabulary": text.vocabulary,
-        "hidden": language.choices.hidden,
-        "embedding": language.choices.embedding,
-        "counted_parameters": language.choices.parameters(text.vocabulary),
-    }
-    said = config.data.path, facts, lambda number: {"tokens": [*text.symbols]}, text.positions
-    source = text.corpus, text.split, text.fingerprint, *said
-    return kind.Source(*source, findings=text.findings), build(language)
+    sizes = {name: getattr(language.choices, name) for name in ("hidden", "embedding")}
+    count = {"counted_parameters": language.choices.parameters(len(text.symbols))}
+    described = dataclasses.replace(text, facts={**text.facts, **sizes, **count})
+    return described, build(language)
 
 
 def _no_random_splits(config: _Config) -> _Config:

@@ -159,21 +159,6 @@ def _score(counts: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _source(config: _Config, pairs: data.SequenceCorpus) -> kind.Source:
-    vocabularies = pairs.vocabularies
-    facts = {
-        "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
-        "source_symbols": len(vocabularies.source_names),
-        "target_symbols": len(vocabularies.target_names),
-        "padded_widths": [
-            [bucket[side].shape[1] for side in ("source", "target")]
-            for bucket in pairs.corpus.buckets
-        ],
-    }
-    said = pairs.fingerprint, config.data.path, facts, lambda number: reading.to_dict(vocabularies)
-    return kind.Source(pairs.corpus, pairs.split, *said, pairs.positions, findings=pairs.findings)
-
-
 def _member_sizes(config: _Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
     """Returns what the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
@@ -243,7 +228,7 @@ KIND = kind.Kind(
     "data.path",
     lambda config: (config.data, _ROWS),
     data.build,
-    lambda config, pairs: (_source(config, pairs), _build(config.model, pairs.vocabularies)),
+    lambda config, pairs: (pairs, _build(config.model, pairs.vocabularies)),
     member_sizes=_member_sizes,
     predict=_predict,
 )

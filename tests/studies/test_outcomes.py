@@ -50,14 +50,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _moved(
-    program: member.Program,
-    shared: member.Shared,
-    state: member.MemberState,
-    inputs: member.Inputs,
+    problem: member.Problem, shared: member.Shared, state: member.MemberState, lane: member.Lane
 ) -> tuple[member.MemberState, jax.Array]:
     """An epoch that only moves the parameters: what members get right differs, however bad."""
-    del program, shared
-    params = jax.tree.map(lambda leaf: leaf + jnp.sin(9 * leaf + inputs.seed), state.params)
+    del problem, shared
+    params = jax.tree.map(lambda leaf: leaf + jnp.sin(9 * leaf + lane.seed), state.params)
     return state._replace(params=params, epoch=state.epoch + 1), jnp.float32(0)
 
 

@@ -33,7 +33,7 @@ def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
 
 
 def _language(text: data.Text, **change: Any) -> tasks.Language:
-    language = tasks.Language(SIZED, text.vocabulary, 4, text.tokens["train"])
+    language = tasks.Language(SIZED, len(text.symbols), 4, text.tokens["train"])
     return language._replace(**change)
 
 
@@ -88,7 +88,7 @@ def test_perplexity_of_known_probabilities(tmp_path: Path, streams: int) -> None
     text = _corpus(tmp_path, streams)
     task = tasks.build(_language(text))
     params = jax.tree.map(np.zeros_like, _initial(task, text))
-    p = np.random.default_rng(1).dirichlet(np.ones(text.vocabulary))
+    p = np.random.default_rng(1).dirichlet(np.ones(len(text.symbols)))
     params = {**params, "softmax_bias": jnp.asarray(np.log(p), jnp.float32)}
     counts = _evaluate(task, text, streams, params)
     first = text.tokens["train"] + 1
@@ -159,15 +159,17 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: dict[str, Any]) -> None:
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
     choices = models.LanguageModelSettings(**cell, hidden=16, embedding=12)
-    task = tasks.build(tasks.Language(choices, text.vocabulary, 6, text.tokens["train"]))
-    rows = {n: np.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
+    task = tasks.build(tasks.Language(choices, len(text.symbols), 6, text.tokens["train"]))
+    rows = {
+        n: np.asarray(c[text.given_split["dev"][0][:6]]) for n, c in text.corpus.buckets[0].items()
+    }
     tokens = jnp.asarray(text.corpus.shared["tokens"])
 
     def perfect(batch: Batch) -> tasks.Outputs:
         positions = batch.rows["start"][None] + 1 + np.arange(6)[:, None]
-        identity = np.eye(text.vocabulary, dtype=np.float32)
+        identity = np.eye(len(text.symbols), dtype=np.float32)
         sure = 200 * identity[np.asarray(tokens)[positions]]
-        return tasks.Outputs(sure, identity, np.zeros(text.vocabulary, np.float32))
+        return tasks.Outputs(sure, identity, np.zeros(len(text.symbols), np.float32))
 
     conformance.check(
         conformance.Case(
@@ -178,7 +180,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: dict[str, Any]) -> None:
                 for site in ("input", "state", "output", "projected")
             },
             [],  # the windows name positions; what is gold stands in the text itself
-            text.vocabulary,
+            len(text.symbols),
             lambda b: 6.0,
             perfect,
         )
