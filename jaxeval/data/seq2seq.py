@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-import numpy as np
 import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import checks, corpora, splits, text
+from jaxeval.data import buckets, checks, corpora, splits, text
 from jaxeval.data.text import Line
 from jaxeval.errors import ConfigError, DataError, argument
 
@@ -161,7 +160,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         "source": [vocabularies.encode_source(pair) for pair in pairs],
         "target": [vocabularies.encode_target(pair) for pair in pairs],
     }
-    rows, _, columns = corpora.lay_out(numbers, batch_size, settings.max_widths, tight=True)
+    rows, _, columns = buckets.lay_out(numbers, batch_size, settings.max_widths, tight=True)
     unseen, remarks = {}, list[str]()
     warnings = checks.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
@@ -258,8 +257,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[Seq
 
 def encode(
     settings: Seq2SeqData, vocabularies: Vocabularies, pairs: Sequence[SequencePair], batch: int
-) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
-    """Returns the sources in each bucket, and their arrays source [N, Ts], source_length [N]."""
+) -> buckets.Laid:
+    """Returns the sources in buckets: arrays source [N, Ts], source_length [N]."""
     numbers = {"source": [vocabularies.encode_source(pair) for pair in pairs]}
-    rows, _, columns = corpora.lay_out(numbers, batch, settings.max_widths, tight=True)
-    return rows, columns
+    return buckets.lay_out(numbers, batch, settings.max_widths, tight=True)

@@ -17,6 +17,7 @@ from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
 from jaxeval.data import (
+    buckets,
     checks,
     conll,
     corpora,
@@ -109,11 +110,11 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     in_words = {"forms": [sentence.words for sentence in sentences]}
-    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
+    rows, shapes, columns = buckets.lay_out_words(in_words, forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
-    for bucket, width, arrays in zip(rows, widths, columns, strict=True):
+    for bucket, shape, arrays in zip(rows, shapes, columns, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
-        arrays["labels"] = corpora.pad(numbered, width)
+        arrays["labels"] = buckets.pad(numbered, shape.width)
     letters = sorted(set().union(*{word for p in inside for s in of_words[p] for word in s}))
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
@@ -127,7 +128,7 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
         given_split=splits.given(parts, rows),
         labels=labels,
         saved={"labels": predicted, **meanings},
-        facts={"labels": len(predicted), "padded_widths": widths},
+        facts={"labels": len(predicted), "padded_widths": [s.width for s in shapes]},
         findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
         positions=rows,
     )
@@ -207,7 +208,7 @@ def encode(
     vocabulary: SavedVocabulary,
     sentences: Sequence[Sequence[str]],
     batch: int,
-) -> corpora.Encoded:
+) -> buckets.Encoded:
     """Encodes sentences for a trained tagger, in batches of `batch`.
 
     Shared are row [F], characters [F, W], casing and capitals [F]; a bucket holds forms [N, T] and
@@ -215,8 +216,8 @@ def encode(
     """
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
-    forms, encoded = corpora.encode(vocabulary, {"forms": sentences}, batch, settings)
+    forms, (shared, laid) = buckets.encode(vocabulary, {"forms": sentences}, batch, settings)
     characters = words.characters(forms, vocabulary.characters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
     padded = np.pad(characters, ((0, 0), (0, padding)))
-    return encoded._replace(shared={**encoded.shared, "characters": padded, **words.shapes(forms)})
+    return {**shared, "characters": padded, **words.shapes(forms)}, laid

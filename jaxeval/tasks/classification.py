@@ -231,7 +231,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
         trained = choices.words.trained and choices.architecture != "majority"
         table = "embedding/words", trained, vocabulary.rows
         rows, known = kind.saved_rows(saved, encoded, *table)
-        sizes = _sizes(vocabulary.labels, known, encoded.columns)
+        sizes = _sizes(vocabulary.labels, known, rows.laid.columns)
 
         def to_targets(probs: list[np.ndarray]) -> np.ndarray:
             each = zip(probs, each_row, strict=True)

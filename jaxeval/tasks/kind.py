@@ -13,7 +13,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
-from jaxeval.data import corpora
+from jaxeval.data import buckets, corpora
 from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
@@ -125,14 +125,13 @@ def word_kind(
 class Rows(NamedTuple):
     """The input of a saved model as arrays."""
 
-    numbers: Sequence[np.ndarray]  # of each bucket the items in it
-    columns: Sequence[Mapping[str, np.ndarray]]  # of each bucket arrays [N, ...]
+    laid: buckets.Laid
     shared: Tree = ()  # as in `Batch`
     split: Tree = ()
 
 
 def saved_rows(
-    saved: SavedModel, encoded: corpora.Encoded, table: str, trained: bool, least: int
+    saved: SavedModel, encoded: buckets.Encoded, table: str, trained: bool, least: int
 ) -> tuple[Rows, int]:
     """Returns the input of a saved model, and the number of rows of its vocabulary.
 
@@ -157,9 +156,9 @@ def saved_rows(
     if least > rows:
         message = f"rows up to {least - 1}, the word table has {rows}"
         raise DataError(f"vocabulary of another model: {message}", saved.meanings)
-    shared = {**encoded.shared, "vectors": vectors, "pretrained": np.zeros(rows, bool)}
+    shared = {**encoded[0], "vectors": vectors, "pretrained": np.zeros(rows, bool)}
     split = {"known": np.ones(rows, bool), "once": np.zeros(rows, bool)}
-    return Rows(encoded.numbers, encoded.columns, shared, split), known or rows
+    return Rows(encoded[1], shared, split), known or rows
 
 
 class Program(NamedTuple):
@@ -188,7 +187,7 @@ def program(
 
     def predict(params: Tree, hparams: Hparams) -> Any:
         results: dict[int, Tree] = {}
-        for items, columns in zip(rows.numbers, rows.columns, strict=True):
+        for items, columns in zip(rows.laid.rows, rows.laid.columns, strict=True):
             for begin in range(0, len(items), size):
                 places = np.arange(begin, begin + size)
                 places = np.where(places < len(items), places, 0)  # a full batch
@@ -198,7 +197,7 @@ def program(
                     results[item] = jax.tree.map(lambda leaf, row=row: leaf[row], outputs)
         return read([results[item] for item in range(len(results))])
 
-    first = {name: column[:1] for name, column in rows.columns[0].items()}
+    first = {name: column[:1] for name, column in rows.laid.columns[0].items()}
     batch = Batch(first, ones[:1], shared, split)
     like = jax.eval_shape(init, member.root_key(0), batch, model.hparams)
     return Program(like, predict)

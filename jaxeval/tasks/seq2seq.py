@@ -198,7 +198,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     if vocabularies.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.meanings)
     size = config.training.evaluation_batch_size
-    numbers, columns = data.encode(config.data, vocabularies, pairs, size)
+    laid = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
     steps = (options.max_length or config.data.max_length) + 1  # END
 
@@ -218,8 +218,9 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
         return [[h for h in each if math.isfinite(h[1])][: options.n_best] for each in named]
 
     # gold symbols, of which only the number matters
-    gold = [{**c, "target": np.zeros((len(c["source"]), 2), np.int32)} for c in columns]
-    rows, task = kind.Rows(numbers, gold), _build(config.model, vocabularies)
+    for arrays in laid.columns:
+        arrays["target"] = np.zeros((len(arrays["source"]), 2), np.int32)
+    rows, task = kind.Rows(laid), _build(config.model, vocabularies)
     return kind.program(saved, task.init, run, rows, read)
 
 

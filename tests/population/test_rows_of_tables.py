@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
-from jaxeval.data import corpora, generated
+from jaxeval.data import buckets, generated
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member, optimisers
 from jaxeval.population.settings import Training
@@ -106,7 +106,7 @@ def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -
     sentences = generated.sentences(1, 6)["train"]
     parts = {"train": sentences, "dev": sentences[:1], "test": sentences[1:2]}
     monkeypatch.setattr(generated, "sentences", lambda seed: parts)
-    monkeypatch.setattr(corpora, "choose_shapes", lambda of, *rest: [corpora.Shape(max(of))])
+    monkeypatch.setattr(buckets, "choose_shapes", lambda of, *rest: [buckets.Shape(max(of))])
     problem = studies.prepare(studies.read(None, CHANGES)).problem
     task, split = problem.task, problem.split_of(Member(3))
     table = task.table
