@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh
 
-from jaxeval.contracts import Array, Member, Split, Tree
+from jaxeval.contracts import Array, Corpus, Member, Split, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member
@@ -38,7 +38,9 @@ class Engine(NamedTuple):
 
 def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     """Returns the programs, not yet compiled; any split of the corpus gives the sizes."""
-    mode = problem.mode
+    mode, shared = problem.mode, _shared(problem, split, mesh)
+    # programs are kept for longer than corpora
+    problem = Problem(problem.task, Corpus((), ()), lambda number: split, problem.training)
 
     def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
         return lanes.choose(
@@ -66,7 +68,7 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     return Engine(
         mesh,
         mode,
-        _shared(problem, split, mesh),
+        shared,
         lanes.spread(fill, mesh, mode, donate=True, brief=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         over_part(member.evaluate),
