@@ -20,7 +20,7 @@ import numpy as np
 from jaxeval import runs
 from jaxeval.errors import DataError
 from jaxeval.runs import items
-from jaxeval.stats import effects, hypotheses, multiple
+from jaxeval.stats import describe, hypotheses, multiple
 
 RELEASED = {"tdlstm": "TDLSTM", "ian": "IAN", "ae": "AE"}
 NONE = "_GloVe_None_None"  # GloVe, no position, not inter-aspect
@@ -45,7 +45,7 @@ def main() -> None:
     lines = [*_lines(args.items, folders, ours)]
     tests = [hypotheses.brunner_munzel(line.ours, line.theirs).p_value for line in lines]
     for line, p_value in zip(lines, multiple.adjust_p_values(tests, "holm"), strict=True):
-        effect = effects.difference(line.ours, line.theirs)
+        effect = describe.difference(line.ours, line.theirs)
         beside = {
             "dataset": line.dataset,
             "model": line.model,

@@ -42,9 +42,9 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def prepare(data: str, batch: int, sentences: int | None) -> studies.Prepared:
-    """The measured studies."""
-    changes = [*MODEL, f"data.source.path={data}", f"training.batch_size={batch}"]
+def prepare(data: str, batch: int, sentences: int | None, *others: str) -> studies.Prepared:
+    """The measured studies, with other changes of the config."""
+    changes = [*MODEL, f"data.source.path={data}", f"training.batch_size={batch}", *others]
     if sentences:
         changes.append(f"data.train_sentences={sentences}")
     return studies.prepare(studies.read(None, changes))

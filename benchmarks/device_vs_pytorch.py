@@ -14,10 +14,12 @@ measures while it holds the file alone.
 """
 
 import argparse
+import collections
 import contextlib
 import fcntl
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -57,6 +59,8 @@ VARIANTS: dict[str, dict[str, Any]] = {  # options of XLA's compiler
     },
     "no_graphs": {"xla_gpu_graph_min_graph_size": 1000000},
     "cublas": {"xla_gpu_enable_triton_gemm": False},
+    "untuned": {"xla_gpu_autotune_level": 0},
+    "untuned_cublas": {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
 }
 
 
@@ -100,6 +104,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--profiled", nargs="*", type=int, default=[64], help="sizes")
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=["default"])
+    parser.add_argument("--widths", type=int, default=12, help="padded widths of a tagger")
     parser.add_argument("--processes", nargs="*", type=int, default=[1, 4], help="of PyTorch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--lock")
@@ -107,7 +112,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _tagger(args: argparse.Namespace) -> Case:
-    prepared = common.prepare(str(args.data / "ud_english_ewt"), 32, 1000)
+    widths = f"data.max_widths={args.widths}"
+    prepared = common.prepare(str(args.data / "ud_english_ewt"), 32, 1000, widths)
     steps = sum(-(-len(rows) // 32) for rows in prepared.data.split(0).train)
 
     def write(population: host.Population, path: Path) -> None:
@@ -207,6 +213,7 @@ def _measure(case: Case, ours: Ours, args: argparse.Namespace) -> None:
         options=VARIANTS[ours.variant],
         **content,
         parameters=common.parameters(case.prepared),
+        widths=args.widths if args.case == "tagger" else None,
         steps=case.steps,
         compile_seconds_side_by_side=round(compile_seconds, 1),
         gigabytes=round((needed.argument_size_in_bytes + needed.temp_size_in_bytes) / 2**30, 2),
@@ -219,8 +226,8 @@ def _step(turns: list[float], steps: int, members: int) -> dict[str, Any]:
     return {"step_ms": common.quartiles(milliseconds), "member_steps_per_second": rate}
 
 
-def _profiled(population: host.Population, steps: int) -> dict[str, float]:
-    """Kernels and copies of a step, and how long the GPU is busy with them."""
+def _profiled(population: host.Population, steps: int) -> dict[str, Any]:
+    """Kernels and copies of a step, how long the GPU is busy with them, and with the dearest."""
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             common.epoch_seconds(population)
@@ -229,9 +236,13 @@ def _profiled(population: host.Population, steps: int) -> dict[str, float]:
         lines = [line for p in data.planes if "/device:GPU" in p.name for line in p.lines]
         events = [e for line in lines if line.name.startswith("Stream") for e in line.events]
     busy = sum(event.duration_ns for event in events)
+    kinds: collections.Counter[str] = collections.Counter()
+    for event in events:
+        kinds[re.sub(r"[_.]?\d+", "", event.name)[:60]] += event.duration_ns
     return {
         "launches_per_step": round(len(events) / steps, 1),
         "busy_ms_per_step": round(busy / steps / 1e6, 3),
+        "busy_ms_by_kernel": {k: round(v / steps / 1e6, 3) for k, v in kinds.most_common(12)},
     }
 
 

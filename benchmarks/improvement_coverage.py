@@ -15,7 +15,7 @@ import common
 import numpy as np
 from scipy import stats as reference
 
-from jaxeval.stats import effects
+from jaxeval.stats import describe
 
 DESIGNS = ((2, 3), (2, 5), (5, 5), (10, 3), (10, 8), (30, 1), (30, 3), (57, 2))  # data sets, runs
 # gap of the means, its spread over data sets, sd of B (A has 1)
@@ -51,7 +51,7 @@ def _coverage(sets: int, runs: int, gap: float, between: float, sd: float, *, co
         a = gaps + random.normal(size=(sets, runs))
         b = sd * random.normal(size=(sets, runs))
         true = float(reference.norm.cdf(gaps / math.hypot(1, sd)).mean())
-        interval = effects.average_probability_of_improvement(list(a), list(b)).interval
+        interval = describe.average_probability_of_improvement(list(a), list(b)).interval
         held.append(interval.low <= true <= interval.high)
     return round(float(np.mean(held)), 3)
 

@@ -16,7 +16,7 @@ import scipy
 from scipy import stats as reference
 
 from jaxeval.sensitivity import analyze
-from jaxeval.stats import describe, effects, power, ranks
+from jaxeval.stats import describe, power, ranks
 
 DESIGNS = ((5, 5), (8, 8), (10, 10), (20, 20), (5, 10), (10, 5), (10, 40), (40, 10))
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
@@ -143,7 +143,7 @@ def _probabilities(count: int) -> list[dict]:
                 hits = 0
                 for _ in range(count):
                     a, b = generator.normal(shift, sd, n), generator.normal(0, 1, m)
-                    interval = effects.probability_of_improvement(a, b).interval
+                    interval = describe.probability_of_improvement(a, b).interval
                     hits += interval.low <= truth <= interval.high
                 row = {"n of A, B": f"{n}, {m}", "sd of A / B": sd, "P(A > B)": truth}
                 rows.append({**row, "coverage": hits / count})

@@ -31,7 +31,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.stats import claims, distribution_free, sequential
+from jaxeval.stats import claims, sequential
 
 ALPHA, MOST = 0.05, 100
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -169,7 +169,7 @@ def _wrong(
 
 def _wins(differences: np.ndarray) -> float:
     won, lost = (np.cumsum(sign * differences > 0, axis=-1) for sign in (1, -1))
-    sides = [distribution_free.log_e_wins(won, lost, side) for side in ("greater", "less")]
+    sides = [claims.log_e_wins(won, lost, side) for side in ("greater", "less")]
     return float((np.maximum(*sides) >= np.log(2 / ALPHA)).any(-1).mean())
 
 

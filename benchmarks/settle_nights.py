@@ -23,7 +23,7 @@ from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
-from jaxeval.stats import effects
+from jaxeval.stats import describe
 
 SCORES = Path(__file__).parent / "results" / "settle_nights.csv"
 SEEDS = 64
@@ -160,7 +160,7 @@ def play(rule: str, night: Night) -> tuple[Keeps, int]:
 
 def better(scores: dict[str, np.ndarray], base: str, name: str) -> bool:
     """Whether all seeds show a model to be better than another (95 % interval above 0)."""
-    return effects.difference(scores[name], scores[base]).interval.low > 0
+    return describe.difference(scores[name], scores[base]).interval.low > 0
 
 
 def nights(scores: dict[str, np.ndarray], count: int) -> Iterator[Night]:
@@ -179,7 +179,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scores = train(Path(folder)) if args.train else read()
-    gaps = {name: effects.difference(of, scores["base"]) for name, of in scores.items()}
+    gaps = {name: describe.difference(of, scores["base"]) for name, of in scores.items()}
     shown = [name for name in scores if better(scores, "base", name)]
     ends = {name: (gaps[name].estimate, *gaps[name].interval[:2]) for name in shown}
     truth = {name: [round(100 * x, 2) for x in of] for name, of in ends.items()}

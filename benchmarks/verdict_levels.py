@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 from scipy import stats as reference
 
-from jaxeval.stats import effects, hypotheses, ranks
+from jaxeval.stats import describe, hypotheses, ranks
 
 LEVELS = (0.05, 0.025, 0.0083)  # of one test, and after the correction for two and for six
 POPULATIONS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
@@ -148,7 +148,7 @@ def _orders(count: int) -> Iterator[dict]:
     generator = np.random.default_rng(4)
     for n in (3, 5, 10, 30):
         drawn = generator.normal(size=(count, 2, n))
-        orders = (effects.almost_stochastic_order(*both, resamples=300) for both in drawn)
+        orders = (describe.almost_stochastic_order(*both, resamples=300) for both in drawn)
         bounds = np.array([order.interval.high for order in orders])
         below = {f"below {border:g}": float(np.mean(bounds < border)) for border in (0.5, 0.2)}
         yield {"scores each": n, **below, "none": float(np.mean(np.isnan(bounds)))}

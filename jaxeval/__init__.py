@@ -18,22 +18,24 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.ablation import ablation
-    from jaxeval.compare import compare, compare_items, compare_logs, compare_options
-    from jaxeval.comparisons import Comparison
+    from jaxeval.compare import compare, compare_items, compare_logs
+    from jaxeval.configs import configs, configs_keys
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
     from jaxeval.judge import vectors_judge
+    from jaxeval.mirror import mirror
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table
+    from jaxeval.options import compare_options
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
+    from jaxeval.report.comparison import Comparison
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
-    from jaxeval.results import Runs, load
+    from jaxeval.results import Runs, load, runs_export, runs_list
     from jaxeval.select.__main__ import select, select_command, select_table
-    from jaxeval.sensitivity.__main__ import sensitivity
+    from jaxeval.serve.__main__ import serve, serve_board, serve_logs
     from jaxeval.settle.__main__ import (
         settle,
         settle_command,
@@ -42,42 +44,45 @@ if TYPE_CHECKING:
         settle_table,
     )
     from jaxeval.sources import read_scores
-    from jaxeval.sweep import sweep
-    from jaxeval.train import train
+    from jaxeval.sweep import sensitivity, sweep
+    from jaxeval.train import ablation, train
     from jaxeval.tune.__main__ import tune, tune_command
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 _NAMES = {  # module -> names that it defines
-    "ablation": "ablation",
-    "compare": "compare compare_items compare_logs compare_options",
-    "comparisons": "Comparison",
+    "compare": "compare compare_items compare_logs",
+    "configs": "configs configs_keys",
     "errors": "JaxevalError",
     "evaluate": "evaluate",
     "judge": "vectors_judge",
+    "mirror": "mirror",
     "neighbourhood": "neighbourhood",
     "noise": "noise noise_table",
+    "options": "compare_options",
     "plan": "plan plan_items plan_logs",
     "predict": "predict",
+    "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",
-    "results": "Runs load",
+    "results": "Runs load runs_export runs_list",
     "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_table",
-    "sensitivity.__main__": "sensitivity",
+    "serve.__main__": "serve serve_board serve_logs",
     "settle.__main__": "settle settle_command settle_report settle_self settle_table",
     "sources": "read_scores",
-    "sweep": "sweep",
-    "train": "train",
+    "sweep": "sensitivity sweep",
+    "train": "ablation train",
     "tune.__main__": "tune tune_command",
     "vectors.__main__": "vectors_analogies vectors_similarity vectors_svd",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement"]
-__all__ += ["Tuned", "settle", "settle_command", "settle_report", "settle_self", "settle_table"]
-__all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
-__all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
-__all__ += ["predict", "read_scores", "select", "select_command"]
-__all__ += ["select_table", "sensitivity", "sweep", "train", "tune", "tune_command", "tuning"]
+__all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement", "Tuned", "ablation"]
+__all__ += ["compare", "compare_items", "compare_logs", "compare_options", "configs"]
+__all__ += ["configs_keys", "evaluate", "load", "mirror", "neighbourhood", "noise", "noise_table"]
+__all__ += ["plan", "plan_items", "plan_logs", "predict", "read_scores", "runs_export"]
+__all__ += ["runs_list", "select", "select_command", "select_table", "sensitivity", "serve"]
+__all__ += ["serve_board", "serve_logs", "settle", "settle_command", "settle_report"]
+__all__ += ["settle_self", "settle_table", "sweep", "train", "tune", "tune_command", "tuning"]
 __all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]
 
 

@@ -1,41 +1,52 @@
 """`jaxeval VERB`, also `python -m jaxeval VERB`: all verbs as one command."""
 
 import difflib
-import functools
-import importlib
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+import jaxeval
 from jaxeval import __version__, cli, parsers
 from jaxeval.errors import ConfigError
 
-VERBS = {  # verb -> (module that holds its COMMANDS, what it does)
-    "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
-    "report": ("jaxeval.results", "show what a runs folder holds: tables, figures, a page"),
-    "serve": ("jaxeval.serve.__main__", "show a runs folder in a browser, while it grows"),
-    "mirror": (
-        "jaxeval.mirror",
-        "show runs in TensorBoard, W&B, MLflow or trackio, as they train",
+VERBS = {  # verb -> functions of `jaxeval`, VERB_NAME those of subcommands; what it does
+    "train": ("train", "train a population, show the distribution of its scores"),
+    "report": ("load", "show what a runs folder holds: tables, figures, a page"),
+    "serve": ("serve serve_board serve_logs", "show a runs folder in a browser, while it grows"),
+    "mirror": ("mirror", "show runs in TensorBoard, W&B, MLflow or trackio, as they train"),
+    "runs": ("runs_list runs_export", "list and export what a runs folder holds"),
+    "compare": (
+        "compare compare_items compare_logs compare_options",
+        "is A better than B? from any table of scores, or logs",
     ),
-    "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
-    "compare": ("jaxeval.compare", "is A better than B? from any table of scores, or logs"),
-    "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
-    "settle": ("jaxeval.settle.__main__", "better, worse or equal? asked as often as one likes"),
-    "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
-    "tune": ("jaxeval.tune.__main__", "find the best setting of a search space in few trainings"),
-    "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
-    "noise": ("jaxeval.noise", "how much of the spread is the split's, the seed's, the machine's"),
-    "plan": ("jaxeval.plan", "how many items, samples or runs show a difference of two models"),
-    "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
-    "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
-    "evaluate": ("jaxeval.evaluate", "score saved models again, language models in other ways"),
-    "predict": ("jaxeval.predict", "tag, generate or score text of your own with saved models"),
+    "select": (
+        "select select_command select_table",
+        "find the best of several models in few evaluations",
+    ),
+    "settle": (
+        "settle settle_command settle_table settle_self settle_report",
+        "better, worse or equal? asked as often as one likes",
+    ),
+    "sweep": ("sweep", "train random settings drawn from a search space"),
+    "tune": ("tune tune_command", "find the best setting of a search space in few trainings"),
+    "sensitivity": ("sensitivity", "how much scores depend on the settings"),
+    "noise": (
+        "noise noise_table",
+        "how much of the spread is the split's, the seed's, the machine's",
+    ),
+    "plan": (
+        "plan plan_logs plan_items",
+        "how many items, samples or runs show a difference of two models",
+    ),
+    "neighbourhood": ("neighbourhood", "train random settings near that of a config"),
+    "ablation": ("ablation", "train a config and its variants, compare them"),
+    "evaluate": ("evaluate", "score saved models again, language models in other ways"),
+    "predict": ("predict", "tag, generate or score text of your own with saved models"),
     "vectors": (
-        "jaxeval.vectors.__main__",
+        "vectors_judge vectors_similarity vectors_analogies vectors_svd",
         "judge word vectors: tasks, similarity, analogies; make some",
     ),
-    "configs": ("jaxeval.configs", "list the configs that come with jaxeval, or print one"),
+    "configs": ("configs configs_keys", "list the configs that come with jaxeval, or print one"),
 }
 _DESCRIPTION = """\
 Is model A really better than B? Trains populations of neural networks, compares their scores.
@@ -68,13 +79,17 @@ def main(words: Sequence[str]) -> int:
         near = difflib.get_close_matches(verb, VERBS, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(VERBS)}"
         raise ConfigError(f"{verb}: no such verb; {hint}")
-    module = importlib.import_module(VERBS[verb][0])
-    return parsers.main(verb, module.COMMANDS, words[1:])
+    return parsers.main(verb, commands(verb), words[1:])
+
+
+def commands(verb: str) -> parsers.Commands:
+    """Returns the functions of a verb by the names of its subcommands, "" for its own."""
+    return {name.partition("_")[2]: getattr(jaxeval, name) for name in VERBS[verb][0].split()}
 
 
 def command(*verb: str) -> NoReturn:
     """Runs the console script, or that of a verb: `python -m jaxeval.train`."""
-    cli.run(functools.partial(main, [*verb, *sys.argv[1:]]))
+    cli.run(lambda: main([*verb, *sys.argv[1:]]))
 
 
 if __name__ == "__main__":

@@ -1,22 +1,25 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, looks, parameters, parsers
-from jaxeval.comparisons import Comparison
-from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.options import compare_options
+from jaxeval import cli, files, parameters
+from jaxeval.errors import ConfigError, DataError, argument, parsing
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
+from jaxeval.report.comparison import Comparison
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 from jaxeval.stats.results import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
+    from jaxeval.stats.pairs import RunScores
     from jaxeval.stats.results import Rules
+    from jaxeval.stats.study import RunStudy
 
 
 @parameters.verb
@@ -41,9 +44,9 @@ def compare(
     """Compares the score distributions of two or more models, of any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, a database
-        URL, or what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a
-        data frame, runs, a sequence of scores or a dict of them.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or
+        what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a data
+        frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
@@ -116,7 +119,7 @@ def _compared(
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
         found = study.study(scores, rules, unit, control=control, items=items)
-    return Comparison(found if ledger is None else looks.counted(found, Path(ledger)))
+    return Comparison(found if ledger is None else _with_looks(found, Path(ledger)))
 
 
 def _over_items(
@@ -226,9 +229,60 @@ def compare_logs(
         return Comparison(study(scores, rules), gate)
 
 
-COMMANDS: parsers.Commands = {
-    "": compare,
-    "items": compare_items,
-    "logs": compare_logs,
-    "options": compare_options,
-}
+def _with_looks(study: "RunStudy", path: Path) -> "RunStudy":
+    """Returns the study, with a warning for each pair that was looked at before it had grown.
+
+    Args:
+      path: file of hashes of the scores seen last, and of numbers of looks.
+
+    Raises:
+      ConfigError: it is another kind of file.
+      RunError: it cannot be written, or another process works with it.
+    """
+    of = [pair.scores for pair in study.pairs if pair.scores is not None]
+    busy = f"{path}: another process works with this ledger"
+    with files.locked(path.with_name(f".{path.name}.lock"), busy):
+        seen = _seen(path)
+        looked = {}
+        for pair in of:
+            where = study.scores.source, pair.data_set, study.scores.metric
+            key = " | ".join([*filter(None, where), *sorted((pair.a, pair.b))])
+            scores = _hash(pair)
+            last, looks = seen.get(key, ("", 0))
+            looked[key] = scores, looks + (scores != last)
+        if looked.items() - seen.items():
+            files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
+    numbers = [looks for _, looks in looked.values()]
+    warnings = [_warning(*each, len(of)) for each in zip(of, numbers, strict=True) if each[1] > 1]
+    return dataclasses.replace(study, warnings=(*study.warnings, *warnings))
+
+
+def _seen(path: Path) -> dict[str, tuple[str, int]]:
+    if not path.exists():
+        return {}
+    with parsing("not a ledger of comparisons", path, error=ConfigError, passing=(MemoryError,)):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {str(key): (str(scores), int(looks)) for key, (scores, looks) in known.items()}
+
+
+def _hash(pair: "RunScores") -> str:
+    """Returns a hash of the scores of both models, whatever their order."""
+    models = sorted([(pair.a, pair.first), (pair.b, pair.second)], key=lambda model: model[0])
+    known = json.dumps([sorted(map(float, scores)) for _, scores in models])
+    return hashlib.sha256(known.encode()).hexdigest()[:16]
+
+
+def _warning(pair: "RunScores", looks: int, comparisons: int) -> str:
+    """Says what still holds: an anytime p-value of all scores, which their order cannot change."""
+    from jaxeval.report import text
+    from jaxeval.stats import results, sequential
+
+    x, y = pair.compared
+    seen = sequential.looks(results.gaps(x, y)) if pair.by_pairs else sequential.looks(x, y)
+    p = float(sequential.p_values(seen)[-1]) if len(seen.scores) else 1.0
+    on = f" on {pair.data_set}" if pair.data_set else ""
+    among = f" (Bonferroni, {comparisons} comparisons)" if comparisons > 1 else ""
+    return (
+        f"{pair.a}, {pair.b}{on}: looked at {looks} times: the fixed-n p-value no longer holds; "
+        f"anytime p {text.p_value(min(1.0, comparisons * p))}{among}"
+    )

@@ -4,7 +4,7 @@ import dataclasses
 import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
-from jaxeval import parameters, parsers
+from jaxeval import parameters
 from jaxeval.config import toml
 from jaxeval.report.document import Block, Document, Heading, Result, Table
 
@@ -81,7 +81,7 @@ def _shipped(name: str) -> _Shipped:
 
 
 @parameters.verb
-def keys(task: str = "tagging") -> Keys:
+def configs_keys(task: str = "tagging") -> Keys:
     """Lists all keys that a config of a task may hold, with their defaults.
 
     Args:
@@ -94,6 +94,3 @@ def keys(task: str = "tagging") -> Keys:
     from jaxeval.tasks import registry
 
     return Keys(task, tuple(fields.describe(registry.kind(task).Config)))
-
-
-COMMANDS: parsers.Commands = {"": configs, "keys": keys}

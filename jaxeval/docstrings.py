@@ -9,7 +9,6 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "changes": "change a config's key; key= unsets it.",
     "data": "the corpus: a folder, or for a text also a file.",
     "out": "the runs folder.",
-    "store": "URL of a database instead of the folder's.",
     "seeds": "N for seeds 1 .. N, or a list such as 3,5,8.",
     "again": "train also members that have ended without the saved model that is asked for.",
     "experiment": "its name, its id, or the beginning of its id.",

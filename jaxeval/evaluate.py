@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import backend, cli, parameters, parsers
+from jaxeval import backend, cli, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, NonNegative, Quiet, Seeds
@@ -207,6 +207,3 @@ def _scored(
         ]
         cli.say(report.condition_line(rows, named), quiet)
     return Evaluation(rows)
-
-
-COMMANDS: parsers.Commands = {"": evaluate}

@@ -14,10 +14,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from jaxeval import errors
 from jaxeval.errors import ConfigError, RunError, argument
+
+if TYPE_CHECKING:
+    import sqlite3
 
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -164,6 +167,25 @@ def locked(path: Path, busy: str, seconds: float = 1.0) -> Iterator[None]:
                     raise Busy(busy) from None
                 time.sleep(0.05)
         yield
+
+
+def connect(file: Path | None, write: bool = False) -> "sqlite3.Connection":
+    """Connects to a SQLite file, or one in memory, without transactions of its own.
+
+    A database in WAL mode needs files beside it. In a folder without write permission SQLite must
+    be sure that nobody writes; an existing log is read.
+    """
+    import sqlite3
+
+    how: Any = {"uri": True, "isolation_level": None, "check_same_thread": False}
+    how |= {"timeout": 60, "detect_types": sqlite3.PARSE_DECLTYPES}
+    if file is None:
+        return sqlite3.connect(":memory:", **how)
+    effective = os.access in os.supports_effective_ids
+    sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
+    log = file.with_name(f"{file.name}-wal")
+    query = "?immutable=1" if sealed and not write and not log.exists() else ""
+    return sqlite3.connect(f"{file.absolute().as_uri()}{query}", **how)
 
 
 def write_json(target: str, content: object) -> None:

@@ -1,5 +1,6 @@
 """`jaxeval vectors judge`: evaluates word vectors by training small models with them."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from jaxeval import backend, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Quiet, Seeds
+from jaxeval.report import text
+from jaxeval.report.document import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval import runs
-    from jaxeval.report.plans import JudgePlan
     from jaxeval.report.vectors import JudgedVectors
     from jaxeval.studies.cohorts import Entry
 
@@ -34,7 +36,6 @@ def vectors_judge(
     baseline: str | Path | None = None,
     seeds: Seeds = 8,
     out: str | Path = "runs",
-    store: str | None = None,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -66,7 +67,6 @@ def vectors_judge(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import observe
-    from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
@@ -77,7 +77,7 @@ def vectors_judge(
     rows: list[runs.MemberRow] = []
     for group in groups:  # the word tables of all files in a group lie on the device together
         planned = cohorts.by_program(group)
-        rows += observe.train_cohorts(planned, Path(out), store, launcher=launcher, quiet=quiet)
+        rows += observe.train_cohorts(planned, Path(out), launcher=launcher, quiet=quiet)
         del planned  # before the next ones are stacked
     return _judged(named, [*itertools.chain(*groups)], rows, each, against)
 
@@ -196,3 +196,20 @@ def _judged(
         arrays = {name: np.array([*of.values()]) for name, of in by_file.items()}
         judged.append(judgement.judge(mode, [*metrics], seeds, arrays, baseline))
     return JudgedVectors(named, metrics, coverage, judged, trainings)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class JudgePlan(Result):
+    """The compiled programs that would be trained to judge files of vectors."""
+
+    files: Mapping[str, str]
+    programs: Sequence[Mapping[str, object]]
+
+    def document(self) -> Document:
+        """Returns a row for each program."""
+        rows = [[str(value) for value in program.values()] for program in self.programs]
+        trainings = text.counted(sum(int(str(of["members"])) for of in self.programs), "training")
+        return Document(
+            [f"{trainings} in {text.counted(len(rows), 'program')}."],
+            [Table([*self.programs[0]], rows, words=3), *map(": ".join, self.files.items())],
+        )

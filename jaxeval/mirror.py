@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, parameters
 from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
 from jaxeval.runs import records
 
@@ -181,7 +181,7 @@ def mirror(
     compares are final/test/f1. Begun again, it sends what is missing. The folder is only read.
 
     Args:
-      runs: runs folder or SQLite URL.
+      runs: runs folder.
       to: the tracker; W&B's runs are written offline, for `wandb sync`.
       at: folder, or tracking URI of MLflow (./tensorboard, else where the tracker itself looks).
       follow: send what is trained meanwhile, until all members have ended; Ctrl-C ends it too.
@@ -282,6 +282,3 @@ def _describe(known: "following.Followed", key: tuple, ambiguous: bool) -> _Memb
         "higher_is_better": bool(known.higher_is_better),
     }
     return _Member(f"{known.name}-{known.id[:8]}", "-".join(parts), whole, config)
-
-
-COMMANDS: parsers.Commands = {"": mirror}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval import parameters, parsers
+from jaxeval import parameters
 from jaxeval.config import fields
 from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
@@ -269,6 +269,3 @@ def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list
         _Trend(name, float(column.min()), float(column.max()), float(rho), float(p))
         for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
     ]
-
-
-COMMANDS: parsers.Commands = {"": neighbourhood}

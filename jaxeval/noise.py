@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import launchers, parameters, parsers
+from jaxeval import launchers, parameters
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
@@ -122,7 +122,7 @@ def noise_table(
     """Splits the spread of recorded scores into the split's part, the seed's and both together's.
 
     Args:
-      source: a table of scores of any program, a runs folder or a database URL.
+      source: a table of scores of any program, or a runs folder.
       model: where there are several.
       minus: another model: its score with the same seed on the same split is subtracted.
       column: ROLE=NAME, which column is model, seed, split, metric or status.
@@ -201,6 +201,3 @@ def _study(
     if limits is not None:
         found = dataclasses.replace(found, mean_interval=found.mean_interval.clip(*limits))
     return Study(found, dropped, plan)
-
-
-COMMANDS: parsers.Commands = {"": noise, "table": noise_table}

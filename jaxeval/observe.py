@@ -13,8 +13,8 @@ import jax
 
 from jaxeval import cli, runs, studies
 from jaxeval.report import render
-from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import progress
+from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import cohorts, launching, running, sweeps
 
 _STOPPED = 128  # exit status, plus the number of the signal
@@ -28,7 +28,6 @@ Say = Callable[[str], None]  # prints a line beside a progress bar
 def train(
     trials: Iterable[studies.Trial],
     folder: Path,
-    store_url: str | None = None,
     *,
     check: Callable[[Sequence[cohorts.Entry]], object] = lambda entries: None,
     again: bool = False,
@@ -39,7 +38,6 @@ def train(
     """Trains trials into a runs folder and returns their rows.
 
     Args:
-      store_url: of a database instead of the folder's.
       check: is called before anything is trained, and may raise.
       again, outputs, launcher: as of `studies.run`.
       quiet: without progress; signals are left alone.
@@ -49,12 +47,11 @@ def train(
     check(entries)
     planned = cohorts.by_program(entries)
     more = {"again": again, "outputs": outputs, "quiet": quiet}
-    return train_cohorts(planned, folder, store_url, session=session, launcher=launcher, **more)
+    return train_cohorts(planned, folder, session=session, launcher=launcher, **more)
 
 
 def sweep(
     drawn: sweeps.DrawnSweep,
-    store_url: str | None,
     programs: int | None,
     *,
     launcher: launching.Launcher | None = None,
@@ -71,7 +68,6 @@ def sweep(
         return train_cohorts(
             planned,
             drawn.folder,
-            store_url,
             again=again,
             session=drawn.session,
             launcher=launcher,
@@ -82,7 +78,6 @@ def sweep(
 def train_cohorts(
     planned: Sequence[cohorts.Cohort],
     folder: Path,
-    store_url: str | None = None,
     *,
     again: bool = False,
     outputs: bool = False,
@@ -93,9 +88,9 @@ def train_cohorts(
     """Trains cohorts, as `train`."""
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
-    if jax.process_index():  # one of several processes of a population writes for all
-        store_url, quiet = "sqlite://", True
-    with runs.open_store(store_url or folder) as store:
+    other = jax.process_index() > 0  # one of several processes of a population writes for all
+    quiet = quiet or other
+    with runs.open_store(None if other else folder) as store:
         trained = studies.run(
             planned,
             store,

@@ -1,7 +1,7 @@
 """Checks where verbs write, before they work: nothing that is read or kept is replaced."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jaxeval import files
@@ -25,7 +25,7 @@ def refuse_unwritable(
       targets: files, "-" for stdout, None for none.
       folder: of figures.
       reads: files that a verb reads.
-      runs: runs folders, databases and URLs; other runs folders are known by their database.
+      runs: runs folders and databases; other runs folders are known by their database.
 
     Raises:
       RunError, ConfigError: one cannot be written, two are the same file, or one would replace
@@ -37,7 +37,7 @@ def refuse_unwritable(
     if folder:
         files.refuse_unwritable(Path(folder), folder=True)
     read = [Path(path) for path in reads if path and path != "-"]
-    places = [str(place) for place in runs if place]
+    places = [Path(place) for place in runs if place]
     written: dict[Path, Path] = {}
     for path in filter(files.replaceable, [*paths, Path(folder)] if folder else paths):
         other = written.setdefault(files.resolved(path), path)
@@ -52,15 +52,14 @@ def refuse_unwritable(
             raise ConfigError(f"{path}: belongs to {owner}; expected another place")
 
 
-def _owner(path: Path, places: Iterable[str]) -> str:
+def _owner(path: Path, places: Sequence[Path]) -> str:
     """Returns the runs folder or database that a file belongs to; "" for none."""
     for place in places:
-        database = _sqlite_file(place)
-        if database is not None:
-            whole = files.resolved(database)  # the journals are beside the file, not the link
-            if any(_is_same(path, whole.with_name(whole.name + end)) for end in _JOURNALS):
-                return f"the runs database {database}"
-    folders = [files.resolved(Path(place)) for place in places if "://" not in place]
+        whole = files.resolved(place)  # the journals are beside the file, not the link
+        journals = (whole.with_name(whole.name + end) for end in _JOURNALS)
+        if place.is_file() and any(_is_same(path, journal) for journal in journals):
+            return f"the runs database {place}"
+    folders = [*map(files.resolved, places)]
     target = files.resolved(path)
     for folder in target.parents:
         if folder in folders or (folder / _DATABASE).is_file():
@@ -68,14 +67,6 @@ def _owner(path: Path, places: Iterable[str]) -> str:
             if first in _KEPT or first.startswith(_DATABASE):
                 return f"what the runs folder {folder} keeps"
     return ""
-
-
-def _sqlite_file(place: str) -> Path | None:
-    if "://" not in place:
-        return Path(place) if Path(place).is_file() else None
-    from jaxeval.runs import database  # takes half a second
-
-    return database.sqlite_file(place)
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _Verb = Callable[..., object]
 Commands = Mapping[str, _Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
-_RUNS = ("out", "store", "runs")  # parameters that name places of runs
+_RUNS = ("out", "runs")  # parameters that name places of runs
 _METAVARS = {int: "N", float: "X", list: "A[,B]", dict: "NAME=VALUE"}
 
 

@@ -1,19 +1,21 @@
 """`jaxeval plan`: plans how many items, answers or runs show a difference of two models."""
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import parameters, parsers
+from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
+from jaxeval.report import text
+from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 
 if TYPE_CHECKING:
-    from jaxeval.report.plans import Planned
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.items.pilots import Spread
-    from jaxeval.stats.items.planning import Plan
+    from jaxeval.stats.items.pilots import Pilot, Size, Spread
+    from jaxeval.stats.items.planning import Design, Plan
 
 
 @parameters.verb
@@ -31,7 +33,6 @@ def plan(
       jaxeval plan --difference 0.03 --sd 0.33333
       jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    from jaxeval.report.plans import Planned
     from jaxeval.stats.items import pilots, planning
 
     spread = pilots.Spread(sd**2)
@@ -103,7 +104,6 @@ def plan_items(
 def _of_pilot(
     scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
 ) -> "Planned":
-    from jaxeval.report.plans import Planned
     from jaxeval.runs import metrics
     from jaxeval.stats.items import completeness, pilots, planning
 
@@ -127,4 +127,95 @@ def _of_pilot(
     return Planned(planned(pilot.spread), pilot.spread, pilot, *ends, sizes, warnings=warnings)
 
 
-COMMANDS: parsers.Commands = {"": plan, "logs": plan_logs, "items": plan_items}
+@dataclasses.dataclass(frozen=True, repr=False)
+class Planned(Result):
+    """A plan of an evaluation, and what a pilot leaves open."""
+
+    plan: "Plan"
+    spread: "Spread"  # variances of the difference of two models' scores of an item
+    pilot: "Pilot | None" = None  # None if the spread is given
+    low: "Plan | None" = None  # if all variances were at the lower ends of their intervals
+    high: "Plan | None" = None
+    runs: tuple[int, int] | None = None  # of the pilot's two models
+    warnings: tuple[str, ...] = ()
+
+    def document(self) -> Document:
+        """Returns the design to buy next, its power, and what the pilot leaves open."""
+        notes = [*self._notes(), *self.warnings]
+        return Document([*self._answer()], [*self._blocks()], notes, title="Plan")
+
+    def _answer(self) -> Iterator[str]:
+        best, difference = self.plan.cheapest, f"{self.plan.difference:g}"
+        if best is None:
+            yield "No number of items, runs and samples that was tried suffices."
+        elif self.pilot is None:
+            power = f"with probability {best.power:.2f}"
+            yield f"{_size(best.size)}: they show a difference of {difference} {power}."
+        else:
+            yield f"To buy next: {self._bought(best)}."
+
+    def _blocks(self) -> Iterator[Block]:
+        plan, now, level = self.plan, self.plan.now, ""
+        if self.pilot is not None:
+            power = f"with probability {now.power:.2f}"
+            shows = f"it shows a difference of {plan.difference:g} {power}"
+            yield f"The pilot: {_size(now.size)}; {shows}."
+            level = f" ({100 * self.pilot.confidence:g} % CIs, modified large-sample)"
+        sds = ", ".join(f"{of.replace('_', ' ')} {self._sd(of)}" for of in self.spread.variances)
+        yield f"Standard deviations of the difference{level}: {sds}"
+        known = {"items": True, "samples": self.spread.samples > 0, "runs": now.size.runs > 1}
+        rows = {f"more {way} alone": of for way, of in plan.ways.items() if known[way]}
+        rows["cheapest"] = plan.cheapest
+        head = ("", "items", "runs", "samples", "answers", "power")
+        yield Table(head, [[name, *_cells(of)] for name, of in rows.items()])
+        if plan.cheapest is not None and self.pilot is not None:
+            ends = []
+            for end, of in (("low", self.low), ("high", self.high)):
+                what = "nothing" if of is None else "nothing that was tried suffices"
+                what = self._bought(of.cheapest) if of and of.cheapest else what
+                ends.append(f"at their {end} ends {what}")
+            yield f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
+
+    def _notes(self) -> Iterator[str]:
+        from jaxeval.stats.items.estimates import FEW_CLUSTERS
+
+        low, high = self.runs or (1, 1)
+        if low != high:
+            count = f"{min(low, high)} of each count as there"
+            less = "less may have to be bought than said here"
+            yield f"The models have {low} and {high} runs, and {count}: {less}."
+        if self.plan.now.size.runs == 1:
+            yield "One run of each model: it is taken as fixed, and other runs may differ."
+        if self.plan.cheapest and self.plan.cheapest.size.items < FEW_CLUSTERS:
+            yield f"Fewer than {FEW_CLUSTERS} items tell little about others."
+
+    def _sd(self, name: str) -> str:
+        value, pilot = getattr(self.spread, name) ** 0.5, self.pilot
+        if pilot is None:
+            return f"{value:.3g}"
+        runs, samples = pilot.size.runs, pilot.size.samples
+        if {"runs": runs, "items_x_runs": runs, "samples": samples}.get(name) == 1:
+            return "unknown"
+        ends = (0.0 if of is None else getattr(of, name) ** 0.5 for of in (pilot.low, pilot.high))
+        return f"{value:.3g} [{', '.join(f'{end:.3g}' for end in ends)}]"
+
+    def _bought(self, design: "Design") -> str:
+        """Returns what is new: "200 items, 1 run of each model, for 400 answers"."""
+        both = zip(design.size, self.plan.now.size, strict=True)
+        items, runs, samples = (size - there for size, there in both)
+        new = [text.counted(items, "item")] if items else []
+        new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
+        new += [f"{samples} more of each answer"] if samples > 0 else []
+        answers = f", for {design.answers:,} answers"
+        return f"{text.listed(new)}{answers}" if new else "nothing; this is enough"
+
+
+def _size(size: "Size") -> str:
+    runs = f"{text.counted(size.runs, 'run')} of each model"
+    return f"{text.counted(size.items, 'item')}, {runs}, {text.counted(size.samples, 'sample')}"
+
+
+def _cells(design: "Design | None") -> list[str]:
+    if design is None:
+        return [*"-----"]
+    return [*map(str, design.size), f"{design.answers:,}", f"{design.power:.2f}"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import backend, cli, files, outputs, parameters, parsers
+from jaxeval import backend, cli, files, outputs, parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Count, Natural, Quiet
 
@@ -105,6 +105,3 @@ def _file(name: str) -> Iterator[Path]:
             yield copy
         except DataError as error:  # the copy's name says nothing
             raise DataError(str(error).replace(str(copy), "stdin")) from None
-
-
-COMMANDS: parsers.Commands = {"": predict}

@@ -1,17 +1,19 @@
-"""Runs of a folder or database, as results and as the verb `load`."""
+"""What a runs folder holds: `jaxeval report`, in Python `load`, and `jaxeval runs`."""
 
+import csv
 import dataclasses
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import parameters, parsers
+from jaxeval import files, parameters
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
-from jaxeval.runs import records
+from jaxeval.runs import records, store
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
@@ -27,9 +29,8 @@ class Runs(Result):
     """Members that have ended, with their scores."""
 
     rows: tuple[MemberRow, ...]  # one for each member
-    location: str  # runs folder or database, without a password
+    location: str  # runs folder or its database
     next: tuple[str, ...] = ()  # lines about what to do next
-    _url: str = ""  # with its password
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,10 +106,9 @@ class Runs(Result):
         groups = records.by_experiment(self.rows)
 
         def figures() -> list[Figure]:
-            from jaxeval import runs
             from jaxeval.report.runs import figures
 
-            return figures.draw(groups, runs.load_curves(self._url or self.location))
+            return figures.draw(groups, store.load_curves(self.location))
 
         summaries = self.summaries()
         return report.experiments_document(groups, summaries, self.location, figures, self.next)
@@ -128,9 +128,7 @@ class Trained(Runs):
 
 def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
     """Returns the runs of one experiment, and lines about what to do next."""
-    from jaxeval import runs
-
-    return Trained(tuple(rows), runs.shown(location), following, str(location))
+    return Trained(tuple(rows), str(location), following)
 
 
 @parameters.verb
@@ -141,7 +139,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     all members, configs and figures.
 
     Args:
-      runs: runs folder or database URL.
+      runs: runs folder.
       experiment: only this one, by its name, its id or the start of its id.
 
     Examples:
@@ -153,13 +151,69 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
       ConfigError: no such experiment.
       RunError: no member has ended.
     """
-    from jaxeval import runs as database
-
-    rows = database.load(runs)
-    if not rows:
-        raise RunError(f"{database.shown(runs)}: no member has ended")
-    found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
+    found = Runs(tuple(store.load(runs)), str(runs))
     return found if experiment is None else found[experiment]
 
 
-COMMANDS: parsers.Commands = {"": load}
+class _Listing(Runs):
+    """The experiments of a runs folder."""
+
+    def document(self) -> Document:
+        """A row an experiment."""
+        from jaxeval.report import runs as report
+
+        summaries = self.summaries()
+        answer = f"{len(summaries)} experiment{'s' if len(summaries) != 1 else ''}"
+        return Document((answer,), (report.listing(summaries),), title="Experiments")
+
+
+@parameters.verb
+def runs_list(runs: str | Path) -> _Listing:
+    """Lists the experiments of a runs folder with their members.
+
+    Args:
+      runs: runs folder.
+
+    Examples:
+      jaxeval runs list runs
+
+    Raises:
+      RunError: no member has ended.
+    """
+    return _Listing(tuple(store.load(runs)), str(runs))
+
+
+@parameters.verb
+def runs_export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
+    """Writes one row a member, as CSV or Parquet.
+
+    Args:
+      runs: runs folder.
+      curves: one row an epoch and metric instead.
+      to: a .csv or .parquet file; - is stdout.
+
+    Examples:
+      jaxeval runs export runs --to members.csv
+      jaxeval runs export runs --curves --to curves.parquet
+
+    Raises:
+      RunError: another ending, or no such runs.
+    """
+    from jaxeval import outputs
+
+    outputs.refuse_unwritable(to, runs=[runs])
+    if to != "-" and not to.endswith((".csv", ".parquet")):
+        raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
+    rows: Sequence[tuple] = store.load_curves(runs) if curves else store.load(runs)
+    columns = (records.CurveRow if curves else records.MemberRow)._fields
+    if not to.endswith(".parquet"):
+        stream = io.StringIO()  # whole or not at all
+        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+        files.write_out(to, stream.getvalue())
+        return
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({c: [row[i] for row in rows] for i, c in enumerate(columns)})
+    with files.replacing(Path(to), "wb") as binary:
+        parquet.write_table(table, binary)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import columns, database, metrics, native, store, tables, trackers
+from jaxeval.runs import columns, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
 from jaxeval.runs.records import MemberRow
@@ -35,7 +35,7 @@ def read_scores(
     Raises DataError, RunError: names file, row and column.
 
     Args:
-      source: a path, a URL, records or a data frame.
+      source: a path, records or a data frame.
       models: only these.
       score, column, metric, missing, lower_is_better: as of `compare`.
     """
@@ -62,8 +62,8 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     Raises DataError, RunError: names file, row and column; or there is no such source.
 
     Args:
-      source: path of a file of scores, of runs of ours or of a tracker; a URL; records, members or
-        a data frame; or scores that were read.
+      source: path of a file of scores, of runs of ours or of a tracker; records, members or a data
+        frame; or scores that were read.
     """
     layout = layout or Layout()
     if isinstance(source, Scores):
@@ -73,7 +73,7 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if isinstance(source, Sequence) and source and isinstance(source[0], MemberRow):
         return native.scores(source, "runs", layout)
     if not _is_table(source):
-        expected = "a path, a URL, records, a data frame, or what was read of one"
+        expected = "a path, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
     return tables.from_table(columns.from_python(source), layout)
 
@@ -87,7 +87,7 @@ def _read_path(path: str, layout: Layout) -> Scores:
         found = tables.from_table(table, layout)
         return replace(found, warnings=(*notes, *more, *found.warnings))
     if recorded or Path(path).is_dir():
-        return native.scores(native.load(path), database.shown(path), layout)
+        return native.scores(store.load(path), path, layout)
     return tables.read(path, layout)
 
 
@@ -100,7 +100,7 @@ def scores(
     and column.
 
     Args:
-      given: sequences of scores, or one dict of them by name; `Runs`; or one table (path, URL,
+      given: sequences of scores, or one dict of them by name; `Runs`; or one table (path,
         records, data frame, `Scores`) and names of its models.
       paired: the k-th scores of all sequences belong together.
     """
@@ -138,12 +138,11 @@ def read_columns(source: Any) -> Columns:
 
 
 def _is_recorded(source: object) -> bool:
-    """True for a runs folder or a database."""
+    """True for a runs folder or its database."""
     if not isinstance(source, str | PathLike):
         return False
     path = Path(source)
-    file = path / store.FILE
-    return database.is_url(source) or path.suffix == ".sqlite" or file.is_file()
+    return path.suffix == ".sqlite" or (path / store.FILE).is_file()
 
 
 def _is_table(source: object) -> bool:

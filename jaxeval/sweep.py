@@ -1,17 +1,24 @@
-"""`jaxeval sweep`: a random sweep of hyperparameters, as few compiled programs."""
+"""Random sweeps, and what they say of an architecture: the verbs `sweep` and `sensitivity`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, launchers, parameters, parsers
+from jaxeval import backend, cli, launchers, parameters
+from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Quiet
+from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.plans import SweepPlan
+    from jaxeval.report.sensitivity import Sensitivity
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
+    from jaxeval.sensitivity.analysis import Contrast, Group
     from jaxeval.space.space import Space
+
+_FEW = 2  # sweeps that are compared with intervals, which take seconds each
+_RESAMPLES = 1000
 
 
 @parameters.verb
@@ -25,7 +32,6 @@ def sweep(
     trials: Count = 24,
     seed: Natural = 1,
     programs: Count | None = None,
-    store: str | None = None,
     again: bool = False,
     launch: str = launchers.HERE,
     dry_run: bool = False,
@@ -50,7 +56,7 @@ def sweep(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import observe, results
-    from jaxeval.report.plans import SweepPlan
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import launching, sweeps
 
@@ -68,10 +74,68 @@ def sweep(
             jobs = launching.describe(drawn.cohorts(estimates), launcher)
         return SweepPlan(values, estimates, findings.warnings, jobs)
     more = {"again": again, "quiet": quiet}
-    rows = observe.sweep(drawn, store, programs, launcher=launcher, **more)
+    rows = observe.sweep(drawn, programs, launcher=launcher, **more)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-    place = store or out
-    return results.trained(rows, place, f"next: jaxeval sensitivity {place}{lost}")
+    return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 
 
-COMMANDS: parsers.Commands = {"": sweep}
+@parameters.verb
+def sensitivity(
+    *sources: str,
+    score: str | None = None,
+    hyperparameters: Sequence[str] = (),
+    space: "str | Path | Mapping[str, object] | Space | None" = None,
+    by: Sequence[str] = (),
+    over: str | None = None,
+    missing: Missing = "error",
+    resamples: Natural | None = None,
+    seed: Natural = 0,
+) -> "Sensitivity":
+    """Measures how much the score of an architecture depends on its hyperparameters.
+
+    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how near the other runs
+    come to the best, how many are within .01 of it, and how the score varies with each
+    hyperparameter. Two sweeps are compared. With --by, sweeps are averaged over datasets. Recorded
+    sweeps need no options: their space is known.
+
+    Args:
+      sources: tables with one run a row (CSV, TSV, JSON, Parquet), or runs folders.
+      score: column of fractions (score; dev in a sweep of a runs folder).
+      hyperparameters: columns (all of the space).
+      space: the space that tables were drawn from: ranges, orders, conditions.
+      by: labels that define groups of sweeps: columns of one value, keys of recorded configs, and
+        part1, part2 .. of a file's name, between dashes.
+      over: label to average over in each group (dataset, with --by).
+      missing: treatment of missing scores; zero: a failed run scored 0.
+      resamples: number for the intervals (1000 for one or two sweeps, none for more).
+
+    Examples:
+      jaxeval sensitivity RUNS --save figures
+      jaxeval sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
+      jaxeval sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
+          --by part2 --over part1 --hyperparameters batch_size,hidden_size --missing zero
+    """
+    if not sources:
+        raise ConfigError("expected tables or runs folders")
+    from jaxeval.report.sensitivity import Sensitivity
+    from jaxeval.sensitivity import analysis, trials
+    from jaxeval.space import space as spaces
+
+    known = None if space is None else spaces.load(space)[0]
+    request = trials.Request(score, hyperparameters, known, missing)
+    with cli.waiting("reading the sweeps, and resampling them for intervals"):
+        read = trials.read([*map(str, sources)], request)
+        count = _RESAMPLES if len(read) <= _FEW else 0
+        count = count if resamples is None else resamples
+        analyses = [  # two sweeps are drawn apart
+            analysis.analyze(of.scores, of.axes, name=of.name, resamples=count, seed=seed + k)
+            for k, of in enumerate(read)
+        ]
+    gaps = analysis.difference(*analyses) if len(analyses) == _FEW else {}
+    averaged: tuple[list[Group], list[Contrast]] = [], []
+    if by or over is not None:
+        over = over or "dataset"
+        values = {each.name: each.values for each in analyses}
+        labels = {sweep.name: sweep.labels for sweep in read}
+        averaged = analysis.average(values, labels, by, over)
+    return Sensitivity(analyses, gaps, over or "", *averaged, read)

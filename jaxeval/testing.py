@@ -50,7 +50,7 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from jaxeval.comparisons import Comparison
+    from jaxeval.report.comparison import Comparison
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
     from jaxeval.stats.results import Rules

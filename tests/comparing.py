@@ -7,19 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import compare, parsers, plan  # noqa: F401  # the verbs' modules
-from jaxeval.parsers import Commands
-
-
-def _commands(verb: str) -> Commands:
-    import sys
-
-    commands: Commands = sys.modules[f"jaxeval.{verb}"].COMMANDS
-    return commands
+from jaxeval import __main__ as command
 
 
 def main(*words: object, verb: str = "compare") -> int:
-    return parsers.main(verb, _commands(verb), [*map(str, words)])
+    return command.main([verb, *map(str, words)])
 
 
 def json_of(

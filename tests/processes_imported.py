@@ -4,8 +4,6 @@ import gc
 import importlib
 from pathlib import Path
 
-import sqlalchemy.dialects.sqlite  # noqa: F401  (imported at first use)
-
 import jaxeval
 
 _PACKAGE = Path(jaxeval.__file__).parent

@@ -27,12 +27,12 @@ import sys, time
 begin = time.process_time()
 import jaxeval
 ours = time.process_time() - begin
-loaded = {*sys.modules} & {"jax", "numpy", "sqlalchemy", "matplotlib", "scipy", "pydantic"}
+loaded = {*sys.modules} & {"jax", "numpy", "matplotlib", "scipy", "pydantic"}
 begin = time.process_time()
 import numpy
 print(ours / (time.process_time() - begin), *loaded)
 jaxeval.compare  # its module is light
-print(*({*sys.modules} & {"jax", "sqlalchemy", "matplotlib", "scipy.stats"}))
+print(*({*sys.modules} & {"jax", "matplotlib", "scipy.stats"}))
 """
     command = [sys.executable, "-c", code]
     root = Path(__file__).parents[1]

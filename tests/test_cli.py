@@ -55,7 +55,7 @@ def test_help_imports_little(verb: str) -> None:
     )
     loaded = set(done.stderr.split())
     assert "jaxeval.cli" in loaded
-    assert loaded & {"jax", "flax", "optax", "sqlalchemy", "matplotlib"} == set()
+    assert loaded & {"jax", "flax", "optax", "matplotlib"} == set()
 
 
 ERRORS = {

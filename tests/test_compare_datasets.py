@@ -73,13 +73,9 @@ def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFix
     table = _demsar(tmp_path)
     tree = _json(capsys, table, "--control", "C4.5")
     assert {pair["a"] for pair in tree["pairs"]} == {"C4.5"} and len(tree["pairs"]) == 3
-    words = [table, "--control", "C4.5", "--details"]
-    shown = comparing.shown(capsys, *words)
+    shown = comparing.shown(capsys, table, "--control", "C4.5", "--details")
     against = "Against C4.5, better: C4.5+m+cf and C4.5+m; no difference was shown: C4.5+cf."
     assert shown.startswith(against) and "C4.5 against C4.5+m" in shown
-    assert "Against the control C4.5, ranked better: C4.5+m+cf (p" in shown
-    assert "no significant difference: C4.5+cf" in shown
-    assert "ranked worse: C4.5+m" in comparing.shown(capsys, *words, "--lower-is-better")
 
 
 def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

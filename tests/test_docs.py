@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import docstrings, parsers, studies
-from jaxeval.__main__ import VERBS
+from jaxeval.__main__ import VERBS, commands
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
@@ -67,8 +67,7 @@ def _script(text: str) -> str:
 
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
-    module = importlib.import_module(VERBS[verb][0])
-    found = [docstrings.sections(f).get("Examples:", ()) for f in module.COMMANDS.values()]
+    found = [docstrings.sections(f).get("Examples:", ()) for f in commands(verb).values()]
     return "\n\n".join("\n".join(lines) for lines in found)
 
 
@@ -100,16 +99,16 @@ def _check(words: list[str]) -> None:
     verb, *words = words
     if verb in ("--help", "VERB") or "--help" in words or words[-1:] == ["..."]:
         return
-    module = importlib.import_module(VERBS[verb][0])
-    name = words.pop(0) if words and words[0] in module.COMMANDS else ""
-    function = module.COMMANDS[name]
+    known = commands(verb)
+    name = words.pop(0) if words and words[0] in known else ""
+    function = known[name]
     given = vars(parsers._parsed(parsers._make_parser(verb, function), function, words))
     if "config" in given and not _stands_for_one(given["config"]):
         studies.read(given["config"], given["changes"], given["data"])
     if not _stands_for_one(given.get("space") or "NONE"):
         space.read(given["space"])
     if not _stands_for_one(given.get("variants") or "NONE"):
-        importlib.import_module("jaxeval.ablation")._read_variants(given["variants"])
+        importlib.import_module("jaxeval.train")._read_variants(given["variants"])
 
 
 def _stands_for_one(name: str | None) -> bool:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from jaxeval import judge, parsers, runs, studies
+from jaxeval import judge, runs, studies
+from jaxeval.__main__ import main
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import vectors_judge
-from jaxeval.vectors.__main__ import COMMANDS
 from tests import processes, test_train, tiny_corpora
 from tests.data.test_word_tables import vectors
 
@@ -49,7 +49,7 @@ def _words(folder: Path, out: Path, *tasks: str) -> list[str]:
 
 def _judge(folder: Path, out: Path, tasks: Sequence[str], *words: str) -> dict[str, Any]:
     given = [*_words(folder, out, *tasks), "--json", str(out / "j.json"), *words]
-    assert parsers.main("vectors", COMMANDS, given) == 0
+    assert main(["vectors", *given]) == 0
     tree: dict[str, Any] = json.loads((out / "j.json").read_text())
     return tree
 
@@ -149,7 +149,7 @@ def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
     each file compiles its own program."""
     words = _words(folder, folder / "runs", "sentiment", "ner")
     more = ["--dry-run", "--seeds", "2", "--modes", "fixed", "ner:training.epochs=3"]
-    assert parsers.main("vectors", COMMANDS, [*words, *more]) == 0
+    assert main(["vectors", *words, *more]) == 0
     shown = capsys.readouterr().out
     assert "8 trainings in 2 programs" in shown and shown.index("ner") < shown.index("sentiment")
     assert not (folder / "runs").exists()

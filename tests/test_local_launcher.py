@@ -10,8 +10,10 @@ import pytest
 
 from jaxeval import launchers, runs
 from jaxeval.errors import ConfigError
+from jaxeval.tuning import running
+from jaxeval.tuning.history import Evaluation
 from tests import processes, tiny_corpora
-from tests.verbs import train
+from tests.verbs import train, tune
 
 WORDS = [
     *(*tiny_corpora.BAG, "training.epochs=30", "training.patience=0"),
@@ -63,6 +65,55 @@ def test_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
     assert train(words) == 0
     assert rows(folder) == rows(tmp_path / "one")
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def halved(folder: Path, launch: str) -> list[str]:
+    """The words of a search with halving over the learning rate, at epochs 8 and 16 of 30."""
+    space = folder / "space.toml"
+    key = "training.optimiser.hyperparameters.learning_rate"
+    space.write_text(f'[rate]\nkey = "{key}"\nlog_uniform = [1e-3, 1.0]\n')
+    search = ["--space", str(space), "--trials", "6", "--halving", "2", "--min-epochs", "8"]
+    search += ["--method", "sobol", "--parallel", "3", "--retrain", "0", "--launch", launch]
+    return [*WORDS[:-2], *search, "--out", str(folder / launch.partition(":")[0])]
+
+
+def searched(folder: Path) -> list[Evaluation]:
+    """The settings of the search in a folder, each recorded once; nothing else is left."""
+    (path,) = (folder / "tunings").glob("*.json")
+    found = running.read(path)[1].history.evaluations
+    recorded = {row.seed: (row.status, row.epochs, row.dev) for row in runs.load(folder)}
+    for e in found:
+        status, epochs, dev = recorded.pop(e.seeds[0])
+        assert (dev,) == e.scores and epochs == (e.stopped.epochs if e.stopped else 30)
+        assert status == ("early_stopped" if e.stopped else "finished")
+    assert not recorded and len(found) == 6
+    assert not [*folder.glob("jobs/*/job.json")]
+    assert not [path for path in folder.glob("checkpoints/*") if path.is_dir()]
+    return [*found]
+
+
+def same_rungs(some: list[Evaluation], others: list[Evaluation]) -> None:
+    """Dies if a setting has another score at a rung that it has reached in both searches."""
+    for e, other in zip(some, others, strict=True):
+        both = min(len(e.rungs), len(other.rungs))
+        assert e.values == other.values and e.rungs[:both] == other.rungs[:both] != ()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
+def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
+    """Dies if a paused training begins anew, is lost or runs twice when a worker or the driver
+    is killed, or a score at a rung is another than that of one process."""
+    one, two = halved(tmp_path, launchers.HERE), halved(tmp_path, "local:2")
+    one[-1], folder = str(tmp_path / "one"), Path(two[-1])
+    assert tune(one) == 0
+    driver = processes.start("tune", *two)
+    wait_for_epochs(folder, 4)
+    os.kill(_children(driver.process.pid)[0], signal.SIGKILL)
+    wait_for_epochs(folder, 24)
+    driver.send(signal.SIGKILL)
+    assert driver.wait().returncode == -signal.SIGKILL
+    assert tune(two) == 0
+    same_rungs(searched(folder), searched(tmp_path / "one"))
 
 
 @pytest.mark.parametrize("text", ["local", "local:0", "local:x", "lokal:2", "", "local:99999"])

@@ -75,12 +75,8 @@ KEPT = [
 ]
 DATABASES = [
     "runs list s.db --json s.db",
-    "runs list sqlite:///s.db --json s.db",
-    "runs list sqlite:///file:s.db?uri=true --json s.db",
     "runs export s.db --to soft.db",
-    "report sqlite:///s.db --save s.html --json s.db",
-    "train c.toml --store sqlite:///s.db --json s.db",
-    "vectors judge v.txt --data ner=data --store sqlite:///s.db --json s.db",
+    "report s.db --save s.html --json s.db",
 ]
 
 
@@ -101,7 +97,6 @@ TWICE = [
     "train bag.toml --data data --dry-run --json bag/result.json",
     "train bag.toml --data data --dry-run --json sentiment/result.json",
     "train bag.toml --data data --dry-run --json data/result.json",
-    "train bag.toml --data data --store sqlite:///s.db --dry-run --json s.json",
     "vectors analogies v.txt bats --resamples 9 --json bats/out.json",
     "vectors analogies v.txt bats --resamples 9 --json bats/I/out.json",
     "vectors similarity v.txt p.txt --resamples 9 --json v.vocab",

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_local_launcher import WORDS, rows, wait_for_epochs
-from tests.verbs import train
+from tests.test_local_launcher import WORDS, halved, rows, searched, wait_for_epochs
+from tests.verbs import train, tune
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="no Ray")
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a task of a lost node is not run elsewhere, or a score is another than that of one
-    process."""
+    """Dies if a task of a lost node is not run elsewhere, a score is another than that of one
+    process, or what pauses at a rung is lost."""
     long = [*WORDS, "training.epochs=1500", "training.checkpoint_every=10"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
@@ -40,6 +40,8 @@ def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         killer.join()
         assert len([node for node in ray.nodes() if node["Alive"]]) == 2
         assert rows(folder) == rows(tmp_path / "one")
+        assert tune(halved(tmp_path, f"ray:{cluster.address}")) == 0
+        assert any(e.stopped for e in searched(tmp_path / "ray"))
     finally:
         ray.shutdown()
         cluster.shutdown()

@@ -69,7 +69,7 @@ def test_jobs_give_what_this_process_gives(tmp_path: Path) -> None:
     rule = TopTwoThompson(budget=7, batch_size=2)
     with here.prompt(arms.session), runs.open_store(tmp_path / "more") as store:
         found = [
-            training.train(halving, arms, tmp_path / name, None, lambda of: "", **more)
+            training.train(halving, arms, tmp_path / name, lambda of: "", **more)
             for name, more in {"one": {}, "jobs": {"launcher": engine}}.items()
         ]
         assert found[0] == found[1] and len(engine.started) == len({*engine.started})

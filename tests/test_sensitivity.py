@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import parsers, runs
+import jaxeval
+from jaxeval import __main__ as command
+from jaxeval import runs
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
@@ -33,7 +34,7 @@ OURS = ["--missing", "zero", "--resamples", "20"]
 
 
 def _main(*words: str) -> int:
-    return parsers.main("sensitivity", verb.COMMANDS, words)
+    return command.main(["sensitivity", *words])
 
 
 def _sweep(folder: Path, name: str, top: float = 1.0) -> str:
@@ -146,7 +147,7 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     assert first.labels["task"] and first.labels["name"] == "transformer, sweep"
     seeds = test_report.fill(tmp_path / "c", ["alpha"])
     with pytest.raises(JaxevalError, match="expected random sweeps, found alpha"):
-        verb.sensitivity(str(seeds))
+        jaxeval.sensitivity(str(seeds))
 
 
 def test_values_of_a_space() -> None:

@@ -80,6 +80,14 @@ def test_verdicts_and_exit_codes(
         assert low <= found.difference <= high
 
 
+def test_a_program_of_the_folder(folder: Path) -> None:
+    """Dies if "./run" is looked for among the installed programs."""
+    (folder / "run").write_text(f'#!/bin/sh\nexec {sys.executable} program.py "$@"\n')
+    (folder / "run").chmod(0o755)
+    found = jaxeval.settle_command("./run 0.8 {seed}", "./run 0.84 {seed}", quiet=True)
+    assert found.verdict == "better"
+
+
 def test_swapped_sides_mirror() -> None:
     """Dies if swapping base and candidate changes more than the sign."""
     one = _settle(0.84, ledger="one.db")
@@ -100,6 +108,7 @@ def test_the_same_command_runs_nothing_again() -> None:
         first.scores,
     )
     assert any("settled before" in note for note in again.notes)
+    assert _settle(0.84, seeds=3).verdict == "better"  # a decision is not taken back
 
 
 def test_more_seeds_go_on() -> None:
@@ -113,7 +122,7 @@ def test_more_seeds_go_on() -> None:
 
 def test_again_has_fresh_seeds() -> None:
     """Dies if a comparison that is settled anew rests on scores that it had."""
-    first, anew = _settle(0.84), _settle(0.84, again=True)
+    first, anew = _settle(0.84, note="\udcff a\nb"), _settle(0.84, again=True)  # a byte of a shell
     assert anew.comparison == 2 and anew.first_seed == 1 + first.looks
     assert not {*first.scores["candidate"]} & {*anew.scores["candidate"]}
 
@@ -158,7 +167,7 @@ def test_too_few_seeds_are_undecided() -> None:
 def test_code_that_changes_under_way(folder: Path) -> None:
     """Dies if scores of two versions are those of one, and nothing says so."""
     (folder / "program.py").write_text(PROGRAM + 'open("program.py", "a").write("#")\n')
-    assert any("two versions" in note for note in _settle(0.84).notes)
+    assert any("ran (program.py); its scores may be" in note for note in _settle(0.84).notes)
 
 
 @pytest.mark.parametrize("correction", ["none", "e-lond", "spending"])
@@ -210,6 +219,7 @@ def test_a_killed_comparison_goes_on(folder: Path) -> None:
         ([BASE, BASE + " ", "--folder", "nowhere"], "nowhere: no such folder"),
         ([BASE, BASE + " ", "--pattern", "("], "--pattern (: not a pattern"),
         ([BASE, BASE + " ", "--pattern", "x"], "expected one group"),
+        ([BASE, BASE + " ", "--pattern", "(x)", "--json-field", "y"], "--json-field y or --pat"),
         ([BASE, BASE + " ", "--ledger", "program.py"], "program.py: not a ledger"),
         ([BASE, BASE + " ", "--alpha", "0"], "alpha"),
         ([BASE, BASE + " ", "--seeds", "0"], "seeds"),

@@ -54,6 +54,18 @@ def test_changes_make_the_candidate(capsys: pytest.CaptureFixture[str]) -> None:
         _settle("a.toml")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["--correction", "e-lond"], ["--correction", "spending"], ["--again"], ["--note", "x"]],
+)
+def test_what_a_ledger_keeps_needs_one(words: list[str]) -> None:
+    """Dies if an option of ledgers is without effect, and nobody is told."""
+    with pytest.raises(ConfigError) as found:
+        settle(["a.toml", "b.toml", *words])
+    said = ": expected a ledger too, which keeps it; add --ledger settle.db"
+    assert str(found.value) == f"{' '.join(words)}{said}"
+
+
 def test_a_ledger_of_configs() -> None:
     """Dies if a settled comparison has no row, or a new one reuses its seeds."""
     first = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")

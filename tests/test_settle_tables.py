@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval.bandits.settling import Settle
 from jaxeval.settle import tables
 from jaxeval.stats import claims
 
@@ -39,8 +40,9 @@ def test_a_seed_that_both_lack_is_under_way_while_the_table_grows() -> None:
     rows = [line.split(",") for line in [*ROWS[1:], *NEW]]
     records = [{"model": m, "seed": int(k), "f1": float(x)} for m, k, x in rows if k != "3"]
     scores = jaxeval.read_scores(records, score="f1")
-    assert tables.settled(scores, tables.Asked(), growing=True).looks == 2
-    assert tables.settled(scores, tables.Asked()).looks == 5
+    waiting = tables.settled(scores, Settle(most=99), growing=True)
+    assert waiting.looks == 2 and "only if it can never come" in waiting.notes[-1]
+    assert tables.settled(scores, Settle(most=99)).looks == 5
 
 
 def _rows(numbers: dict[str, list[int]]) -> list[dict[str, object]]:
@@ -102,8 +104,27 @@ def test_failed_runs_of_a_table() -> None:
     assert first.failures == {"new": "run 4 failed"}
     with pytest.raises(jaxeval.JaxevalError, match="old: run 4 failed; without a base"):
         jaxeval.settle_table(failed, score="f1", missing="drop")
+    never = [{**r, "status": "failed"} if r["model"] == "new" else r for r in rows]
+    assert jaxeval.settle_table(never, "old", "new", score="f1").failures == {
+        "new": "run 1 failed"
+    }
+    for how in ("t", "wins"):
+        with pytest.raises(jaxeval.JaxevalError, match="new: run 1 failed; without a base"):
+            jaxeval.settle_table(never, "new", "old", score="f1", statistic=how)
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
+
+
+@pytest.mark.parametrize("failing", ["old", "new"])
+def test_a_run_that_fails_after_the_decision(failing: str) -> None:
+    """Dies if a claim is taken back when a later run fails, or nobody is told."""
+    rows = [{**row, "status": "ok"} for row in _rows({m: [*range(1, 11)] for m in ("old", "new")})]
+    for row in rows:
+        if (row["model"], row["seed"]) == (failing, 10):
+            row |= {"f1": None, "status": "failed"}
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop")
+    assert (found.verdict, found.looks, found.failures) == ("better", 9, {})
+    assert f"{failing}: run 10 failed; the claim rests on what came before" in found.notes
 
 
 def test_items_are_pairs() -> None:
@@ -228,11 +249,11 @@ def test_a_seed_counts_when_all_data_sets_have_it(tmp_path: Path) -> None:
     late = [r for r in rows if (r["model"], r["data"]) != ("old", "b") or r["seed"] != 4]
     assert _settle_places(late).looks == 3
     scores = jaxeval.read_scores(rows[:-8], score="f1", column={"dataset": "data"})
-    waiting = tables.settled(scores, tables.Asked(), growing=True)  # new has none on c yet
+    waiting = tables.settled(scores, Settle(most=99), growing=True)  # new has none on c yet
     assert (waiting.looks, waiting.verdict) == (0, "undecided")
-    failed = [{**r, "status": "completed"} for r in rows]
+    failed = [{**r, "status": "completed"} for r in rows if r["seed"] < 4]
     failed[-1] = {**failed[-1], "f1": None, "status": "failed"}
-    assert _settle_places(failed, missing="drop").failures == {"new": "run 8 failed"}
+    assert _settle_places(failed, missing="drop").failures == {"new": "run 3 failed"}
 
 
 def test_data_sets_without_a_mean() -> None:
@@ -263,7 +284,7 @@ def test_a_data_set_that_comes_after_the_first_look(
             stream.write("\n".join(line for line in lines if ",c," in line) + "\n")
 
     monkeypatch.setattr(tables.time, "sleep", sleep)
-    with pytest.raises(jaxeval.JaxevalError, match=r"another data set \(c\)"):
+    with pytest.raises(jaxeval.JaxevalError, match=r"another data set, c: .* first look, b, a;"):
         _settle_places(path, follow=9)
 
 
@@ -279,7 +300,9 @@ def test_a_model_that_is_not_there(
     assert hint in capsys.readouterr().err
 
 
-def test_a_device_is_not_waited_for() -> None:
-    """Dies if /dev/zero is read for ever."""
+def test_what_cannot_grow_is_not_waited_for() -> None:
+    """Dies if /dev/zero, or scores in memory, are read for ever."""
+    with pytest.raises(jaxeval.JaxevalError, match="follow: expected a file"):
+        jaxeval.settle_table({"a": [1, 2, 3], "b": [1, 2, 3]}, follow=9)
     with pytest.raises(jaxeval.JaxevalError, match="a device or a pipe"):
         jaxeval.settle_table("/dev/zero", "old", "new", follow=9)

@@ -242,6 +242,50 @@ def _jobs_give(
         assert _rows(folder / name) == rows[:6] and not _left(folder / name)
 
 
+def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a job goes on beyond a rung, what is promoted begins anew, a checkpoint outlives its
+    training, a rung counts twice after a kill, or a score is another than in one process."""
+    one = _Search(TOY, "toy")
+    history = one.go_on(tmp_path / "one", parallel=1)
+    epochs = len(one.epochs)
+    with here.prompt(one.target.session):
+        search, engine = _Search(TOY, "toy"), here.Here(1)
+        launched = search.go_on(tmp_path / "jobs", parallel=1, launcher=engine)
+        # one after the other: each is judged against the same ones
+        assert _decided(launched) == _decided(history) and len(search.epochs) == epochs
+        rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)
+        assert len(engine.started) == rungs > 10 == len({*engine.started})
+        for crash, engine in (2, here.Here(1, [0, 1])), (len(search.saved) - 2, None), (7, None):
+            killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
+            with pytest.raises(_Crash):
+                killed.go_on(folder, crash, parallel=1, launcher=here.Here(1))
+            again = _Search(TOY, "toy", saved=killed.saved[-1])
+            again = again.go_on(folder, parallel=1, launcher=engine)
+            assert _decided(again) == _decided(history) and _rows(folder) == _rows(
+                tmp_path / "one"
+            )
+        at_once = _Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
+        lost = _Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
+        assert [e.values for e in lost.evaluations] == [e.values for e in history.evaluations]
+    curves = [[*map(_score, runs.load_curves(tmp_path / name))] for name in ("one", "jobs")]
+    assert curves[0] == curves[1] and _rows(tmp_path / "jobs") == _rows(tmp_path / "one")
+    for name in ("jobs", "2", "three"):
+        assert not _left(tmp_path / name)
+        assert not [*(tmp_path / name / "jobs").glob("*/job.json")]
+    # otherwise who goes on depends on who arrives first, and no score does
+    for e, other in zip(at_once.evaluations, history.evaluations, strict=True):
+        both = min(len(e.rungs), len(other.rungs))
+        assert e.values == other.values and e.rungs[:both] == other.rungs[:both] != ()
+
+
+def _decided(history: History) -> list[tuple]:
+    return [(e.values, e.scores, e.stopped, e.rungs, e.failure) for e in history.evaluations]
+
+
+def _score(row: runs.CurveRow) -> tuple:
+    return row.seed, row.hparams, row.epoch, row.part, row.metric, row.value
+
+
 def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
     """Dies if a setting that is no config ends the search, or is trained."""
     search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)

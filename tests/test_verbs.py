@@ -1,13 +1,14 @@
 """`jaxeval VERB`: one table of all verbs; and names that the standard library has already."""
 
-import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import jaxeval
 from jaxeval import __main__ as command
 from jaxeval import cli, parsers
 from jaxeval.errors import ConfigError
@@ -29,19 +30,21 @@ def _run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
 
 
 def test_the_table_names_every_verb() -> None:
-    """Dies if a module with COMMANDS is no verb of `jaxeval`, or has another name."""
-    files = [file for file in PACKAGE.rglob("*.py") if "\nCOMMANDS: " in file.read_text()]
-    modules = {".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files}
-    assert {module for module, _ in command.VERBS.values()} == modules
-    for verb, (module, about) in command.VERBS.items():
-        assert module.removesuffix(".__main__") == f"jaxeval.{verb}" or verb == "report"
+    """Dies if a verb's function is none of `jaxeval VERB`, or has another name."""
+    every = "\n".join(file.read_text() for file in PACKAGE.rglob("*.py"))
+    verbs = {*re.findall(r"^@parameters\.verb\ndef (\w+)", every, re.M)} - {"read_scores"}
+    named = {name: verb for verb, (names, _) in command.VERBS.items() for name in names.split()}
+    assert {*named} == verbs < {*jaxeval.__all__}
+    for name, verb in named.items():
+        assert name.partition("_")[0] == verb or name == "load"
+    for verb, (_, about) in command.VERBS.items():
         assert len(verb) < 15 and 20 < len(about) < 75
 
 
 @pytest.mark.parametrize("verb", command.VERBS)
 def test_help_teaches(verb: str) -> None:
     """Dies if an argument has no help, or a subcommand is not called as it is named."""
-    commands = importlib.import_module(command.VERBS[verb][0]).COMMANDS
+    commands = command.commands(verb)
     for name, function in commands.items():
         called = f"{verb} {name}".rstrip()
         parser = parsers._make_parser(called, function, commands)

@@ -38,6 +38,8 @@ class State:
     scores: Mapping[str, Mapping[int, float]]  # model -> number of the evaluation, from 1 -> score
     pending: Mapping[str, tuple[int, ...]]  # model -> numbers under way
     excluded: Mapping[str, str]  # model -> why it was dropped
+    # model -> number of an evaluation without a score, which drops no model -> why it has none
+    lost: Mapping[str, Mapping[int, str]] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def begin(cls, models: Sequence[str]) -> "State":
@@ -63,12 +65,13 @@ class State:
         return [score for _, score in sorted(self.scores[model].items())]
 
     def begun(self, model: str) -> int:
-        """Returns how many evaluations of a model have a score or are under way."""
-        return len(self.scores[model]) + len(self.pending[model])
+        """Returns how many evaluations of a model have ended or are under way."""
+        lost = self.lost.get(model, ())
+        return len(self.scores[model]) + len(self.pending[model]) + len(lost)
 
     def start(self, model: str) -> tuple["State", int]:
         """Marks one more evaluation of a model as under way; returns its number too."""
-        taken = {*self.scores[model], *self.pending[model]}
+        taken = {*self.scores[model], *self.pending[model], *self.lost.get(model, ())}
         number = next(k for k in range(1, len(taken) + 2) if k not in taken)
         return self._with_pending(model, (*self.pending[model], number)), number
 
@@ -81,13 +84,21 @@ class State:
         if number in self.scores[model]:
             raise DataError(f"{model}: evaluation {number} has a score already")
         scores = {**self.scores, model: {**self.scores[model], number: float(score)}}
-        left = tuple(k for k in self.pending[model] if k != number)
-        return dataclasses.replace(self, scores=scores)._with_pending(model, left)
+        return dataclasses.replace(self, scores=scores)._without(model, number)
+
+    def lose(self, model: str, number: int, why: str) -> "State":
+        """Adds an evaluation that has no score, and drops no model."""
+        lost = {**self.lost, model: {**self.lost.get(model, {}), number: why}}
+        return dataclasses.replace(self, lost=lost)._without(model, number)
 
     def exclude(self, model: str, reason: str) -> "State":
         """Drops a model: it is not evaluated again and cannot win."""
         excluded = {**self.excluded, model: reason}
         return dataclasses.replace(self, excluded=excluded)._with_pending(model, ())
+
+    def _without(self, model: str, number: int) -> "State":
+        left = tuple(k for k in self.pending[model] if k != number)
+        return self._with_pending(model, left)
 
     def _with_pending(self, model: str, numbers: tuple[int, ...]) -> "State":
         return dataclasses.replace(self, pending={**self.pending, model: numbers})

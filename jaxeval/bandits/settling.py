@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -26,8 +25,9 @@ class Settle(Rule):
     the first numbers only, up to the first one that is missing on either side: results may arrive
     in any order, and a slow side is no bias.
 
-    A candidate's failed evaluation ends the comparison without a claim: the scores of the others
-    say nothing of the seeds on which it crashes. With wins a failure is a lost pair of its side.
+    A candidate's failed evaluation ends the comparison without a claim, unless those before it
+    have settled it: the scores of the others say nothing of the seeds on which it crashes. With
+    wins a failure is a lost pair of its side.
     """
 
     most: int = 30  # scores of each side
@@ -54,14 +54,35 @@ class Settle(Rule):
 
     def looks(self, state: State) -> int:
         """Returns the number of the candidate's scores that the last look sees."""
-        base, candidate = (len(_first(state.scores[model])) for model in state.models)
+        base, candidate = (len(self._first(state, model)) for model in state.models)
         return min(base, candidate) if base >= self.known else 0
 
     def seen(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Returns the scores of base and candidate that the last look sees; -+inf of failures."""
         n = self.looks(state)
-        base, candidate = (np.array(_first(state.scores[model])) for model in state.models)
+        base, candidate = (np.array(self._first(state, model)) for model in state.models)
         return base[: n if self.by_pairs else max(n, self.known)], candidate[:n]
+
+    def _first(self, state: State, model: str) -> list[float]:
+        """Returns the scores of the numbers 1, 2, ... up to the first that is missing."""
+        known = dict(state.scores[model])
+        if self.statistic == "wins":
+            worst = -math.inf if self.higher_is_better else math.inf
+            known |= dict.fromkeys(state.lost.get(model, ()), worst)
+        return [known[k] for k in itertools.takewhile(known.__contains__, itertools.count(1))]
+
+    def stopped(self, state: State) -> dict[str, str]:
+        """Returns the sides whose failure keeps the next look away, and why they failed.
+
+        With wins that is a base without any score: failures are lost pairs.
+        """
+        following, (base, _) = self.looks(state) + 1, state.models
+        if self.statistic == "wins":
+            first = self._first(state, base)
+            broken = len(first) >= FIRST_LOOK and not np.isfinite(first).any()
+            return {base: state.lost[base][1]} if broken else {}
+        found = {m: of[following] for m, of in state.lost.items() if following in of}
+        return found if following <= self.most else {}
 
     def settled(self, state: State) -> Settled:
         """Returns what may be said of the candidate after the last look.
@@ -75,13 +96,16 @@ class Settle(Rule):
         """Returns the verdict after the last look.
 
         It is "constant" if each side has one score at all seeds: they are no sample.
+
+        Raises:
+          RunError: the base failed before anything was settled.
         """
-        if state.excluded:
-            return "failed"
-        seen = self.seen(state)
-        if len(seen[1]) >= FIRST_LOOK and not any(map(results.varies, seen)):
-            return "constant"
-        return self.settled(state).verdict
+        seen, stopped, (base, _) = self.seen(state), self.stopped(state), state.models
+        constant = len(seen[1]) >= FIRST_LOOK and not any(map(results.varies, seen))
+        verdict: Verdict = "constant" if constant else self.settled(state).verdict
+        if base in stopped and (verdict == "undecided" or self.statistic == "wins"):
+            raise RunError(f"{base}: {stopped[base]}; without a base nothing is settled")
+        return "failed" if verdict == "undecided" and stopped else verdict
 
     def ask(self, state: State) -> tuple[str, ...]:
         """Returns the sides to evaluate now, one name an evaluation; () if done or waiting."""
@@ -95,25 +119,8 @@ class Settle(Rule):
         return tuple(side for _, side in sorted(numbers, key=lambda pair: pair[0]))
 
     def failed(self, state: State, model: str, number: int, why: str) -> State:
-        """Returns the state after an evaluation failed for good.
-
-        Raises:
-          RunError: the base failed, so that nothing can be said of any candidate: once, or with
-            wins at all of its first seeds.
-        """
-        counts, scores = self.statistic == "wins", state.scores[model]
-        broken = not any(map(math.isfinite, scores.values())) and len(scores) + 1 >= FIRST_LOOK
-        if model == state.models[0] and (broken or not counts):
-            raise RunError(f"{model}: {why}; without a base nothing is settled")
-        if not counts:
-            return state.exclude(model, why)
-        left = tuple(k for k in state.pending[model] if k != number)
-        worst = -math.inf if self.higher_is_better else math.inf
-        return dataclasses.replace(
-            state,
-            scores={**state.scores, model: {**scores, number: worst}},
-            pending={**state.pending, model: left},
-        )
+        """Returns the state after an evaluation failed for good."""
+        return state.lose(model, number, why)
 
     def answer(self, state: State) -> Answer | None:
         """Returns the outcome, of which the reason is the verdict; None while it goes on."""
@@ -123,7 +130,7 @@ class Settle(Rule):
         """Returns the outcome; None while it goes on."""
         base, candidate = state.models
         n = self.looks(state)
-        if not state.excluded and n < min(FIRST_LOOK, self.most):
+        if n < min(FIRST_LOOK, self.most) and not self.stopped(state):
             return None
         verdict = self.verdict(state)
         if verdict == "undecided":
@@ -147,11 +154,6 @@ def _settled(rule: Settle, base: tuple[float, ...], candidate: tuple[float, ...]
         margin=rule.margin,
         alpha=rule.alpha,
     )
-
-
-def _first(scores: Mapping[int, float]) -> list[float]:
-    """Returns the scores of the numbers 1, 2, ... up to the first that is missing."""
-    return [scores[k] for k in itertools.takewhile(scores.__contains__, itertools.count(1))]
 
 
 def _gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -22,14 +22,14 @@ class Local:
 
     def _begin(self) -> None:
         self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
-        self._jobs: set[Path] = set()
+        self._jobs: list[Path] = []  # one that pauses may be there twice
         self._threads: list[threading.Thread] = []
         self._processes: dict[int, subprocess.Popen] = {}
         self._closed = False
 
     def submit(self, paths: Sequence[Path]) -> None:
         """Hands jobs to the next workers that are free."""
-        self._jobs.update(paths)
+        self._jobs.extend(paths)
         for path in paths:
             self._waiting.put(path)
         while len(self._threads) < min(self.workers, len(self._jobs)):
@@ -63,7 +63,7 @@ class Local:
             if not process.stdout.readline():
                 self._end(number)
                 process = None
-            self._jobs.discard(path)
+            self._jobs.remove(path)
         self._end(number)
 
     def _end(self, number: int) -> None:

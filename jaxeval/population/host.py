@@ -43,21 +43,22 @@ class Report(NamedTuple):
 
 
 class Feed(NamedTuple):
-    """Changes of a population between two epochs: members that join, members that stop."""
+    """Changes of a population between two epochs: members that join, stop or pause."""
 
     # member -> epochs of the population after which it joins; others join at once. So members of a
     # resumed population meet when they did before.
     arrivals: Mapping[Member, int]
-    # (epochs of the population, slots, how their members ended or None) -> (whether each slot's
-    # member is stopped, members that join now). Called after every epoch, repeated ones of a
-    # resumed population included, before anything of it is recorded.
+    # (epochs of the population, slots, how their members ended or None) -> (how the feed ends each
+    # slot's member or None, members that join now). Called after every epoch, repeated ones of a
+    # resumed population included, before anything of it is recorded. A member that pauses keeps
+    # its slot, and ends the training of the population.
     after_epoch: Callable[
         [int, Sequence[slots.Slot], Sequence[slots.Status | None]],
-        tuple[Sequence[bool], Sequence[Member]],
+        tuple[Sequence[slots.Status | None], Sequence[Member]],
     ]
 
 
-CLOSED = Feed({}, lambda epochs, each, ended: ([False] * len(each), []))
+CLOSED = Feed({}, lambda epochs, each, ended: ([None] * len(each), []))
 
 
 class Population:
@@ -210,7 +211,8 @@ class Population:
         rows = self._row_counts(tested) if self._count_rows and tested else {}
         ended, self._failed = [*self._failed, *ended], []
         pairs = zip(self.slots, events, strict=True)
-        self.slots = [slot if event.status is None else slots.Slot() for slot, event in pairs]
+        stay = (None, "paused")
+        self.slots = [slot if event.status in stay else slots.Slot() for slot, event in pairs]
         seconds, left = time.perf_counter() - begin, len(self.waiting)
         return Report(scores, ended, [*self.slots], left, seconds, best, rows)
 
@@ -228,8 +230,8 @@ class Population:
         self.waiting += joining
         for lane, stop in enumerate(stops):
             slot = self.slots[lane]
-            if stop:
-                events[lane] = slots.ending(slot, events[lane], "early_stopped", metric)
+            if stop is not None:
+                events[lane] = slots.ending(slot, events[lane], stop, metric)
             if events[lane].decayed:
                 self._decay_rate(lane)
         return events

@@ -57,7 +57,7 @@ def train(
 
     Args:
       members: all different.
-      folder: of checkpoints, from which training resumes; removed at the end.
+      folder: of checkpoints, from which training resumes; removed at the end, but for a pause.
       record: stores a report durably, before its state is checkpointed: after a kill, epochs are
         repeated and equal records rewritten.
       count: lanes, rounded up to a multiple of the devices; fixed when resumed, as under `vmap`
@@ -88,8 +88,11 @@ def train(
                 else:
                     saved.remove()
                 raise
-            if population.epochs % problem.training.checkpoint_every == 0:
+            paused = any(end.status == "paused" for end in report.ended)
+            if paused or population.epochs % problem.training.checkpoint_every == 0:
                 saved.save(population.snapshot())
+            if paused:
+                return
         saved.remove()
     finally:
         saved.close()

@@ -12,7 +12,8 @@ from typing import Any, Literal, NamedTuple
 from jaxeval.contracts import Member, Metric
 from jaxeval.population.settings import Plateau, Stopping, Training
 
-Status = Literal["finished", "early_stopped", "diverged", "failed"]
+# a member that has paused is scored as if it had ended, and goes on from the checkpoint
+Status = Literal["finished", "early_stopped", "diverged", "failed", "paused"]
 
 
 @dataclasses.dataclass(frozen=True)

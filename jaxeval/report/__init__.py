@@ -1,4 +1,4 @@
 """Documents of results, and their renderers; imports no jax.
 
-All share `document`, `scores` (units), `text`, `standings`, `plots` and `render`.
+All share `document`, `scores` (units), `text`, `plots` and `render`.
 """

@@ -1,13 +1,15 @@
-"""Figures of sweeps: scores by rank, and by each hyperparameter on the scale of its space."""
+"""Sweeps: their plan, and figures of scores by rank and by each hyperparameter."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxeval.report import plots, scores
-from jaxeval.report.document import Figure
+from jaxeval.files import Json
+from jaxeval.report import plots, scores, text
+from jaxeval.report.document import Document, Figure, Result, Table
 from jaxeval.report.plots import literal
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Axis
@@ -16,6 +18,8 @@ from jaxeval.sensitivity.trials import Sweep
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+    from jaxeval.studies.costs import Estimate  # imports jax
 
 Place = Callable[[Sequence[object]], np.ndarray]  # values -> positions on an axis
 _COLUMNS = 4
@@ -28,6 +32,7 @@ _PARALLEL = (
     "in colour. Values grow upwards; of words the first is at the bottom. A line "
     "has a gap where a hyperparameter has no effect."
 )
+_COHORT = ("cohort", "padded to", "runs", "rows at once", "compiling", "running", "wasted", "GB")
 _REACH = 5.0  # points around scores that are all equal
 
 
@@ -225,3 +230,69 @@ def _categories(axes: Sequence[Axis]) -> list[str]:
     with contextlib.suppress(ValueError):
         named = sorted(named, key=float)
     return named
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class SweepPlan(Result):
+    """The plan of a sweep: the values of each run, cohorts, warnings about the data."""
+
+    runs: Sequence[Mapping[str, Json]]
+    cohorts: "Sequence[Estimate]"
+    warnings: Sequence[str] = ()
+    jobs: str | None = None  # of a launcher
+
+    def to_dict(self) -> dict[str, Json]:
+        """Returns runs, numbered from 1, and cohorts; unknown costs are null."""
+        cohorts: list[Json] = []
+        for of in self.cohorts:
+            costs: dict[str, Json] = {
+                "micro_batch": of.micro_batch,
+                "compile_seconds": of.compile_seconds,
+                "train_seconds": of.seconds,
+                "wasted": of.wasted,
+                "megabytes": _bytes(of) / 2**20,
+            }
+            known = costs if of.operations else dict.fromkeys(costs)
+            numbers: list[Json] = [number + 1 for number in of.jobs]
+            cohorts.append({"runs": numbers, "size": of.shape.describe(), **known})
+        warnings: dict[str, Json] = {"warnings": [*self.warnings]} if self.warnings else {}
+        jobs: dict[str, Json] = {"jobs": self.jobs} if self.jobs else {}
+        return {"runs": list(self.runs), "cohorts": cohorts, **self._totals(), **jobs, **warnings}
+
+    def _totals(self) -> dict[str, float | None]:
+        """Returns seconds and wasted operations; None for a task whose members are not padded."""
+        operations = sum(of.operations for of in self.cohorts)
+        needed = sum(of.needed for of in self.cohorts)
+        totals = {
+            "compile_seconds": sum(of.compile_seconds for of in self.cohorts),
+            "train_seconds": sum(of.seconds for of in self.cohorts),
+            "wasted": 1 - needed / operations if operations else 0.0,
+        }
+        known = all(of.operations for of in self.cohorts)
+        return {name: value if known else None for name, value in totals.items()}
+
+    def document(self) -> Document:
+        """Returns a row for each cohort, and the estimate of the whole."""
+        rows = []
+        for number, of in enumerate(self.cohorts, 1):
+            seconds = text.duration(of.compile_seconds), text.duration(of.seconds)
+            size = f"{100 * of.wasted:.0f} %", f"{_bytes(of) / 2**30:.2f}"
+            costs = [str(of.micro_batch), *seconds, *size] if of.operations else ["-"] * 5
+            rows.append([str(number), of.shape.describe(), str(len(of.jobs)), *costs])
+        runs = text.counted(sum(len(of.jobs) for of in self.cohorts), "run")
+        answer, totals = [f"{runs}, {text.counted(len(self.cohorts), 'program')}"], self._totals()
+        compiling, training, wasted = totals.values()
+        if compiling is not None and training is not None and wasted is not None:
+            answer = [
+                f"{answer[0]}; {100 * wasted:.0f} % of the operations are padding",
+                f"estimate: {text.duration(compiling)} of compiling, {text.duration(training)} of "
+                "training and evaluation if no run stops early, by a cost model",
+            ]
+        answer += [f"jobs: {self.jobs}"] if self.jobs else []
+        table = Table(_COHORT, rows, words=2)
+        return Document(answer, (table,), notes=self.warnings, title="Plan of a sweep")
+
+
+def _bytes(cohort: "Estimate") -> int:
+    """Returns the bytes of all members: parameters, the best ones, two moments of Adam."""
+    return 4 * 4 * cohort.shape.parameters() * len(cohort.jobs)

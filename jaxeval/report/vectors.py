@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import comparison, scores, standings, text
+from jaxeval.report import comparison, scores, text
 from jaxeval.report.comparison import answers, figures, tables, words
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
@@ -77,7 +77,7 @@ class VectorScores(Result):
         if not points:
             return "No two files have scores on what both cover: nothing is compared."
         order = sorted(points, key=lambda name: -points[name])
-        return f"{standings.sentence(order, standings.signs(found), 'set')}."
+        return f"{text.sentence(order, text.signs(found), 'set')}."
 
     def _notes(self) -> Iterator[str]:
         for name, line in self.headers.items():
@@ -245,7 +245,7 @@ def _comparisons(mode: Judgement) -> Iterator[Block]:
     for study, what in ((mode.overall, MEAN), (mode.by_task, "task by task")):
         if study is not None:
             yield Heading(f"{_MODES[mode.mode]}, {what}")
-            document = comparison.document(study)
+            document = comparison.Comparison(study).document()
             yield from (*document.blocks, *document.details)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import database, metrics, records, store, tables
+from jaxeval.runs import metrics, records, store, tables
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow, Outcomes
@@ -25,21 +25,13 @@ _AXES = ("seed", "split")
 _Run = tuple[MemberRow, Outcomes]
 
 
-def load(location: str) -> list[MemberRow]:
-    """Reads the members of a runs folder or database; raises RunError if none has ended."""
-    rows = store.load(location)
-    if not rows:
-        raise RunError(f"{database.shown(location)}: no member has ended")
-    return rows
-
-
 def read_columns(location: str) -> Columns:
     """Reads a row a member: the columns of `jaxeval runs export`, hyperparameters and `model`.
 
     `dataset` names the data of each member if there are several. A model is an experiment: its
     name, with a hash if two on one data set share it, and with the member's hyperparameters.
     """
-    return _columns(load(location), database.shown(location))
+    return _columns(store.load(location), location)
 
 
 def _columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -> Columns:
@@ -103,7 +95,7 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
         rows = [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
         if len({row.config_hash for row in rows}) == 1:
             by_config[model] = rows[0]
-        else:
+        elif rows:
             warnings.append(f"{model}: its config is not the same on all data sets")
         if count := sum(row.never_learned for row in rows):
             warnings.append(
@@ -166,7 +158,7 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
     All runs of a data set are of one split, the first that all its models have. Data sets whose
     models have no such split, no outcomes or other items are left out; a note says why.
     """
-    members = _chosen(load(location), database.shown(location), layout)
+    members = _chosen(store.load(location), location, layout)
     part = layout.columns.get("score", "test")
     data_sets, notes, without = list[DataSetScores](), list[str](), dict[str, None]()
     with store.open_existing(location) as opened:

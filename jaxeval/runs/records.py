@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-_Status = Literal["finished", "early_stopped", "diverged", "failed"]
+_Status = Literal["finished", "early_stopped", "diverged", "failed", "paused"]
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
 _MOST_LISTED = 12
 _SHORTEST_ID = 4

@@ -1,280 +1,314 @@
-"""Reads and writes the runs database: SQLite in a folder, or any database SQLAlchemy reaches."""
+"""The runs database of a folder: SQLite, a table for each dataclass of `records`.
+
+It is in WAL mode, and transactions begin by `BEGIN IMMEDIATE`: one that reads first and writes
+later would otherwise fail with "database is locked" whatever the timeout. WAL does not work over
+network file systems.
+"""
 
 import contextlib
 import dataclasses
 import json
+import operator
 import sqlite3
+import threading
+import typing
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
-from jaxeval.errors import RunError
-from jaxeval.runs import database, records
+from jaxeval import files
+from jaxeval.errors import DataError, RunError
+from jaxeval.runs import records
 
 FILE = "runs.sqlite"
+_VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-_COUNTED = ["names", "items", "counts"]  # columns of outcomes beside their key
 _MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
-_Rows = list[dict[str, Any]]
+_MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # the first columns of its tables
+# other types are text
+_TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}
+sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
+
+
+class _Table(NamedTuple):
+    name: str
+    columns: dict[str, str]  # name -> type
+    keys: Sequence[str]
+
+    def query(self, where: str = "") -> str:
+        """Returns the statement that selects all columns."""
+        return f"SELECT {', '.join(self.columns)} FROM {self.name} {where}"
+
+    def make(self, sql: sqlite3.Connection) -> None:
+        """Makes the table."""
+        parts = [f"{name} {kind}" for name, kind in self.columns.items()]
+        parts.append(f"PRIMARY KEY ({', '.join(self.keys)})")
+        if "experiment" in self.columns:
+            parts.append("FOREIGN KEY (experiment) REFERENCES experiments (id)")
+        sql.execute(f"CREATE TABLE {self.name} ({', '.join(parts)})")
+
+    def insert(
+        self, sql: sqlite3.Connection, rows: Iterable, overwrite: Sequence[str] | None = None
+    ) -> None:
+        """Inserts rows; if the key exists, sets some columns; None: all beside the key."""
+        rest = [name for name in self.columns if name not in self.keys]
+        new = ", ".join(f"{name} = excluded.{name}" for name in (overwrite or rest))
+        then = "NOTHING" if overwrite == () else f"UPDATE SET {new}"
+        known = f"ON CONFLICT ({', '.join(self.keys)}) DO {then}"
+        marks = ", ".join("?" * len(self.columns))
+        sql.executemany(f"INSERT INTO {self.name} VALUES ({marks}) {known}", rows)
+
+
+def _table(name: str, record: type, keys: Sequence[str], **more: str) -> _Table:
+    """Returns the table of a dataclass: a column a field, and more."""
+    columns = dict[str, str]()
+    for field, hint in typing.get_type_hints(record).items():
+        kind, *others = typing.get_args(hint) or (hint,)
+        null = "" if type(None) in others else " NOT NULL"
+        columns[field] = f"{_TYPES.get(kind, 'TEXT')}{null}"
+    return _Table(name, columns | more, keys)
+
+
+_EXPERIMENTS = _table("experiments", records.Experiment, ["id"])
+_MEMBERS = _table("members", records.MemberResult, _MEMBER)
+_SCORES = _table("scores", records.EpochScore, (*_MEMBER, "epoch", "part", "metric"))
+# names in JSON; counts as float32, little-endian, compressed by zlib
+_OUTCOMES = _table("outcomes", records.Outcomes, (*_MEMBER, "part"), items="BIGINT NOT NULL")
+_TABLES = (_EXPERIMENTS, _OUTCOMES, _MEMBERS, _SCORES)
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
-    """An open runs database."""
+    """An open runs database; threads may share it."""
 
-    def __init__(self, engine: sa.Engine, shown: str):
-        self._engine, self._shown = engine, shown
+    def __init__(self, file: Path | None, write: bool, shared: bool):
+        self._file, self._begin = file, "BEGIN IMMEDIATE" if write else "BEGIN"
+        self._lock = threading.RLock()
+        with self._explaining():
+            self._sql = files.connect(file, write)
+        try:
+            with self._explaining():
+                self._sql.execute("PRAGMA foreign_keys=ON")
+                if write:
+                    self._sql.execute(f"PRAGMA journal_mode={'WAL' if shared else 'DELETE'}")
+                    self._sql.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
+            self._check(create=write)
+        except BaseException:
+            self.close()
+            raise
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def close(self, *error: object) -> None:
+        """Closes the connection."""
+        self._sql.close()
 
-    def close(self) -> None:
-        """Closes all connections."""
-        self._engine.dispose()
+    __exit__ = close
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        """Opens a transaction; errors of the database become a RunError with a remedy."""
+    def _explaining(self) -> Iterator[None]:
+        """Makes an error of the database a RunError with a remedy."""
         try:
-            with self._engine.begin() as connection:
-                yield connection
-        except sa.exc.DBAPIError as error:
-            reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
+            yield
+        except sqlite3.Error as error:
             todo = "what was recorded is kept: make it writable, and run the same command again"
-            if getattr(error.orig, "sqlite_errorcode", None) in _DAMAGED:
+            if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
-            raise RunError(f"{self._shown}: {reason}; {todo}") from error
+            raise RunError(f"{self._file}: {error}; {todo}") from error
 
-    def check(self, create: bool = False) -> None:
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._explaining(), self._lock, self._sql:
+            self._sql.execute(self._begin)
+            yield self._sql
+
+    def _select(self, query: str, *values: object) -> list[Any]:
+        with self._transaction() as sql:
+            return sql.execute(query, values).fetchall()
+
+    def _check(self, create: bool) -> None:
         """Raises RunError unless the database holds runs of this schema.
 
         `create`: makes missing tables; several processes may do so at once.
         """
-        table = database.versions
-        with self._transaction() as connection:
-            if create and connection.dialect.name == "postgresql":
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(20171)"))
-            version, there = None, sa.inspect(connection).has_table(table.name)
+        with self._transaction() as sql:
+            named = "SELECT 1 FROM sqlite_master WHERE name = 'jaxeval_schema'"
+            there, version = sql.execute(named).fetchone(), _VERSION if create else None
             if there:
-                version = connection.scalar(sa.select(sa.func.max(table.c.version)))
-            elif create:
-                version = database.VERSION
+                (version,) = sql.execute("SELECT max(version) FROM jaxeval_schema").fetchone()
             if version is None:
-                raise RunError(f"{self._shown} is not a runs database of jaxeval")
-            if version != database.VERSION:
+                raise RunError(f"{self._file} is not a runs database of jaxeval")
+            if version != _VERSION:
                 raise RunError(
-                    f"{self._shown} was written by another version of jaxeval (tables of version "
-                    f"{version}, expected {database.VERSION}); use another runs folder"
+                    f"{self._file} was written by another version of jaxeval (tables of version "
+                    f"{version}, expected {_VERSION}); use another runs folder"
                 )
             if not there:
-                database.metadata.create_all(connection)
-                _insert(connection, table, [{"version": version}])
+                sql.execute("CREATE TABLE jaxeval_schema (version INTEGER PRIMARY KEY)")
+                sql.execute("INSERT INTO jaxeval_schema VALUES (?)", [version])
+                for table in _TABLES:
+                    table.make(sql)
 
     def register(self, experiment: records.Experiment) -> None:
         """Records an experiment; of several times the last name is kept."""
-        row = dataclasses.asdict(experiment)
-        with self._transaction() as connection:
-            _insert(connection, database.experiments, [row], ["name"])
+        with self._transaction() as sql:
+            _EXPERIMENTS.insert(sql, _rows(_EXPERIMENTS, [experiment]), ["name"])
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
     ) -> None:
         """Writes all in one transaction; rows of the same key are overwritten.
 
-        Epochs after a member's end are deleted: they are of a training that did not finish.
+        Epochs after a member's end are deleted: they are of a training that did not finish. So are
+        test scores of an earlier end: of a pause.
         """
-        ended, scored = ([*map(dataclasses.asdict, rows)] for rows in (members, scores))
-        with self._transaction() as connection:
-            _record(connection, ended, scored)
+        with self._transaction() as sql:
+            _record(sql, _rows(_MEMBERS, members), _rows(_SCORES, scores))
+
+    def stop(self, paused: records.MemberResult) -> None:
+        """Ends a member that has paused: it does not go on."""
+        stopped = dataclasses.replace(paused, status="early_stopped")
+        with self._transaction() as sql:
+            _MEMBERS.insert(sql, _rows(_MEMBERS, [stopped]))
 
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
-        A training that has not ended there adds nothing to a member that has ended here.
+        A training that has not ended there, or has paused, adds nothing to a member that has ended
+        here.
         """
-        tables = database.experiments, database.outcomes, database.members, database.scores
-        known, outcomes, members, scores = (
-            [dict(row) for row in other._select(sa.select(table))] for table in tables
-        )
-        here = {row["id"]: self.ended(row["id"]) for row in known}
-        there = {(row["experiment"], *_member_key(row)) for row in members}
-        going_on = [
-            row
-            for row in scores
-            if (key := _member_key(row)) not in here[row["experiment"]]
-            or (row["experiment"], *key) in there
-        ]
-        with self._transaction() as connection:
-            _insert(connection, database.experiments, known)
-            _insert(connection, database.outcomes, outcomes, _COUNTED)
-            _record(connection, members, going_on)
+        each = (other._select(table.query()) for table in _TABLES)
+        known, outcomes, members, scores = each
+        here = {row[0]: self.ended(row[0]) for row in known}
+        members = [row for row in members if row[5] != "paused" or row[1:5] not in here[row[0]]]
+        there = {row[:5] for row in members}
+        going_on = [row for row in scores if row[:5] in there or row[1:5] not in here[row[0]]]
+        with self._transaction() as sql:
+            _EXPERIMENTS.insert(sql, known, ())
+            _OUTCOMES.insert(sql, outcomes)
+            _record(sql, members, going_on)
 
     def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
         """Writes outcomes of items; those of the same member and part are overwritten."""
         rows = []
-        for kept in outcomes:
-            row = {f.name: getattr(kept, f.name) for f in dataclasses.fields(kept)}
-            packed = zlib.compress(np.ascontiguousarray(kept.counts, "<f4").tobytes())
-            row |= {"names": json.dumps(kept.names), "items": len(kept.counts), "counts": packed}
-            rows.append(row)
+        for of in outcomes:
+            packed = zlib.compress(np.ascontiguousarray(of.counts, "<f4").tobytes())
+            rows.append((*records.key(of), of.part, json.dumps(of.names), packed, len(of.counts)))
         if rows:  # none after most epochs
-            with self._transaction() as connection:
-                _insert(connection, database.outcomes, rows, _COUNTED)
-
-    def _select(self, query: sa.Select) -> Sequence[sa.RowMapping]:
-        with self._transaction() as connection:
-            return connection.execute(query).mappings().all()
+            with self._transaction() as sql:
+                _OUTCOMES.insert(sql, rows)
 
     def with_outcomes(self, experiment: str) -> set[_MemberKey]:
         """Returns the members of an experiment that have outcomes."""
-        table = database.outcomes.c
-        query = sa.select(*_key(table)).where(table.experiment == experiment)
-        return {_member_key(row) for row in self._select(query)}
+        query = f"SELECT {', '.join(_MEMBER[1:])} FROM outcomes WHERE experiment = ?"
+        return {*self._select(query, experiment)}
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """Reads the outcomes of an experiment's members on a part."""
-        table = database.outcomes
-        query = sa.select(table).where(table.c.experiment == experiment, table.c.part == part)
+        where = "WHERE experiment = ? AND part = ? ORDER BY seed, split, repeat, hparams"
         unpacked = []
-        for row in map(dict, self._select(query.order_by(*table.primary_key.columns))):
-            names = tuple(json.loads(row.pop("names")))
-            counts = np.frombuffer(zlib.decompress(row.pop("counts")), "<f4")
-            counts = counts.reshape(row.pop("items"), len(names))
-            unpacked.append(records.Outcomes(**row, names=names, counts=counts))
+        for row in self._select(_OUTCOMES.query(where), experiment, part):
+            names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
+            counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
+            unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
         return unpacked
 
-    def ended(self, experiment: str) -> dict[_MemberKey, records.MemberResult]:
-        """Reads the members of an experiment that have ended."""
-        table = database.members
-        rows = self._select(sa.select(table).where(table.c.experiment == experiment))
-        return {_member_key(row): records.MemberResult(**row) for row in rows}
+    def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
+        """Reads the members of an experiment that have ended, or paused at an epoch from `pause`.
+
+        0: without those that have paused.
+        """
+        where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
+        found = self._select(_MEMBERS.query(where), experiment, pause)
+        return {row[1:5]: records.MemberResult(*row) for row in found}
 
     def epochs(self, experiment: str) -> dict[_MemberKey, int]:
         """Counts the recorded epochs of training of each member that has begun."""
-        table = database.scores.c
-        query = sa.select(*_key(table), sa.func.count(sa.distinct(table.epoch)).label("epochs"))
-        query = query.where(table.experiment == experiment, table.part == "train")
-        rows = self._select(query.group_by(*_key(table)))
-        return {_member_key(row): row["epochs"] for row in rows}
+        key = ", ".join(_MEMBER[1:])
+        counted = f"SELECT {key}, count(DISTINCT epoch) FROM scores"
+        query = f"{counted} WHERE experiment = ? AND part = 'train' GROUP BY {key}"
+        return {tuple(member): count for *member, count in self._select(query, experiment)}
 
     def members(self, experiment: str | None = None) -> list[records.MemberRow]:
         """Reads all members, or those of an experiment, with their experiments."""
-        query = _joined(database.members, records.MemberRow._fields)
-        if experiment is not None:
-            query = query.where(database.members.c.experiment == experiment)
-        return [records.MemberRow(**row) for row in self._select(query)]
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection that cannot write; RunError for a database other than SQLite."""
-        if (found := self._engine.dialect.name) != "sqlite":
-            raise RunError(f"{self._shown}: expected runs in SQLite, found {found}")
-        lent = self._engine.raw_connection()
-        try:
-            lent.execute("PRAGMA query_only=ON")
-            yield lent.driver_connection  # type: ignore[misc]
-        finally:
-            lent.close()
+        one = () if experiment is None else (experiment,)
+        where = "WHERE t.experiment = ? " if one else ""
+        found = self._select(_joined(_MEMBERS, records.MemberRow._fields, where), *one)
+        return [*map(records.MemberRow._make, found)]
 
     def curves(self) -> list[records.CurveRow]:
         """Reads all scores by epoch with their experiments."""
-        query = _joined(database.scores, records.CurveRow._fields)
-        return [records.CurveRow(**row) for row in self._select(query)]
+        found = self._select(_joined(_SCORES, records.CurveRow._fields))
+        return [*map(records.CurveRow._make, found)]
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection of its own, which cannot write."""
+        with contextlib.closing(files.connect(self._file)) as lent:
+            lent.execute("PRAGMA query_only=ON")
+            yield lent
 
 
-def _insert(
-    connection: sa.Connection, table: sa.Table, rows: _Rows, overwrite: Sequence[str] = ()
-) -> None:
-    """Inserts rows; if the key exists, sets the columns to overwrite."""
-    if not rows:
-        return
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    insert, keys = dialect.insert(table), [column.name for column in table.primary_key]
-    if overwrite:
-        new = {name: insert.excluded[name] for name in overwrite}
-        insert = insert.on_conflict_do_update(index_elements=keys, set_=new)
-    else:
-        insert = insert.on_conflict_do_nothing(index_elements=keys)
-    connection.execute(insert, rows)
+def _rows(table: _Table, of: Sequence[object]) -> list[Any]:
+    return [*map(operator.attrgetter(*table.columns), of)]
 
 
-def _record(connection: sa.Connection, members: _Rows, scores: _Rows) -> None:
-    scored, keys = database.scores.c, database.members.primary_key.columns.keys()
-    for row in members:
-        same = [scored[name] == row[name] for name in keys]
-        connection.execute(sa.delete(database.scores).where(*same, scored.epoch > row["epochs"]))
-    for table, rows in ((database.scores, scores), (database.members, members)):
-        _insert(connection, table, rows, [c.name for c in table.columns if not c.primary_key])
+def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[Any]) -> None:
+    same, last = (
+        " AND ".join(f"{name} = ?" for name in _MEMBER),
+        [*_MEMBERS.columns].index("epochs"),
+    )
+    gone = ((*row[:5], row[last]) for row in members)
+    sql.executemany(f"DELETE FROM scores WHERE {same} AND (epoch > ? OR part = 'test')", gone)
+    for table, rows in ((_SCORES, scores), (_MEMBERS, members)):
+        table.insert(sql, rows)
 
 
-def _key(table: sa.ColumnCollection) -> list[sa.Column]:
-    return [table[name] for name in database.KEY]
-
-
-def _member_key(row: Mapping[Any, Any]) -> _MemberKey:
-    seed, split, repeat, hparams = (row[name] for name in database.KEY)
-    return seed, split, repeat, hparams
-
-
-def _joined(table: sa.Table, names: Sequence[str]) -> sa.Select:
+def _joined(table: _Table, names: Sequence[str], where: str = "") -> str:
     """Returns the query of columns of a table and of its rows' experiments."""
-    own = {c.name: c for c in table.columns}
-    columns = [own[n] if n in own else database.experiments.c[n] for n in names]
-    keys = [database.experiments.c.name, *table.primary_key.columns]
-    return sa.select(*columns).select_from(table.join(database.experiments)).order_by(*keys)
+    columns = (f"{'t' if name in table.columns else 'e'}.{name}" for name in names)
+    joined = f"{table.name} t JOIN experiments e ON t.experiment = e.id"
+    order = ", ".join(["e.name", *(f"t.{name}" for name in table.keys)])
+    return f"SELECT {', '.join(columns)} FROM {joined} {where}ORDER BY {order}"
 
 
-def open_store(location: str | Path, shared: bool = True) -> Store:
-    """Opens the runs of a folder or a database URL; creates them if needed.
+def open_store(folder: str | Path | None, shared: bool = True) -> Store:
+    """Opens the runs of a folder; creates them if needed. None: a database in memory.
 
     `shared`: other processes may open them too, but not over a network file system.
     """
-    if not database.is_url(location):
-        try:
-            Path(location).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunError(f"{location}: no runs folder can be made ({error.strerror})") from None
-    return _open(location, write=True, shared=shared)
+    if folder is None:
+        return Store(None, True, shared)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: no runs folder can be made ({error.strerror})") from None
+    return Store(Path(folder) / FILE, write=True, shared=shared)
 
 
 def open_existing(location: str | Path) -> Store:
-    """Opens runs to read them; creates nothing."""
-    return _open(location, write=False)
-
-
-def _open(location: str | Path, write: bool, shared: bool = True) -> Store:
-    if database.is_url(location):
-        absent = None if write else database.sqlite_file(str(location))
-        if absent is not None and not absent.is_file():  # reading would make it
-            raise RunError(f"{database.shown(location)}: no such file")
-        store = Store(database.connect(str(location)), database.shown(location))
-    else:
-        file = Path(location) / FILE if Path(location).is_dir() else Path(location)
-        if not (write or file.is_file()):
-            raise RunError(
-                f"{location}: no runs here; expected a folder with {FILE}, as "
-                "`jaxeval train --out FOLDER` makes it"
-            )
-        store = Store(database.connect_file(file, write, shared), str(file))
-    try:
-        store.check(create=write)
-    except BaseException:
-        store.close()
-        raise
-    return store
+    """Opens a runs folder or its database to read it; creates nothing."""
+    if not isinstance(location, str | Path):
+        raise DataError(f"path: expected a text or a path, found {location!r:.60}")
+    file = Path(location) / FILE if Path(location).is_dir() else Path(location)
+    if not file.is_file():
+        expected = f"a folder with {FILE}, as `jaxeval train --out FOLDER` makes it"
+        raise RunError(f"{location}: no runs here; expected {expected}")
+    return Store(file, write=False, shared=True)
 
 
 def load(location: str | Path) -> list[records.MemberRow]:
-    """Reads all members of a runs folder or URL, ordered by experiment, seed and split."""
+    """Reads all members of a runs folder, ordered by experiment, seed and split.
+
+    Raises RunError: there are none.
+    """
     with open_existing(location) as store:
-        return store.members()
+        if rows := store.members():
+            return rows
+    raise RunError(f"{location}: no member has ended")
 
 
 def load_curves(location: str | Path) -> list[records.CurveRow]:
-    """Reads all scores by epoch of a runs folder or URL."""
+    """Reads all scores by epoch of a runs folder."""
     with open_existing(location) as store:
         return store.curves()

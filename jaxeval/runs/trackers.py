@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxeval import files
 from jaxeval.errors import DataError, JaxevalError, parsing
-from jaxeval.runs import columns, database, protobufs, records
+from jaxeval.runs import columns, protobufs, records
 from jaxeval.runs.columns import Columns
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout
 from jaxeval.runs.protobufs import fields, message_of
@@ -106,14 +107,11 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
 
 
 def _find_in_database(path: Path) -> tuple[str, Sequence[Run]]:
-    engine = database.connect_file(path, write=False)
-    with contextlib.ExitStack() as stack:
-        stack.callback(engine.dispose)
-        select = stack.enter_context(engine.connect()).exec_driver_sql
-        tables = {*select("SELECT name FROM sqlite_master").scalars()}
-        if {"runs", "params", "latest_metrics"} <= tables:
+    with contextlib.closing(files.connect(path)) as sql:
+        select, tables = sql.execute, {*sql.execute("SELECT name FROM sqlite_master")}
+        if {("runs",), ("params",), ("latest_metrics",)} <= tables:
             return "MLflow", [*_read_mlflow(select).values()]
-        if {"metrics", "configs", "system_metrics"} <= tables:
+        if {("metrics",), ("configs",), ("system_metrics",)} <= tables:
             return "trackio", [*_read_trackio(select).values()]
     return "", ()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, launchers, parameters, parsers
+from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Missing
@@ -25,7 +25,6 @@ def select(
     changes: Changes = (),
     data: str | Path | None = None,
     out: str | Path = "runs",
-    store: str | None = None,
     rule: RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
@@ -72,7 +71,7 @@ def select(
     record = arms.record
     chosen = bandits.rule(rule, record.higher_is_better, delta, budget, batch, seed, size)
     show = functools.partial(selection.progress, chosen, unit=record.unit)
-    where = chosen, arms, Path(out), store, show
+    where = chosen, arms, Path(out), show
     state = training.train(*where, seconds=seconds, launcher=launcher, quiet=quiet)
     answer = chosen.answer(state) or chosen.leading(state, OUT_OF_TIME)
     more = {"part": arms.part, "metric": record.metric, "unit": record.unit}
@@ -208,6 +207,3 @@ def select_table(
         "warnings": notes,
     }
     return selection.result(chosen, state, answer, known)
-
-
-COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}

@@ -110,7 +110,6 @@ def train(
     rule: Rule,
     models: Arms,
     folder: Path,
-    store_url: str | None,
     show: Callable[[Evaluated], str],
     *,
     seconds: float | None = None,
@@ -127,7 +126,7 @@ def train(
       seconds, launcher: as of `steps`.
     """
     state = rule.begin([*models.configs])
-    with runs.open_store(store_url or folder) as store:
+    with runs.open_store(folder) as store:
 
         def follow(event: object, say: observe.Say) -> None:
             nonlocal state

@@ -63,7 +63,7 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     """
     if twice := [of for of, count in Counter(locations).items() if count > 1]:
         raise ConfigError(f"{twice[0]}: expected once, got twice")
-    runs = {of: store.load(of) for of in locations if Path(of).is_dir() or "://" in of}
+    runs = {of: store.load(of) for of in locations if Path(of).is_dir()}
     datasets = records.dataset_names([row for members in runs.values() for row in members])
     sweeps: list[Sweep] = []
     for location in locations:
@@ -172,8 +172,7 @@ def read_runs(
         details = [*sweep.details, location]
         found.append(dataclasses.replace(sweep, labels=labels, details=details, unended=unended))
     if not found:
-        listed = records.describe(members) if members else "no runs"
-        raise RunError(f"{location}: expected random sweeps, found {listed}")
+        raise RunError(f"{location}: expected random sweeps, found {records.describe(members)}")
     return found
 
 

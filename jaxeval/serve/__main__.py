@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from jaxeval import cli, parameters, parsers
+from jaxeval import cli, parameters
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.parameters import Changes, Count, Number, Positive, Seeds
 
@@ -34,7 +34,7 @@ def serve(
     has its numbers as .json and .csv. The folder is only read. Ctrl-C ends it.
 
     Args:
-      runs: runs folder or SQLite URL.
+      runs: runs folder.
       host: address to listen on. Any but this machine's own asks for a token, which is printed.
       port: TCP port.
 
@@ -178,6 +178,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-COMMANDS: parsers.Commands = {"": serve, "board": serve_board, "logs": serve_logs}

@@ -5,6 +5,7 @@ none can harm it, and its memory stays small.
 """
 
 import asyncio
+import collections
 import contextlib
 import hashlib
 import json
@@ -30,9 +31,8 @@ _MOST_ASKED = 100  # that run or wait
 _MOST_SHOWN = 500  # pages that are kept
 _LOOK = 1.0  # seconds between two looks at the queue
 _LATER = {"retry-after": "60"}
-_AGAIN = 60.0  # after leaderboards could not be made
 _LOCK, _SETTINGS = ".board.lock", "board.json"
-_FOLDERS = ("incoming", "shown", "leaderboards", *submissions.SUFFIXES)
+_FOLDERS = ("incoming", "shown", *submissions.SUFFIXES)
 
 
 class Settings(NamedTuple):
@@ -75,7 +75,7 @@ class Board:
             copy.mkdir()
             shutil.copyfile(settings.baseline, copy / self.submissions.file(of).name)
             self.submissions.add(of, copy)
-        self.ranked: frozenset[str] | None = None  # ids on the leaderboards; None: not known yet
+        self._making = collections.defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._slots, self._asked = asyncio.Semaphore(_AT_ONCE), 0
         self._judging: tuple[str, asyncio.Task[None]] | None = None
 
@@ -119,23 +119,30 @@ class Board:
         finally:
             self._asked -= 1
 
-    async def shown(self, chosen: Sequence[Submission], mode: str, **page: object) -> Path:
-        """Returns the page of some judged submissions, made at its first use."""
+    async def shown(
+        self, work: str, chosen: Sequence[Submission], mode: str, **page: object
+    ) -> Path:
+        """Returns the page of some judged submissions, made at its first use.
+
+        Args:
+          work: function of `judged` that makes it.
+        """
         names = {of.id: of.name for of in chosen}
         if len(chosen) == 1:  # beside the baseline
             base = self.submissions.find("vectors", self.baseline)
             names |= {of.id: of.name for of in [base] if of and of.state == "judged"}
-        key = hashlib.sha256(" ".join([mode, *sorted(names)]).encode()).hexdigest()[:24]
+        key = hashlib.sha256(" ".join([work, mode, *sorted(names)]).encode()).hexdigest()[:24]
         target = self.folder / "shown" / key
-        if not target.with_suffix(".json").exists():  # which is written last
-            if sum(1 for _ in target.parent.iterdir()) > 2 * _MOST_SHOWN:
-                self._forget_pages()
-            about = {"names": names, "baseline": names.get(self.baseline, ""), "mode": mode}
-            where = {"folder": str(self.folder / "vectors"), "target": str(target)}
-            await self.ask("show", {**about, **where, **page})
-            if not all(self.submissions.find("vectors", each) for each in names):
-                self._forget_pages()  # a submission was deleted meanwhile
-                raise HTTPException(404, "no such submission; it may have been deleted")
+        async with self._making[key]:  # who asks meanwhile finds it made
+            if not target.with_suffix(".json").exists():  # which is written last
+                if sum(1 for _ in target.parent.iterdir()) > 2 * _MOST_SHOWN:
+                    self._forget_pages()
+                about = {"names": names, "baseline": names.get(self.baseline, ""), "mode": mode}
+                where = {"folder": str(self.folder / "vectors"), "target": str(target)}
+                await self.ask(work, {**about, **where, **page})
+                if not all(self.submissions.find("vectors", each) for each in names):
+                    self._forget_pages()  # a submission was deleted meanwhile
+                    raise HTTPException(404, "no such submission; it may have been deleted")
         return target
 
     async def judge_all(self) -> None:
@@ -164,19 +171,3 @@ class Board:
         state = "failed" if message else "judged"
         self.submissions.change(of._replace(state=state, message=message, ended=time.time()))
         file.unlink(missing_ok=True)  # its scores are kept
-
-    async def rank_all(self) -> None:
-        """Makes the leaderboards again when a submission was judged or removed, for ever."""
-        while True:
-            names = {of.id: of.name for of in self.submissions.every("vectors", "judged")}
-            if names and self.ranked != {*names}:
-                asked = {"names": names, "baseline": names.get(self.baseline, "")}
-                asked |= {"folder": str(self.folder / "vectors")}
-                asked |= {"target": str(self.folder / "leaderboards")}
-                try:
-                    await confined.call("leaderboards", _QUICK, asked)
-                    self.ranked = frozenset(names)
-                except (RunError, OSError) as error:
-                    cli.say(f"leaderboards: {error}")
-                    await asyncio.sleep(_AGAIN)
-            await asyncio.sleep(_LOOK)

@@ -69,7 +69,7 @@ def part(board: Board) -> app.Part:
         *(Route(path, answer) for path, answer in found.items()),
         *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
-    return app.Part(routes, (board.judge_all, board.rank_all))
+    return app.Part(routes, [board.judge_all])
 
 
 def _page(document: Document, **context: Any) -> Response:
@@ -91,16 +91,14 @@ class _Pages:
         self._hour, self._counts = 0, collections.Counter[str]()  # uploads by address
 
     async def leaderboard(self, request: Request) -> Response:
-        """Answers with the leaderboard of a mode, or says that it is being made."""
+        """Answers with the leaderboard of a mode."""
         form, mode = app.form(request), self._mode(request)
-        judged = {of.id for of in self._board.submissions.every("vectors", "judged")}
-        target = self._board.folder / "leaderboards" / mode
-        known = self._board.ranked
-        if known and known <= judged and target.with_suffix(".json").exists():
-            return _file(target, form)
+        page = {"path": "/vectors", "query": f"?mode={mode}", "modes": self._modes}
+        if judged := self._board.submissions.every("vectors", "judged"):
+            return _file(await self._board.shown("leaderboard", judged, mode, **page), form)
         if form != "html":
             raise HTTPException(404, "there is no leaderboard yet")
-        said = "The leaderboard is being made." if judged else "No vectors were judged yet."
+        said = "No vectors were judged yet."
         document = Document((said,), title="Leaderboard", signature=self._signature)
         return _page(document, refresh=_RELOADED)
 
@@ -165,7 +163,7 @@ class _Pages:
         if of.state == "judged":
             target = self._board.folder / of.kind / of.id / "page"
             if of.kind == "vectors":
-                target = await self._board.shown([of], "", **page)
+                target = await self._board.shown("show", [of], "", **page)
             if form == "html":
                 return _file(target, form)
             told["result"] = json.loads(target.with_suffix(".json").read_text("utf-8"))
@@ -184,7 +182,8 @@ class _Pages:
         app.check_ticked(chosen)
         query = urllib.parse.urlencode([("mode", mode), *(("v", key) for key in chosen)])
         page = {"path": "/vectors/compare", "query": f"?{query}"}
-        return _file(await self._board.shown([judged[key] for key in chosen], mode, **page), form)
+        found = [judged[key] for key in chosen]
+        return _file(await self._board.shown("show", found, mode, **page), form)
 
     async def upload(self, request: Request) -> Response:
         """Checks a file of vectors and queues it; compares a table at once."""

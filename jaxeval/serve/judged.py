@@ -17,7 +17,7 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.report import render
 from jaxeval.report.comparison import tables
-from jaxeval.report.document import Result, to_csv
+from jaxeval.report.document import Document, to_csv
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
@@ -64,7 +64,7 @@ def table(file: str, path: str, options: Mapping[str, Any]) -> None:
 
     os.chdir(Path(file).parent)
     found = compare(read(Path(file).name, sources.layout(**options)))
-    _write(Path("page"), found, path=path, forms=["delete"])
+    _write(Path("page"), found.document(), found.to_dict(), path=path, forms=["delete"])
 
 
 def show(
@@ -80,47 +80,46 @@ def show(
       mode: "" for both.
       page: what the page's template needs.
     """
-    _write(Path(target), _judged(_results(folder, names), baseline, mode), **page)
+    found = _judged(_results(folder, names), baseline, mode)
+    _write(Path(target), found.document(), found.to_dict(), **page)
 
 
-def _write(target: Path, found: Result, **page: Any) -> None:
-    html = render.to_page(found.document(), _TEMPLATE, **page)
+def _write(target: Path, document: Document, data: Mapping[str, object], **page: Any) -> None:
+    html = render.to_page(document, _TEMPLATE, **page)
     files.write_text(target.with_suffix(".html"), html)
-    files.write_json(str(target.with_suffix(".json")), found.to_dict())
+    files.write_json(str(target.with_suffix(".json")), data)
 
 
-def leaderboards(folder: str, names: Mapping[str, str], baseline: str, target: str) -> None:
-    """Writes page, JSON and CSV of the leaderboard of each mode into a folder."""
+def leaderboard(
+    folder: str, names: Mapping[str, str], baseline: str, target: str, mode: str, **page: Any
+) -> None:
+    """Writes page, JSON and CSV of the leaderboard of a mode; arguments as of `show`.
+
+    Raises:
+      DataError: most trainings of each file failed.
+    """
     results = _results(folder, names)
     kept = {name: of for name, of in results.items() if _is_whole(of)}
     left_out = [name for name in results if name not in kept]
     if not kept:
-        for path in Path(target).iterdir():  # of files that were deleted
-            path.unlink()
-        return
-    found = _judged(kept, baseline if baseline in kept else "")
+        raise DataError(f"most trainings of {', '.join(left_out)} failed")
+    whole = _judged(kept, baseline if baseline in kept else "", mode)
+    (found,), ids = whole.modes, {name: key for key, name in names.items()}
+    document = JudgedVectors({}, whole.metrics, {}, [found], ()).document()
     notes = [f"{name} is left out: most of its trainings failed" for name in left_out]
-    ids = {name: key for key, name in names.items()}
-    page: dict[str, Any] = {"links": ids, "modes": [mode.mode for mode in found.modes]}
-    page |= {"csv": True, "forms": ["compare"]}
-    for mode in found.modes:
-        place, rows = Path(target) / mode.mode, _rows(mode, ids)
-        document = JudgedVectors({}, found.metrics, {}, [mode], ()).document()
-        document = document._replace(
-            notes=[*notes, *document.notes],
-            details=(),
-            figures=tuple,
-            title="Leaderboard of word vectors",
-        )
-        page |= {"path": "/vectors", "query": f"?mode={mode.mode}", "mode": mode.mode}
-        html = render.to_page(document, _TEMPLATE, **page)
-        files.write_text(place.with_suffix(".html"), html)
-        about: dict[str, object] = {"mode": mode.mode, "metrics": found.metrics}
-        about |= {"seeds": mode.seeds, "baseline": mode.baseline}
-        about |= {"rows": rows, "left_out": left_out}
-        files.write_json(str(place.with_suffix(".json")), about)
-        lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
-        files.write_text(place.with_suffix(".csv"), lines)
+    document = document._replace(
+        notes=[*notes, *document.notes],
+        details=(),
+        figures=tuple,
+        title="Leaderboard of word vectors",
+    )
+    rows, place = _rows(found, ids), Path(target)
+    lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
+    files.write_text(place.with_suffix(".csv"), lines)
+    about: dict[str, object] = {"mode": mode, "metrics": whole.metrics, "seeds": found.seeds}
+    about |= {"baseline": found.baseline, "rows": rows, "left_out": left_out}
+    page |= {"links": ids, "mode": mode, "csv": True, "forms": ["compare"]}
+    _write(place, document, about, **page)
 
 
 def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:

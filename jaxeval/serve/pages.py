@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import sys
 import time
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
@@ -176,7 +178,7 @@ class Pages:
             try:
                 layout = Layout(models=[known[0].id, other.id])
                 table = native.scores(members, self._location, layout)
-                found = tables.settled(table, tables.Asked(alpha=level))
+                found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
                 answers.append(f"{other.name}: not compared with {known[0].name}: {error}")
                 continue

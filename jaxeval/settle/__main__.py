@@ -1,11 +1,12 @@
 """`jaxeval settle`: is a candidate better than a base, asked as often as one likes."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, launchers, parameters, parsers
+from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import (
     Changes,
@@ -43,7 +44,6 @@ def settle(
     statistic: Statistic = "t",
     data: str | Path | None = None,
     out: str | Path = "runs",
-    store: str | None = None,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
     ledger: str | Path | None = None,
@@ -77,6 +77,13 @@ def settle(
       jaxeval settle CONFIG model.dropout=.5 --data DIR
       jaxeval settle A.toml B.toml training.epochs=5 --margin .005 --seeds 60
     """
+    if candidate is None and not changes:
+        raise ConfigError("settle: expected a second config, or changes that make the candidate")
+    if ledger is None:
+        for name, value in (("correction", correction), ("again", again), ("note", note)):
+            if value not in ("none", False, ""):
+                needed = f"{argument(name, value)}: expected a ledger too, which keeps it"
+                raise ConfigError(f"{needed}; add {argument('ledger', 'settle.db')}")
     from jaxeval import backend, studies
 
     backend.prepare()
@@ -86,8 +93,6 @@ def settle(
     from jaxeval.bandits.settling import Settle
     from jaxeval.settle import running
 
-    if candidate is None and not changes:
-        raise ConfigError("settle: expected a second config, or changes that make the candidate")
     common = [] if candidate is None else [*changes]
     first = studies.read(base, common, data)
     if candidate is None:
@@ -97,9 +102,8 @@ def settle(
         second = studies.read(candidate, common, data)
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
-    book, correction = (Path(ledger), correction) if ledger else (None, "none")
-    asked = running.Asked(rule, correction, again, note, book)
-    how = Path(out), store, own_splits, part, launcher, quiet
+    asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
+    how = Path(out), own_splits, part, launcher, quiet
     return running.settle_configs((first, second), asked, *how)
 
 
@@ -216,14 +220,17 @@ def settle_table(
       jaxeval settle table runs tagger tagger_wide --margin .005
     """
     from jaxeval import sources
+    from jaxeval.bandits.settling import Settle
     from jaxeval.settle import tables
 
     roles = dict(column or {})
     item = roles.pop("item", None)
     layout = sources.layout(roles, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    asked = tables.Asked(seeds, margin, alpha, statistic, item)
-    return tables.settle(source, layout, asked, follow, quiet)
+    named = () if seeds is None or isinstance(seeds, int) else seeds
+    most = seeds if isinstance(seeds, int) else len(named) or sys.maxsize
+    rule = Settle(most=most, margin=margin, alpha=alpha, statistic=statistic)
+    return tables.settle(source, layout, rule, named, item, follow=follow, quiet=quiet)
 
 
 @parameters.verb
@@ -285,12 +292,3 @@ def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
     from jaxeval.settle import reporting
 
     return reporting.report(Path(ledger))
-
-
-COMMANDS: parsers.Commands = {
-    "": settle,
-    "command": settle_command,
-    "table": settle_table,
-    "self": settle_self,
-    "report": settle_report,
-}

@@ -1,13 +1,13 @@
-"""The ledger of comparisons: a SQLite file with every side, score and decision.
+"""The ledger of comparisons: a SQLite file with every score and decision.
 
 Several processes may work with one ledger at a time, each on a comparison of its own. The level of
 a comparison is fixed when it begins, from the candidates kept until then.
 """
 
 import contextlib
+import hashlib
 import itertools
 import json
-import operator
 import sqlite3
 import threading
 import time
@@ -16,30 +16,27 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from jaxeval import files
-from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
+from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.files import Json
-from jaxeval.settle.sides import Side, comparable
+from jaxeval.settle.sides import Side
 from jaxeval.stats import sequential
 
-_MARKS = {"application_id": 0x6A657661, "user_version": 2}  # ours, and version of the tables
+_MARKS = {"application_id": 0x6A657661, "user_version": 3}  # ours, and version of the tables
 _MEMORY = Path(":memory:")  # SQLite's name
 _PATIENCE = 60.0  # seconds in which another process ends its transaction
-_TABLES = (
-    'CREATE TABLE sides (id TEXT PRIMARY KEY, name TEXT, "commit" TEXT)',
-    "CREATE TABLE scores (side TEXT, seed INTEGER, score REAL, seconds REAL, comparison INTEGER,"
-    " PRIMARY KEY (side, seed))",
-    "CREATE TABLE comparisons (number INTEGER PRIMARY KEY, base TEXT, candidate TEXT, note TEXT,"
+_TABLES = {  # the seal of a row tells whether somebody changed it
+    "scores": "side TEXT, seed INTEGER, score REAL, seconds REAL, comparison INTEGER, seal TEXT,"
+    " PRIMARY KEY (side, seed)",
+    "comparisons": "number INTEGER PRIMARY KEY, base TEXT, candidate TEXT, note TEXT,"
     " settings TEXT, level REAL, after INTEGER, known INTEGER, begun REAL, verdict TEXT,"
-    " result TEXT)",
-)
+    " result TEXT, seal TEXT",
+}
 _ADD = (  # the first score of a seed stays
-    "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET score = excluded.score,"
-    " seconds = excluded.seconds, comparison = excluded.comparison WHERE score IS NULL"
+    "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET score ="
+    " excluded.score, seconds = excluded.seconds, comparison = excluded.comparison,"
+    " seal = excluded.seal WHERE score IS NULL"
 )
-_CHOSEN = (
-    "SELECT max(seed) FROM scores JOIN comparisons ON comparison = number"
-    " WHERE side = ? AND candidate = ?"
-)
+_KEEP = f"INSERT OR REPLACE INTO comparisons VALUES ({', '.join('?' * 12)})"
 Correction = Literal["none", "e-lond", "spending"]
 DECIDED = ("better", "worse", "equal")
 
@@ -48,16 +45,16 @@ class Comparison(NamedTuple):
     """A candidate against a base."""
 
     number: int  # from 1, in the order of the ledger
-    base: str
-    candidate: str
+    base: Side
+    candidate: Side
     note: str
     settings: Mapping[str, Any]
     level: float  # alpha of this comparison
     after: int  # its seeds come after this one
     known: int  # scores that the base had when it began
     begun: float  # Unix time in seconds
-    verdict: str | None  # of its last run; None: none has ended
-    result: Mapping[str, Any] | None
+    verdict: str | None = None  # of its last run; None: none has ended
+    result: Mapping[str, Any] | None = None
 
     @property
     def won(self) -> bool:
@@ -80,25 +77,15 @@ class Ledger:
         with self._lock:
             return self._sql.execute(query, values).fetchall()
 
-    def reading(self) -> contextlib.AbstractContextManager[None]:
-        """Turns any error of reading damaged contents into a ConfigError."""
-        passing = (JaxevalError, sqlite3.Error, MemoryError)
-        return parsing("a damaged ledger", self._path, error=ConfigError, passing=passing)
-
     def comparisons(self) -> list[Comparison]:
         """Returns all comparisons in their order."""
-        with self.reading():
-            return [*map(_comparison, self._rows("SELECT * FROM comparisons ORDER BY number"))]
-
-    def sides(self) -> dict[str, Side]:
-        """Returns the sides by their ids."""
-        return {row[0]: Side(*row) for row in self._rows('SELECT id, name, "commit" FROM sides')}
+        rows = self._rows("SELECT * FROM comparisons ORDER BY number")
+        return [*map(_comparison, rows)]
 
     def scores(self, side: str) -> dict[int, float]:
         """Returns the scores of a side by seed, without those of seeds that failed."""
         rows = self._rows("SELECT seed, score FROM scores WHERE side = ? ORDER BY seed", side)
-        with self.reading():
-            return {operator.index(k): _score(score) for k, score in rows if score is not None}
+        return {seed: score for seed, score in rows if score is not None}
 
     def lost(self, side: str) -> set[int]:
         """Returns the seeds of a side that failed, where that counted against it."""
@@ -115,9 +102,9 @@ class Ledger:
 
     def _chosen(self, side: str) -> int:
         """Returns the last seed that a side had as a candidate; 0 if it has been none."""
-        ((seen,),) = self._rows(_CHOSEN, side, side)
-        lasts = [old.last for old in self.comparisons() if old.candidate == side]
-        return max([seen or 0, *lasts])
+        before = {old.number: old.last for old in self.comparisons() if old.candidate.id == side}
+        rows = self._rows("SELECT seed, comparison FROM scores WHERE side = ?", side)
+        return max([0, *before.values(), *(seed for seed, number in rows if number in before)])
 
     def spent(self) -> dict[int | None, list[float]]:
         """Returns the seconds of new evaluations by comparison; None: of no comparison."""
@@ -137,8 +124,7 @@ class Ledger:
     def score(self, side: str, seed: int) -> float | None:
         """Returns the score of a seed; None if it has none."""
         rows = self._rows("SELECT score FROM scores WHERE side = ? AND seed = ?", side, seed)
-        with self.reading():
-            return next((_score(score) for (score,) in rows if score is not None), None)
+        return next((score for (score,) in rows), None)
 
     def add(
         self,
@@ -154,7 +140,9 @@ class Ledger:
           score: None if the seed failed, and this counts against its side.
           comparison: for which the seed was evaluated.
         """
-        self._rows(_ADD, side, seed, score, seconds, comparison)
+        kept = None if score is None else score + 0.0  # SQLite has no -0
+        row = (side, seed, kept, float(seconds), comparison)
+        self._rows(_ADD, *row, _seal(row))
         return self.score(side, seed)
 
     def begin(
@@ -185,7 +173,7 @@ class Ledger:
         self, base: Side, candidate: Side, note: str, settings: Mapping[str, Any], again: bool
     ) -> Comparison:
         every, ids = self.comparisons(), (base.id, candidate.id)
-        pair = [old for old in every if (old.base, old.candidate) == ids]
+        pair = [old for old in every if (old.base.id, old.candidate.id) == ids]
         same = [old for old in pair if old.settings == settings]
         anew = again and same and same[-1].verdict in DECIDED
         if same and not anew:
@@ -198,13 +186,17 @@ class Ledger:
             after = max([self._chosen(base.id), *own])
             count = next(k for k in itertools.count() if after + k + 1 not in known)
         level = self.next_level(settings["alpha"], settings["correction"])
-        for side in (base, candidate):
-            self._rows("INSERT OR IGNORE INTO sides VALUES (?, ?, ?)", *side[:3])
-        self._rows(
-            "INSERT INTO comparisons VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'null')",
-            *(*ids, note, json.dumps(settings), level, after, count, time.time()),
-        )
-        return self.comparisons()[-1]
+        about = (base, candidate, note, settings, level, after, count, time.time())
+        return self._keep(Comparison(len(every) + 1, *about))
+
+    def _keep(self, of: Comparison) -> Comparison:
+        """Writes a comparison."""
+        plain: dict[str, Any] = {"base": of.base[:3], "candidate": of.candidate[:3]}
+        plain |= {"settings": of.settings, "result": of.result}
+        plain = {name: json.dumps(value) for name, value in plain.items()}
+        row = of._replace(**plain)
+        self._rows(_KEEP, *row, _seal(tuple(row)))
+        return of
 
     def alone(self, number: int) -> contextlib.AbstractContextManager[None]:
         """Holds a comparison; RunError if another process works on it."""
@@ -215,23 +207,18 @@ class Ledger:
 
     def decide(self, number: int, verdict: str, result: Mapping[str, Json]) -> None:
         """Writes the verdict of a comparison, and its result as plain data."""
-        self._rows(
-            "UPDATE comparisons SET verdict = ?, result = ? WHERE number = ?",
-            *(verdict, json.dumps(result), number),
-        )
+        (of,) = (old for old in self.comparisons() if old.number == number)
+        self._keep(of._replace(verdict=verdict, result=result))
 
 
 def _comparison(row: Sequence[Any]) -> Comparison:
+    base, candidate = (Side(*json.loads(side)) for side in row[1:3])
     settings, result = json.loads(row[4]), json.loads(row[10])
-    found = Comparison._make([*row[:4], dict(settings), *row[5:10], result])
-    operator.index(found.last), float(found.level)
-    return found
+    return Comparison._make([row[0], base, candidate, row[3], settings, *row[5:10], result])
 
 
-def _score(score: Any) -> float:
-    if not comparable(score):
-        raise ValueError(f"a score is {score}")
-    return float(score)
+def _seal(row: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(row).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -239,7 +226,7 @@ def opened(path: Path | None, read_only: bool = False) -> Iterator[Ledger]:
     """Opens a ledger, and makes it if it is missing; None: one in memory.
 
     Raises:
-      ConfigError: the file is no ledger, or there is none to read.
+      ConfigError: the file is no ledger, or a row was changed; or there is none to read.
       RunError: it cannot be written, or is locked by another process.
     """
     how: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "uri": True}
@@ -264,7 +251,7 @@ def opened(path: Path | None, read_only: bool = False) -> Iterator[Ledger]:
 
 
 def _prepare(sql: sqlite3.Connection, path: Path, read_only: bool) -> None:
-    """Makes the tables of a new ledger; ConfigError if the file is something else."""
+    """Makes the tables of a new ledger, or checks those of an old one; ConfigError if not ours."""
     sql.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last scores run again
     sql.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
     found = [sql.execute(f"PRAGMA {what}").fetchone()[0] for what in _MARKS]
@@ -275,7 +262,13 @@ def _prepare(sql: sqlite3.Connection, path: Path, read_only: bool) -> None:
         what = other if found[0] == mark else "not a ledger of settle"
         raise ConfigError(f"{path}: {what}; choose another {argument('ledger')}")
     if empty:
-        marks = [f"PRAGMA {what} = {value}" for what, value in _MARKS.items()]
-        for statement in (*_TABLES, *marks):
-            sql.execute(statement)
+        for name, columns in _TABLES.items():
+            sql.execute(f"CREATE TABLE {name} ({columns})")
+        for what, value in _MARKS.items():
+            sql.execute(f"PRAGMA {what} = {value}")
+    for name in _TABLES:
+        for *row, seal in sql.execute(f"SELECT * FROM {name}"):
+            if seal != _seal(tuple(row)):
+                said = f"a row of {name} is not as settle wrote it: {', '.join(map(str, row[:3]))}"
+                raise ConfigError(f"{path}: {said}; choose another {argument('ledger')}")
     sql.execute("COMMIT")

@@ -12,8 +12,7 @@ from jaxeval.report import text
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
-from jaxeval.settle.sides import Side
-from jaxeval.stats import describe, effects, sequential
+from jaxeval.stats import describe, sequential
 from jaxeval.stats.results import Interval
 
 _OUTCOMES: Mapping[str | None, Outcome] = {
@@ -38,8 +37,7 @@ def report(path: Path) -> Settlements:
         every = book.comparisons()
         if not every:
             raise DataError("no comparison has begun", str(path))
-        with book.reading():
-            return _report(book, every)
+        return _report(book, every)
 
 
 def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
@@ -54,7 +52,7 @@ def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
     methods = dict.fromkeys(settlement.METHODS[e.settings["statistic"]] for e in shown)
     others = text.counted(len(every) - len(shown), "comparison")
     return Settlements(
-        candidates=[*_candidates(book, shown, spent)],
+        candidates=[*_candidates(shown, spent)],
         bases=bases,
         sd=spread,
         sd_interval=None if last is None else describe.sd_interval(last),
@@ -86,37 +84,36 @@ def _log_e(of: Comparison) -> float:
 
 def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
     """Yields each side that was a base, or won last, in the order in which they became one."""
-    won = {each.candidate: each for each in shown if each.won}
-    order = dict.fromkeys([each.base for each in shown] + [*won][-1:])
-    sides = book.sides()
+    won = {each.candidate.id: each for each in shown if each.won}
+    order = dict.fromkeys([each.base.id for each in shown] + [*won][-1:])
+    sides = {side.id: side for each in shown for side in (each.base, each.candidate)}
     for id in order:
         victory, known = won.get(id), book.fresh(id)
-        before = book.fresh(victory.base) if victory else []
+        before = book.fresh(victory.base.id) if victory else []
         enough = min(len(known), len(before)) > 1
         yield Base(
-            name=_name(sides, victory) if victory else sides[id].name,
+            name=_name(victory) if victory else sides[id].name,
             commit=sides[id].commit,
             kept=victory and victory.number,
-            comparisons=[each.number for each in shown if each.base == id],
+            comparisons=[each.number for each in shown if each.base.id == id],
             scores=known,
             mean=describe.summarize(known).mean_interval if known else None,
             won=(victory.result or {})["difference"] if victory else None,
-            fresh=effects.difference(known, before) if enough else None,
+            fresh=describe.difference(known, before) if enough else None,
         )
 
 
 def _candidates(
-    book: Ledger, shown: Sequence[Comparison], spent: Mapping[int | None, Sequence[float]]
+    shown: Sequence[Comparison], spent: Mapping[int | None, Sequence[float]]
 ) -> Iterator[Candidate]:
-    sides = book.sides()
     for of in shown:
         result, new = of.result or {}, spent.get(of.number, ())
         own = result["scores"][result["candidate"]] if of.result else []
         yield Candidate(
             number=of.number,
-            name=_name(sides, of),
-            commit=sides[of.candidate].commit,
-            base=sides[of.base].name,
+            name=_name(of),
+            commit=of.candidate.commit,
+            base=of.base.name,
             outcome=_OUTCOMES[of.verdict],
             verdict=of.verdict or "",
             difference=result.get("difference"),
@@ -129,10 +126,9 @@ def _candidates(
         )
 
 
-def _name(sides: Mapping[str, Side], of: Comparison) -> str:
+def _name(of: Comparison) -> str:
     """Returns the note of a candidate, or else what tells it from its base."""
-    base, candidate = sides[of.base], sides[of.candidate]
-    different = candidate.name if candidate.name != base.name else candidate.commit
+    different = of.candidate.name if of.candidate.name != of.base.name else of.candidate.commit
     return of.note or different or f"candidate {of.number}"
 
 

@@ -11,7 +11,7 @@ from jaxeval.bandits import evaluate
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import ConfigError, argument
+from jaxeval.errors import ConfigError, argument, printable
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
@@ -46,8 +46,8 @@ class _Begun(NamedTuple):
 
     def add(self, event: Evaluated) -> str:
         """Writes what an evaluation has brought, if it counts; returns a line about it."""
-        seed = self.comparison.after + event.number
-        if event.number in event.state.scores[event.model]:
+        seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
+        if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
             number = self.comparison.number
             self.ledger.add(self.ids[event.model], seed, event.score, comparison=number)
         return settlement.progress(self.rule, event, self.comparison.after, self.unit)
@@ -78,9 +78,10 @@ def _begun(
     settings |= {"correction": asked.correction, "higher_is_better": higher_is_better}
     with ledger.opened(asked.ledger) as book:
         base, candidate = found.values()
-        begun = book.begin(base, candidate, asked.note, settings, asked.again)
+        begun = book.begin(base, candidate, printable(asked.note), settings, asked.again)
         known = 0 if paired or rule.statistic != "t" else begun.known
-        rule = dataclasses.replace(rule, alpha=begun.level, known=known)
+        most = max(rule.most, begun.last - begun.after if begun.verdict in ledger.DECIDED else 0)
+        rule = dataclasses.replace(rule, alpha=begun.level, known=known, most=most)
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
             yield _Begun(book, begun, ids, rule, unit)
@@ -128,9 +129,9 @@ def settle_commands(
                 if failed or (event.model, event.number) in runner.seconds:
                     cli.say(line, quiet)
         changed = [
-            f"{name}: its code changed while it ran; its scores may be of two versions"
+            f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
             for name, program in commands.items()
-            if runner.spent()[name] and program.side().id != found[name].id
+            if runner.spent()[name] and (named := sides.changed(found[name], program.side()))
         ]
         return begun.result(
             state,
@@ -147,7 +148,6 @@ def settle_configs(
     configs: Sequence[Any],
     asked: Asked,
     folder: Path,
-    store_url: str | None,
     own_splits: bool,
     part: Literal["dev", "test"] | None,
     launcher: "Launcher | None",
@@ -166,7 +166,7 @@ def settle_configs(
     how = arms.random_splits, record.higher_is_better, record.unit
     with _begun(asked, found, *how) as begun:
         arms = arms._replace(after=begun.comparison.after)
-        places = folder, store_url, begun.add
+        places = folder, begun.add
         state = training.train(begun.rule, arms, *places, launcher=launcher, quiet=quiet)
         number = begun.comparison.number if asked.ledger else None
         return begun.result(state, metric=record.metric, comparison=number)

@@ -8,12 +8,12 @@ import shlex
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval.bandits.commands import Command, EvaluationFailed
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.runs.rows import LARGEST
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Side(NamedTuple):
     commit: str
     """Git's commit, with "+" if tracked files have changed since; "" outside git."""
     notes: tuple[str, ...] = ()
+    files: frozenset[tuple[str, str]] = frozenset()
+    """The files that the id covers, and their hashes."""
 
     @property
     def described(self) -> str:
@@ -71,14 +73,23 @@ def describe(command: str, folder: Path, score: str) -> Side:
         raise ConfigError(f"{error.filename}: cannot be read ({error.strerror})") from None
     notes = []
     if others:
-        shown = ", ".join(others[:3]) + (" ..." if others[3:] else "")
-        notes = [f"{folder}: untracked files do not tell versions apart: {shown}"]
+        notes = [f"{folder}: untracked files do not tell versions apart: {_listed(others)}"]
     if not commit:
         notes = [f"{folder}: no commit of git: its files of code and settings tell versions apart"]
     place = str(folder.resolve().relative_to(top)) if commit else ""
     found = [{name: digest for name, digest in of.items() if digest} for of in (code, named)]
     digest = hashlib.sha256(json.dumps([command, score, place, *found]).encode()).hexdigest()
-    return Side(digest[:16], command, commit, tuple(notes))
+    files = frozenset((name, of) for known in found for name, of in known.items())
+    return Side(digest[:16], command, commit, tuple(notes), files)
+
+
+def changed(before: Side, after: Side) -> str:
+    """Returns names of files that differ in two versions of a side, "" if none does."""
+    return _listed(sorted({name for name, _ in before.files ^ after.files}))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + " ..." * bool(names[3:])
 
 
 def _content(path: Path) -> str:
@@ -151,10 +162,10 @@ class Program(Command):
     """A command of a side, with {seed} and maybe {split}.
 
     Args:
-      field, pattern, limit: how its score is read, as of `Command`.
+      field, pattern, limit: how its score is read, as of `Command`; a field or a pattern.
 
     Raises:
-      ConfigError: it cannot run, or has no {seed}.
+      ConfigError: it cannot run, has no {seed}, or its score has two places.
     """
 
     def __init__(
@@ -167,6 +178,9 @@ class Program(Command):
     ):
         if "{seed}" not in template:
             raise ConfigError(f"command: expected {{seed}} somewhere in {template!r}")
+        if field is not None and pattern is not None:
+            both = argument("json_field", field), argument("pattern", pattern)
+            raise ConfigError(f"expected {both[0]} or {both[1]}, found both")
         super().__init__(template, ("seed", "split"), field, limit, pattern, folder)
         self.template, self._place = template, (Path(folder), str([field, pattern]))
 

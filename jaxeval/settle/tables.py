@@ -4,18 +4,17 @@ import dataclasses
 import difflib
 import itertools
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
@@ -23,7 +22,6 @@ from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import datasets, samples
-from jaxeval.stats.claims import Statistic
 from jaxeval.stats.samples import Samples, Unit
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -32,51 +30,48 @@ _HEAD = 2**16  # bytes in which a table has a row
 _LISTED = 8  # seeds in a message
 
 
-class Asked(NamedTuple):
-    """What is asked of a comparison of recorded scores."""
-
-    seeds: int | Sequence[int] | None = None  # most of each model, or which ones; None: all
-    margin: float = 0.0
-    alpha: float = 0.05
-    statistic: Statistic = "t"
-    item: str | None = None  # column of items: each is a pair
-
-    @property
-    def most(self) -> int:
-        """The most scores of each model."""
-        if self.seeds is None:
-            return sys.maxsize
-        return self.seeds if isinstance(self.seeds, int) else len(self.seeds)
-
-
 def settle(
-    source: Any, layout: Layout, asked: Asked, follow: float | None, quiet: bool
+    source: Any,
+    layout: Layout,
+    rule: Settle,
+    seeds: Sequence[int] = (),
+    item: str | None = None,
+    *,
+    follow: float | None,
+    quiet: bool,
 ) -> Settlement:
     """Settles the first model of a source, the base, against the second.
 
     Args:
+      rule, seeds, item: as of `settled`.
       follow: seconds after which the source is read again while nothing is decided.
 
     Raises:
+      ConfigError: scores in memory are to be followed.
       DataError: the source cannot be read, has not two models with scores, or gets another data
         set after the first look.
     """
-    said, begun = "", None
+    if follow is not None and not isinstance(source, str | Path):
+        expected = "expected a file, a folder or a database, which may grow"
+        raise ConfigError(f"{argument('follow')}: {expected}")
+    said, begun = "", list[str]()
     while True:
         try:
-            found = settled(_read(source, layout, asked.item), asked, growing=follow is not None)
-            if begun not in (None, found.data_sets):
-                new = ", ".join({*found.data_sets} - {*(begun or ())})
-                expected = "expected those of the first look; settle again for the mean over all"
-                raise DataError(f"another data set ({new}): {expected}", str(source))
-            begun = found.data_sets if found.looks >= FIRST_LOOK else None
+            scores = _read(source, layout, item)
+            found = settled(scores, rule, seeds, item, growing=follow is not None)
+            places = [data.name for data in scores.data_sets]
+            if begun and (new := [place for place in places if place not in begun]):
+                known = f"expected that of the first look, {', '.join(begun)}"
+                said = f"another data set, {', '.join(new)}: {known}; settle again for the mean"
+                raise DataError(f"{said} over all", str(source))
+            begun = places if found.looks >= FIRST_LOOK else []
             document = found.document()
             line = "; ".join([*document.answer, *document.notes[1:]])
-            done = found.verdict != "undecided" or found.looks >= asked.most
+            done = found.verdict != "undecided" or found.looks >= rule.most
             if follow is None or (done and (line == said or not _torn(source))):
                 return found
         except DataError as error:
-            missing = follow and _missing(source, layout, asked.item, error)
+            missing = follow and _missing(source, layout, item, error)
             if follow is None or not missing:
                 raise
             line = f"waiting: {missing}"
@@ -130,12 +125,21 @@ def _torn(source: Any) -> bool:
         return stream.read(1) not in (b"", b"\n")
 
 
-def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
+def settled(
+    scores: Scores,
+    rule: Settle,
+    seeds: Sequence[int] = (),
+    item: str | None = None,
+    growing: bool = False,
+) -> Settlement:
     """Settles the first of two models, the base, against the second, by the scores so far.
 
     Of several data sets, the mean of each seed over those that both models have counts.
 
     Args:
+      rule: its direction, and whether scores are pairs, are the scores'.
+      seeds: those that count, in their order; (): all.
+      item: column of items: each is a pair.
       growing: numbers that both lack between others are under way, and later ones wait for them,
         as for data sets that one lacks; else they were never run.
 
@@ -147,30 +151,25 @@ def settled(scores: Scores, asked: Asked, growing: bool = False) -> Settlement:
         found = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
         expected = "expected the names of a base and a candidate"
         raise DataError(f"{expected}, found {found}", scores.source)
-    each = samples.samples(scores, _unit(scores, asked.item))
+    each = samples.samples(scores, _unit(scores, item))
     places, notes = _data_sets(scores, each, growing)
     mean = each.averaged_over(places)
-    scored = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
-    if not growing and (absent := [model for model in scores.models if model not in scored]):
+    ended = {model for model, of in mean.by_data_set[""].items() if len(of.labels)}
+    ended |= {model for model, labels in mean.failed[""].items() if labels}
+    if not growing and (absent := [model for model in scores.models if model not in ended]):
         where = f" on all of {', '.join(places)}" if len(places) > 1 else ""
         raise DataError(f"{absent[0]}: no usable score{where}", scores.source)
-    rule = Settle(
-        higher_is_better=scores.higher_is_better,
-        most=asked.most,
-        margin=asked.margin,
-        alpha=asked.alpha,
-        statistic=asked.statistic,
-        paired=each.unit == "split",
-    )
-    order = _order(each, places, asked.seeds, growing, scores.source)
+    paired, higher = each.unit == "split", scores.higher_is_better
+    rule = dataclasses.replace(rule, paired=paired, higher_is_better=higher)
+    order = _order(each, places, seeds, growing, scores.source)
     state = _state(scores.models, mean, rule, order)
-    noun = each.unit if asked.item is None else "item"
+    noun = each.unit if item is None else "item"
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
         "data_sets": places if len(places) > 1 else (),
-        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun)],
+        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun, growing)],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 
@@ -228,34 +227,39 @@ def _state(
         places = {label: place for label, place in places.items() if place <= rule.most}
         numbered = {places[label]: x for label, x in known.items() if label in places}
         state = dataclasses.replace(state, scores={**state.scores, model: numbered})
-        ordered = sorted((label for label in failed if label in places), key=places.__getitem__)
-        for label in reversed(ordered):  # the first one is named
-            state = rule.failed(state, model, places[label], f"{mean.noun} {label} failed")
+        for label in (label for label in failed if label in places):
+            state = state.lose(model, places[label], f"{mean.noun} {label} failed")
     return state
 
 
-def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> list[str]:
+def _gap(
+    rule: Settle, state: State, order: Mapping[object, int], unit: str, growing: bool
+) -> list[str]:
     """Says which score is missing, if later ones are there and do not count."""
-    each, following = [*state.scores.values()], rule.looks(state) + 1
+    each = [{**state.scores[m], **state.lost.get(m, {})} for m in state.models]
+    following = rule.looks(state) + 1
     if (
-        state.excluded
+        rule.stopped(state)
         or not order
         or following > min(rule.most, max(map(max, filter(None, each)), default=0))
     ):
         return []
-    lacking = [model for model in state.models if following not in state.scores[model]]
+    lacking = [m for m, of in zip(state.models, each, strict=True) if following not in of]
     names = {place: str(name) for name, place in order.items()}
     label = names.get(following) or int(names[1]) + following - 1
     whole = [name for place, name in names.items() if all(place in of for of in each)]
     listed = ",".join(whole[:_LISTED]) + ",..." * (len(whole) > _LISTED) if whole else None
     said = f"{unit} {label} of {text.listed(lacking)} has no score: later ones do not count"
-    return [f"{said} ({argument('seeds', listed)} names those that do)"]
+    named = argument("seeds", listed)
+    if growing:
+        return [f"{said} (only if it can never come, {named} names those that do)"]
+    return [f"{said} ({named} names those that do)"]
 
 
 def _order(
     by_unit: Samples,
     data_sets: Sequence[str],
-    asked: int | Sequence[int] | None,
+    seeds: Sequence[int],
     growing: bool,
     source: str,
 ) -> dict[object, int]:
@@ -264,10 +268,10 @@ def _order(
     Runs that end early come first: while a table grows, a number that is missing has its place.
     Rows without seeds have no order of their own.
     """
-    if asked is not None and not isinstance(asked, int):
+    if seeds:
         if by_unit.unit == "row":
             raise DataError(f"no column of seeds for {argument('seeds')}", source)
-        return {str(label): place for place, label in enumerate(asked, 1)}
+        return {str(label): place for place, label in enumerate(seeds, 1)}
     if by_unit.unit == "row":
         return {}
     cells = [by_unit.by_data_set.get(place, {}) for place in data_sets]

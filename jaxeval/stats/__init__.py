@@ -1,5 +1,5 @@
 """Statistics of scores from any framework, with numpy and scipy only.
 
 `study.study` and `items.study.study` analyze a cube of scores. Single tests and effects take plain
-sequences: `hypotheses`, `effects`, `describe`, `multiple`, `power`.
+sequences: `hypotheses`, `describe`, `multiple`, `power`.
 """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import effects, hypotheses, multiple, results
+from jaxeval.stats import describe, hypotheses, results
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Sample
 from jaxeval.stats.samples import Samples
 
@@ -39,16 +39,6 @@ class Ranking:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Against:
-    """One model against the control, by average ranks."""
-
-    model: str
-    z: float  # (R_control - R_model) / sqrt(k (k + 1) / 6 N): positive if it ranks better
-    p_value: float
-    p_adjusted: float  # Holm's, over the models compared with the control
-
-
-@dataclasses.dataclass(frozen=True)
 class _Aggregates:
     """All models over the same data sets (Agarwal et al. 2021)."""
 
@@ -63,17 +53,12 @@ class Across:
     data_sets: tuple[str, ...]
     means: Mapping[str, np.ndarray]  # model -> [N] mean score of each data set
     ranking: Ranking | None  # of three or more models
-    control: str | None
-    against: tuple[_Against, ...]  # each model against the control
-    control_difference: float | None  # critical, of average ranks (Bonferroni-Dunn)
     signed_rank: HypothesisTest | None  # of two models
     aggregates: _Aggregates | None  # None if no data set has two runs of a model
     one_scale: bool  # typical scores of all data sets are within a factor of ten
 
 
-def across(
-    samples: Samples, rules: Rules, higher: bool, control: str | None, counted: Samples
-) -> Across | None:
+def across(samples: Samples, rules: Rules, higher: bool, counted: Samples) -> Across | None:
     """Compares models over data sets; None for one model, or fewer than two common data sets.
 
     `counted`: the same samples with a score worse than all others for each failed run.
@@ -85,8 +70,7 @@ def across(
         return None
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    several = signed = ranked = critical = None
-    against: tuple[_Against, ...] = ()
+    several = signed = ranked = None
     if any(len(scores) > 1 for strata in runs.values() for scores in strata):
         all_runs = {m: [with_failed[d][m] for d in common] for m in models}
         several = _aggregate(runs, all_runs, rules, higher)
@@ -94,12 +78,7 @@ def across(
         signed = hypotheses.wilcoxon_signed_rank(*means.values())
     else:
         ranked = _rank_models(means, rules, higher_is_better=higher)
-        if control:
-            against = _compare_with_control(means, control, higher_is_better=higher)
-            quantile = float(scipy.stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
-            critical = quantile * _standard_error(len(common), len(models))
-    scale = one_scale(means.values())
-    return Across(common, means, ranked, control, against, critical, signed, several, scale)
+    return Across(common, means, ranked, signed, several, one_scale(means.values()))
 
 
 def one_scale(means: Iterable[np.ndarray]) -> bool:
@@ -132,7 +111,7 @@ def _aggregate(
     most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     better = {m: [sign * values for values in of] for m, of in counted.items()}
-    improvement = effects.average_probability_of_improvement
+    improvement = describe.average_probability_of_improvement
     means = {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()}
     pairs = itertools.combinations(runs, 2)
     won = {(a, b): improvement(better[a], better[b], rules.confidence) for a, b in pairs}
@@ -216,7 +195,7 @@ def _rank_models(
     rules, table = rules or Rules(), np.column_stack([*map(np.asarray, scores.values())])
     ranks, spread = _ranks(table, higher_is_better), scipy.stats.studentized_range
     averages, (sets, models) = ranks.mean(axis=0), ranks.shape
-    error = _standard_error(sets, models) / math.sqrt(2)
+    error = math.sqrt(models * (models + 1) / (6 * sets)) / math.sqrt(2)
     critical = float(spread.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
     names, ordered = [list(scores)[k] for k in order], averages[order]
@@ -237,20 +216,6 @@ def _rank_models(
     )
 
 
-def _compare_with_control(
-    scores: Mapping[str, np.ndarray], control: str, *, higher_is_better: bool = True
-) -> tuple[_Against, ...]:
-    """Compares every other model with a control, best first (Demšar 2006, section 3.2.2)."""
-    ranks = _ranks(np.column_stack([*scores.values()]), higher_is_better)
-    averages = dict(zip(scores, ranks.mean(axis=0), strict=True))
-    error = _standard_error(*ranks.shape)
-    z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
-    p_values = [2 * float(scipy.stats.norm.sf(abs(value))) for value in z.values()]
-    adjusted = multiple.adjust_p_values(p_values, "holm").tolist()
-    found = map(_Against, z, z.values(), p_values, adjusted)
-    return tuple(sorted(found, key=lambda model: -model.z))
-
-
 def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
     """Ranks [N, k], 1 the best, ties with their mean rank."""
     return np.asarray(scipy.stats.rankdata(-table if higher_is_better else table, axis=1))
@@ -265,7 +230,3 @@ def _chi_squared(ranks: np.ndarray) -> float:
     """Squares of rank sums over the variance of the ranks; 0 if all scores are tied."""
     variance = float(np.sum((ranks - (ranks.shape[1] + 1) / 2) ** 2)) / (ranks.shape[1] - 1)
     return _squares(ranks) / variance if variance else 0.0
-
-
-def _standard_error(sets: int, models: int) -> float:
-    return math.sqrt(models * (models + 1) / (6 * sets))

@@ -1,12 +1,27 @@
-"""Describes the scores of one model."""
+"""Describes the scores of one model, and how large the difference of two is, with intervals."""
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
 
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, sample, two_samples, varies
+from jaxeval.stats import ranks, results
+from jaxeval.stats.results import (
+    Effect,
+    Interval,
+    Sample,
+    fraction,
+    gaps,
+    sample,
+    two_samples,
+    varies,
+)
+
+_FEWEST = 5  # scores of a model from which a probability has an interval
+_NEWCOMBE = "Newcombe 2006, for unequal spreads"
+_Mean = tuple[float, float, float]  # difference of means, standard error, degrees of freedom
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,3 +113,180 @@ def all_equal(model: str, count: int) -> str:
         f"{model}: all {count} scores are equal, so their spread is not known; do they depend on "
         "seed and split?"
     )
+
+
+def difference(a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95) -> Effect:
+    """Mean of A minus mean of B in the unit of the scores.
+
+    Welch's interval, or the t interval of pairs (same seed, split or data set).
+    """
+    confidence = fraction(confidence, "confidence")
+    (estimate, error, freedom), n = mean_gap(a, b, paired)
+    if error == 0:
+        what = "differences" if paired else "scores"
+        return Effect(estimate, Interval.none(confidence, f"the {what} do not vary"), n)
+    half = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    ends = estimate - half, estimate + half
+    return Effect(estimate, Interval(*ends, confidence, "t on pairs" if paired else "Welch"), n)
+
+
+def mean_gap(a: Sample, b: Sample, paired: bool) -> tuple[_Mean, tuple[int, ...]]:
+    """Difference of means, its standard error and degrees of freedom; the numbers of scores.
+
+    Equal scores have no error: their computed variance is rounding.
+    """
+    first, second = two_samples(a, b, paired=paired)
+    if paired:
+        differences, n = gaps(first, second), len(first)
+        error = sd(differences) / math.sqrt(n)
+        return (float(np.mean(differences)), error, n - 1.0), (n,)
+    sizes = len(first), len(second)
+    parts = np.array([np.var(v, ddof=1) / len(v) if varies(v) else 0.0 for v in (first, second)])
+    total = float(parts.sum())
+    if total == 0:
+        gap = gaps(*(np.mean(v, keepdims=True) for v in (first, second)))[0]
+        return (float(gap), 0.0, math.inf), sizes
+    share = parts / total
+    freedom = 1.0 / float(share[0] ** 2 / (sizes[0] - 1) + share[1] ** 2 / (sizes[1] - 1))
+    return (float(np.mean(first) - np.mean(second)), math.sqrt(total), freedom), sizes
+
+
+def probability_of_improvement(
+    a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95
+) -> Effect:
+    """P(A > B) + P(A = B) / 2 for one run of each: U / (n m), the A12 of Vargha & Delaney (2000).
+
+    The interval is Newcombe's (2006, part 2, method 5): it inverts the score test with the Hanley-
+    McNeil variance, so it has a width even if A wins every pair. It is widened in proportion where
+    Brunner-Munzel's variance, which allows unequal spreads, is larger. None below five scores.
+    Within pairs (same seed, split or item): Clopper & Pearson's (1934), a tie half a win.
+    """
+    first, second = two_samples(a, b, paired=paired)
+    confidence = fraction(confidence, "confidence")
+    if paired:
+        differences = gaps(first, second)
+        n, tail = len(differences), (1 - confidence) / 2
+        won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
+        low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
+        high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
+        return Effect(won / n, Interval(low, high, confidence, "Clopper-Pearson on pairs"), (n,))
+    few = min(len(first), len(second))
+    estimate, interval = _improvement([first], [second], confidence, _NEWCOMBE)
+    if few < _FEWEST:
+        reason = f"{few} scores are too few (at least {_FEWEST})"
+        interval = Interval.none(confidence, reason)
+    return Effect(estimate, interval, (len(first), len(second)))
+
+
+def average_probability_of_improvement(
+    a: Sequence[Sample], b: Sequence[Sample], confidence: float = 0.95
+) -> Effect:
+    """P(a run of A beats a run of B) averaged over data sets (Agarwal et al. 2021).
+
+    The interval is Newcombe's. a, b: the scores of each data set, in the same order.
+    """
+    first, second = ([sample(of) for of in each] for each in (a, b))
+    found = _improvement(first, second, confidence, f"{_NEWCOMBE}, of the average")
+    return Effect(*found, (sum(map(len, first)), sum(map(len, second))))
+
+
+def _improvement(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], confidence: float, method: str
+) -> tuple[float, Interval]:
+    """Average probability over data sets, and its interval.
+
+    Hanley and McNeil's variances use one p for all data sets, which errs on the wide side.
+    """
+    won, variances, sizes = [], [], []
+    for x, y in zip(first, second, strict=True):
+        sizes.append((len(x), len(y)))
+        if min(len(x), len(y)) > 1:
+            test, _ = ranks.brunner_munzel(x, y)
+            won.append(float(test.probability))
+            variances.append(float(test.error) ** 2)
+        else:
+            won.append(probability_of_superiority(x, y))
+    average = float(np.mean(won))
+    ends = _newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
+    return average, Interval(*ends, confidence, method)
+
+
+def _newcombe(
+    estimate: float, variance: float, sizes: Sequence[tuple[int, int]], confidence: float
+) -> tuple[float, float]:
+    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, widened) on both sides.
+
+    `sizes`: n and m of each data set; N* = (n + m) / 2 - 1 stands for n - 1 and m - 1.
+    """
+    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
+
+    def equal_spreads(p: float) -> float:
+        ways = (1 - p) / (2 - p) + p / (1 + p)
+        each = [(1 + ((n + m) / 2 - 1) * ways) / (n * m) for n, m in sizes]
+        return p * (1 - p) * sum(each) / len(sizes) ** 2
+
+    at_estimate = equal_spreads(estimate)
+    widened = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
+
+    def excess(p: float) -> float:
+        return (estimate - p) ** 2 - z * z * widened * equal_spreads(p)
+
+    near = 1e-9  # if the estimate is 0 or 1 it is itself a root, but not the one wanted
+    low = 0.0 if estimate == 0 else float(scipy.optimize.brentq(excess, 0.0, estimate - near))
+    high = 1.0 if estimate == 1 else float(scipy.optimize.brentq(excess, estimate + near, 1.0))
+    return low, high
+
+
+def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of all pairs of [n] and [m] that the first wins, ties 1/2; in O(n log n)."""
+    ordered = np.sort(second)
+    below = np.searchsorted(ordered, first, "left")
+    not_above = np.searchsorted(ordered, first, "right")
+    return float(np.sum(below + not_above)) / (2 * len(first) * len(second))
+
+
+def almost_stochastic_order(
+    a: Sample,
+    b: Sample,
+    *,
+    confidence: float = 0.95,
+    comparisons: int = 1,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Effect:
+    """Almost stochastic order of A over B (del Barrio et al. 2018; Dror et al. 2019).
+
+    `estimate` is the violation ratio: of the squared distance between the quantile functions, the
+    share where A's lies below B's. `interval.high` is eps_min = min(1, ratio + z sd of the
+    bootstrapped ratio); A is almost stochastically larger if it is below .5. This is no test at a
+    level; the level is divided by the number of `comparisons` (Bonferroni).
+    """
+    first, second = two_samples(a, b)
+    confidence = fraction(confidence, "confidence")
+    ratio = float(_violation(np.sort(first), np.sort(second)))
+    generator = np.random.default_rng(seed)
+    # B and A have 1 - the ratio of A and B, so the same spread
+    both = (second, first) if results.exchanged(first, second) else (first, second)
+    choices = (generator.choice(values, size=(resamples, len(values))) for values in both)
+    drawn = _violation(*(np.sort(of, axis=-1) for of in choices))
+    spread = float(np.std(drawn)) if varies(drawn) else 0.0
+    z = float(scipy.stats.norm.ppf(1 - (1 - confidence) / comparisons))
+    method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
+    interval = Interval(0.0, min(1.0, ratio + z * spread), confidence, method)
+    if spread == 0:
+        interval = Interval.none(confidence, "all resamples have one value")
+    return Effect(ratio, interval, (len(first), len(second)))
+
+
+def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Violation ratio of sorted samples [..., n] and [..., m]; .5 if both are equal.
+
+    Quantile functions step at multiples of 1/n: in units of 1/(n m) at whole numbers.
+    """
+    n, m = first.shape[-1], second.shape[-1]
+    edges = np.union1d(np.arange(n + 1) * m, np.arange(m + 1) * n)
+    begin, width = edges[:-1], np.diff(edges) / (n * m)
+    gap = second[..., begin // n] - first[..., begin // m]
+    total = np.sum(gap**2 * width, axis=-1)
+    below = np.sum(np.where(gap > 0, gap, 0.0) ** 2 * width, axis=-1)
+    return np.where(total > 0, below / np.where(total > 0, total, 1.0), 0.5)

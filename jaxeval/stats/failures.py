@@ -1,16 +1,27 @@
-"""Runs and items that failed: their counts, and tests of the failure rates."""
+"""What is wrong with scores: runs and items that failed, and samples that a study warns of."""
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
+from jaxeval.errors import argument
+from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.stats import multiple
-from jaxeval.stats.results import Method, sign
+from jaxeval.stats import describe, multiple
+from jaxeval.stats.pairs import Pair
+from jaxeval.stats.results import Method, Rules, sign, varies
+from jaxeval.stats.samples import Samples
+
+_FOLDS = 10  # of one cross-validation, at most
+_MOST_ALIKE = 4  # warnings of one kind
+_APART = 5  # spans of all other scores that lie between these and the scores of collapsed runs
+_OTHERS = 4  # scores, of which a span says something
+_SMALL = 20  # scores from where the wider sample's p-values are nearly right
+_WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 
 
 class Counts(NamedTuple):
@@ -93,3 +104,107 @@ def compare_counts(
     adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()
     tests = (test._replace(p_adjusted=p) for test, p in zip(found, adjusted, strict=True))
     return Failures(counts, tuple(tests))
+
+
+def warnings(
+    scores: Scores, units: Samples, compared: Sequence[Pair], rules: Rules
+) -> Iterator[str]:
+    """Warns of absent, equal, uneven, dependent, unpaired and small samples of scores."""
+    cells = units.by_data_set.items()
+    yield from _shortened(
+        f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
+        for place, cell in cells
+        if (absent := [m for m in scores.models if m not in cell])
+    )
+    if units.unit != "dataset":  # data sets may well have equal scores
+        yield from _shortened(
+            describe.all_equal(f"{model}{_on(place)}", len(of.scores))
+            for place, cell in cells
+            for model, of in cell.items()
+            if len(of.scores) > 1 and not varies(of.scores)
+        )
+        yield from _shortened(_uneven(units))
+        yield from _shortened(_collapsed(scores, units))
+    yield from _of_unit(scores, units)
+    yield from _shortened(
+        f"{pair.a}, {pair.b}{_on(pair.data_set)}: paired tests use the {pair.pairs} units that "
+        f"both have, of {pair.n[0]} and {pair.n[1]}"
+        for pair in compared
+        if pair.scores and pair.scores.by_pairs and 0 < pair.pairs < max(pair.n)
+    )
+    yield from _shortened(_small_and_wide(compared, rules))
+
+
+def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
+    """Warns of units whose scores depend on one another (in one cross-validation hardly)."""
+    if units.unit == "row" and {"seed", "split"} & {*scores.labels}:
+        asked = argument("unit", "row")
+        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
+    every = (of for data in scores.data_sets for of in data.models.values())
+    if units.unit == "seed" and len({s for of in every for s in of.labels.get("split", ())}) > 1:
+        careful = argument("unit", "split")
+        yield f"seeds were trained on several splits: {careful} is the careful choice"
+    most = max(len(of.scores) for cell in units.by_data_set.values() for of in cell.values())
+    if units.unit == "split" and not (scores.folds and most <= _FOLDS):
+        yield (
+            "splits of one corpus: if they overlap, as random ones and those of repeated "
+            "cross-validations do, their scores are not independent; tests and intervals hold for "
+            "other splits of this corpus, and are far too sure for other data (Nadeau & Bengio "
+            "2003); folds of one cross-validation err little (.07 for .05)"
+        )
+
+
+def _uneven(units: Samples) -> Iterator[str]:
+    """Names models with more scores on one data set than on another, as where a run crashed."""
+    for model in dict.fromkeys(m for cell in units.by_data_set.values() for m in cell):
+        counts = {d: len(c[model].scores) for d, c in units.by_data_set.items() if model in c}
+        if len(set(counts.values())) > 1:
+            named = listed([f"{count} on {d}" for d, count in counts.items()], _MOST_ALIKE)
+            yield f"{units.unit}s of {model}: {named}; every data set weighs the same"
+
+
+def _collapsed(scores: Scores, units: Samples) -> Iterator[str]:
+    """Names models of which few scores are far worse than all others, as if these runs failed."""
+    sign = 1 if scores.higher_is_better else -1
+    for place, cell in units.by_data_set.items():
+        for model, of in cell.items():
+            ordered = np.sort(sign * of.scores)
+            n = len(ordered)
+            for few in range(1, min((n + 1) // 2, n - _OTHERS + 1)):
+                span = ordered[-1] - ordered[few]
+                if 0 < _APART * span < ordered[few] - ordered[few - 1]:
+                    worst, others = sign * ordered[few - 1], sign * ordered[few]
+                    verb, runs = ("is", "this run") if few == 1 else ("are", "these runs")
+                    yield (
+                        f"{model}{_on(place)}: {few} of {n} scores {verb} far worse than the "
+                        f"others ({worst:.4g} at best, the others from {others:.4g}); if {runs} "
+                        "failed, say so in a column status"
+                    )
+                    break
+
+
+def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
+    """Names pairs that Brunner-Munzel rejects too often: the smaller sample is much wider."""
+    for of in (pair.scores for pair in compared if pair.p_adjusted <= rules.alpha):
+        if of is None or of.location_test != "brunner_munzel":
+            continue
+        pair = sorted(((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1]))
+        (few, small), (many, large) = pair
+        uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
+        if uneven and describe.sd(small) > 0 and describe.sd(small) >= _WIDER * describe.sd(large):
+            yield (
+                f"{of.a}, {of.b}{_on(of.data_set)}: the {len(small)} scores of {few} are spread "
+                f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
+                f"Brunner-Munzel is then too small; more scores of {few} mend it"
+            )
+
+
+def _on(data_set: str | None) -> str:
+    return f" on {data_set}" if data_set else ""
+
+
+def _shortened(lines: Iterable[str]) -> list[str]:
+    """The first warnings of a kind, and how many more there are."""
+    every = list(lines)
+    more = len(every) - _MOST_ALIKE
+    return [*every[:_MOST_ALIKE], *([f"and {more} more of this kind"] if more > 0 else [])]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats import effects, ranks, results
+from jaxeval.stats import describe, ranks, results
 from jaxeval.stats.results import HypothesisTest, Sample, gaps, sign, two_samples, varies
 
 _MOST_EXACT = 10_000  # scores of a sample for the exact Kolmogorov-Smirnov test
@@ -161,7 +161,7 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
     The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
     margin = results.fraction(margin, "margin", below=math.inf)
-    (gap, error, freedom), n = effects.mean_gap(a, b, paired)
+    (gap, error, freedom), n = describe.mean_gap(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
     return HypothesisTest(statistic, float(scipy.stats.t.sf(statistic, freedom)), n, method)

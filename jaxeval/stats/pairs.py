@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import effects, hypotheses, multiple, samples
+from jaxeval.stats import describe, hypotheses, multiple, samples
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Two, gaps, location_gap
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class RunScores:
             won = float(np.mean(np.sign(between)))
         else:
             measures = {"median": location_gap(x, y, median=True)}
-            won = effects.probability_of_superiority(x, y) - 0.5
+            won = describe.probability_of_superiority(x, y) - 0.5
         measures |= {"mean": location_gap(x, y), "probability": won}
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
@@ -128,15 +128,15 @@ class RunScores:
         """
         sign, level = 1 if higher_is_better else -1, rules.confidence
         u, v = (sign * values for values in self.counted or (self.first, self.second))
-        a12 = within = effects.probability_of_improvement(u, v, confidence=level)
+        a12 = within = describe.probability_of_improvement(u, v, confidence=level)
         if self.by_pairs:
             x, y = (sign * values for values in self.counted_pairs or self.compared)
-            within = effects.probability_of_improvement(x, y, paired=True, confidence=level)
-        gap = effects.difference(*self.compared, paired=self.by_pairs, confidence=level)
+            within = describe.probability_of_improvement(x, y, paired=True, confidence=level)
+        gap = describe.difference(*self.compared, paired=self.by_pairs, confidence=level)
         found = {"difference": gap, "probability_of_improvement": within, "a12": a12}
         if self.resampled:
             a, b = sign * self.first, sign * self.second
-            found["almost_stochastic_order"] = effects.almost_stochastic_order(
+            found["almost_stochastic_order"] = describe.almost_stochastic_order(
                 a, b, comparisons=comparisons, seed=rules.seed, confidence=level
             )
         return found
@@ -226,7 +226,6 @@ class Pair:
     means: "tuple[Estimate, ...]" = ()  # of A and of B
     over: "tuple[Estimate, ...]" = ()  # the difference over items, runs and both, where known
     by_margin: ByMargin | None = None
-    as_sample: "Estimate | None" = None  # of a mean over data sets, taken as a sample of such
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 
     @property

@@ -10,7 +10,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import datasets, describe, failures, pairs, power, samples, study_warnings
+from jaxeval.stats import datasets, describe, failures, pairs, power, samples
 from jaxeval.stats import single_models as singles
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.items import study as items_study
@@ -78,7 +78,7 @@ def study(
     chosen = _chosen(scores, units, counted, control, copies)
     bounds = metrics.bounds(scores.metric, scores.known, scores.unit)
     compared, families = _compared(chosen, rules, scores, bounds)
-    across = datasets.across(units, rules, higher, control, counted)
+    across = datasets.across(units, rules, higher, counted)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     in_mean = [] if mean is None else _chosen(scores, mean, mean, control, ())
     overall, _ = _compared(in_mean, rules, scores, bounds)
@@ -92,7 +92,7 @@ def study(
         families=families,
         across=across,
         rules=rules,
-        warnings=(*scores.warnings, *study_warnings.warnings(scores, units, compared, rules)),
+        warnings=(*scores.warnings, *failures.warnings(scores, units, compared, rules)),
         single=None if items is None else singles.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,

@@ -43,6 +43,7 @@ class Cohort(NamedTuple):
     estimate: costs.Estimate | None = None
     steps: int = 0  # least number of steps of an epoch that the program has room for
     filled: bool = False  # members have neutral values of a `padding.OpenProgram`
+    pause: int = 0  # epoch after which its only member pauses; 0: never
 
     @property
     def records(self) -> tuple[runs.Experiment, ...]:

@@ -76,6 +76,7 @@ def write(
         "members": [k for k, entry in enumerate(job.whole.entries) if entry in waiting],
         "hparams": [who.hparams for who in job.whole.members],
         "steps": job.whole.steps,
+        "pause": job.whole.pause,
         "lanes": lanes or len(job.part.members),
         "keys": [entry.key for entry in job.part.entries],
         "name": job.part.name,
@@ -115,7 +116,8 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
             "expected the same data, memory and version of jaxeval on all machines"
         )
     entries, members = (tuple(of[k] for k in tree["members"]) for of in (each, whole.members))
-    return whole._replace(entries=entries, members=members, name=tree["name"], steps=tree["steps"])
+    more = {"name": tree["name"], "steps": tree["steps"], "pause": tree["pause"]}
+    return whole._replace(entries=entries, members=members, **more)
 
 
 def _filled(tree: Mapping[str, Any], each: Sequence[Entry], session: running.Session) -> Cohort:

@@ -199,10 +199,14 @@ class _Watch:
             del self._submitted[path]
             for entry in of.waiting:
                 yield running.Ended(entry.trial, ended[entry])
+            if any(result.status == "paused" for result in ended.values()):
+                # the caller may have ended it for good
+                with contextlib.suppress(files.Busy):
+                    jobs.merge(path, self._storage.store)
             if all(other.job.whole is not of.job.whole for other in self._submitted.values()):
                 yield running.Finished(of.job.whole)
-        elif of.end is None and of.tries < _TRIES:
-            of.tries += 1
+        elif not (of.end and of.end.error) and of.tries < _TRIES:
+            of.end, of.tries = None, of.tries + 1
             self._launcher.submit([path])
         else:
             del self._submitted[path]

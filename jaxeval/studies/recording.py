@@ -38,11 +38,12 @@ class Storage(NamedTuple):
     outputs: bool  # outcomes of items are kept
 
     def ended(self, cohort: Cohort) -> dict[Entry, runs.MemberResult]:
-        """Returns the trials that need no training, with their results.
+        """Returns the trials that need no training now, with their results.
 
         Raises RunError if trials ended without what is to be kept, and `again` is false.
         """
-        recorded = {record.id: self.store.ended(record.id) for record in cohort.records}
+        store, pause = self.store, cohort.pause
+        recorded = {record.id: store.ended(record.id, pause) for record in cohort.records}
         ended = {
             entry: recorded[entry.record.id][entry.key[1:]]
             for entry in cohort.entries

@@ -54,7 +54,7 @@ class Epoch(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A trial has its scores; those that had them before follow `Started`."""
+    """A trial has its scores, or has paused; those that had them before follow `Started`."""
 
     trial: Trial
     result: runs.MemberResult
@@ -173,7 +173,7 @@ def _train(
         resumed=lambda restored: _refuse_lost_epochs(storage.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
-        feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
+        feed=_pausing(cohort.pause) if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
@@ -196,7 +196,7 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
 
     def after_epoch(
         epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
-    ) -> tuple[list[bool], list[Member]]:
+    ) -> tuple[list[slots.Status | None], list[Member]]:
         progress = [
             Progress(entries[slot.member], slot.epoch, slot.reported, status)
             for slot, status in zip(each, statuses, strict=True)
@@ -205,10 +205,24 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
         stopped, joining = feed.after_epoch(epochs, progress)
         members = {feed.member(entry): entry for entry in joining}
         entries.update(members)
-        stops = [slot.member is not None and slot.member.seed in stopped for slot in each]
-        return stops, [*members]
+        over = [slot.member is not None and slot.member.seed in stopped for slot in each]
+        return ["early_stopped" if stop else None for stop in over], [*members]
 
     return host.Feed(arrivals, after_epoch)
+
+
+def _pausing(epoch: int) -> host.Feed:
+    """Lets members pause after an epoch, unless they end with it by themselves; 0: never."""
+
+    def after_epoch(
+        epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
+    ) -> tuple[list[slots.Status | None], list[Member]]:
+        del epochs
+        pairs = zip(each, statuses, strict=True)
+        there = [status is None and slot.active and slot.epoch == epoch for slot, status in pairs]
+        return ["paused" if pause else None for pause in there], []
+
+    return host.Feed({}, after_epoch)
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:

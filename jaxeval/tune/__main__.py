@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, launchers, parameters, parsers
+from jaxeval import cli, launchers, parameters
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Quiet
@@ -40,7 +40,6 @@ def tune(
     seconds: Positive | None = None,
     retrain: Natural = _RETRAINED,
     margin: NonNegative | None = None,
-    store: str | None = None,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -54,7 +53,8 @@ def tune(
     Args:
       parallel: settings at once: a batch that is trained together (8, or one a device).
       seeds: of each setting.
-      halving: successive halving (ASHA): at each rung one of so many trainings goes on.
+      halving: successive halving (ASHA): at each rung one of so many trainings goes on; with
+        --launch as a new job, from its checkpoint.
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
       seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
@@ -73,9 +73,6 @@ def tune(
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
     launcher = launchers.parse(launch)
-    if launcher is not None and halving is not None:
-        said = argument("launch", launch)
-        raise ConfigError(f"{said}: {argument('halving')} stops trainings of this process only")
     import jax
 
     from jaxeval.tune import target as targets
@@ -88,7 +85,7 @@ def tune(
     if dry_run:
         return training.plan(target, search, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
-    place = training.Place(Path(out), store, launcher, quiet)
+    place = training.Place(Path(out), launcher, quiet)
     return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
 
 
@@ -244,6 +241,3 @@ def _assigned(text: str) -> dict[str, object]:
             raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
         tree[name] = toml.value(value)
     return tree
-
-
-COMMANDS: parsers.Commands = {"": tune, "command": tune_command}

@@ -92,21 +92,44 @@ class Populations:
     def restart(self) -> None:
         """Lets settings wait that an earlier process has given to jobs."""
         self._leave([evaluation.number for evaluation in self._history.pending])
+        self._stop_paused()
 
     def waiting(self) -> list[Cohort]:
         """Returns populations of all settings that wait, after proposals for those that ended."""
         each = []
         while entries := self._next():
             assert self.program is not None
-            each.append(self.program.cohort(entries, self.name))
+            pause = self._rung(self._number(entries[0].trial.seed), entries[0])
+            each.append(self.program.cohort(entries, self.name)._replace(pause=pause))
         return each
 
     def ended(self, event: running.Ended) -> None:
-        """Tells of the end of a job's trial."""
-        each = self._history.evaluations
-        number = next(e.number for e in each if event.trial.seed in e.seeds)
-        self._score(number, event.trial.seed, event.result.dev, event.result.status)
-        self.state.save(self._history)
+        """Tells of a job's trial that has ended or paused; one that goes on waits for a job."""
+        result, number = event.result, self._number(event.trial.seed)
+        trials = self.target.entries(self._history.evaluations[number])
+        entry = next(each for each in trials if each.trial.seed == result.seed)
+        paused = result.status == "paused" and result.epochs == self._rung(number, entry)
+        status = None if paused else result.status
+        self._told([(number, running.Progress(entry, result.epochs, result.dev, status))])
+        self._leave([number] if paused else [])
+        self._stop_paused()
+
+    def _stop_paused(self) -> None:
+        """Ends trials that have paused, and do not go on; after this is saved."""
+        over = {seed for evaluation in self._history.ended for seed in evaluation.seeds}
+        for result in self.store.ended(self.target.record.id, pause=1).values():
+            if result.status == "paused" and result.seed in over:
+                self.store.stop(result)
+
+    def _number(self, seed: int) -> int:
+        return next(e.number for e in self._history.evaluations if seed in e.seeds)
+
+    def _rung(self, number: int, entry: Entry) -> int:
+        """The epochs of an evaluation's next rung; 0: there is none."""
+        if self.search.halving is None:
+            return 0
+        rungs = self.search.halving.rungs(entry.prepared.config.training.epochs)
+        return next(iter(rungs[len(self._history.evaluations[number].rungs) :]), 0)
 
     def news(self) -> list[Scored]:
         """Returns the evaluations that have ended since the last call."""
@@ -137,6 +160,8 @@ class Populations:
         self._propose(0)
         waiting = [e for e in self._history.pending if e.joined is None]
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
+        if self.asynchronous and self.search.halving is not None:  # its program is its own
+            each = dict([*each.items()][:1])
         if each:
             first = {number: entries[0] for number, entries in each.items()}
             if self.search.halving is None and self._padded:  # the cheapest population
@@ -228,12 +253,7 @@ class Populations:
         before = self._history
         number_of = {seed: e.number for e in before.evaluations for seed in e.seeds}
         each = [(number_of[progress.entry.trial.seed], progress) for progress in brought]
-        alive = [(n, p) for n, p in each if not before.evaluations[n].ended]
-        self._judge(alive)
-        for number, progress in alive:
-            if progress.status is not None and not self._history.evaluations[number].ended:
-                seed = progress.entry.trial.seed
-                self._score(number, seed, progress.best, str(progress.status))
+        self._told(each)
         joining = self._propose(epochs) if self.search.halving else []
         if self._history != before:
             self.state.save(self._history)
@@ -242,6 +262,15 @@ class Populations:
         over = {p.entry.trial.seed for n, p in each if p.epoch >= stops.get(n, p.epoch + 1)}
         return over, joining
 
+    def _told(self, each: Sequence[tuple[int, running.Progress]]) -> None:
+        """Judges evaluations at rungs, and tells of those that have ended."""
+        alive = [(n, p) for n, p in each if not self._history.evaluations[n].ended]
+        self._judge(alive)
+        for number, progress in alive:
+            if progress.status is not None and not self._history.evaluations[number].ended:
+                seed = progress.entry.trial.seed
+                self._score(number, seed, progress.best, str(progress.status))
+
     def _judge(self, each: Sequence[tuple[int, running.Progress]]) -> None:
         """Stops evaluations that have reached a rung and are not promoted."""
         if self.search.halving is None:
@@ -249,9 +278,8 @@ class Populations:
         reached: dict[int, tuple[float, Stopped]] = {}
         for number, progress in each:
             most = progress.entry.prepared.config.training.epochs
-            passed = len(self._history.evaluations[number].rungs)
-            rungs = self.search.halving.rungs(most)[passed : passed + 1]
-            if progress.best is not None and progress.epoch in rungs:
+            rung = self._rung(number, progress.entry)
+            if progress.best is not None and progress.epoch == rung:
                 reached[number] = progress.best, Stopped(progress.epoch, most)
         ended = [number for number, progress in each if progress.status is not None]
         self.state.history = self.search.halving.judge(self._history, reached, ended)

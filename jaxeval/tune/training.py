@@ -14,7 +14,7 @@ from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.plans import SweepPlan
+from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import launching, memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
@@ -30,7 +30,6 @@ class Place(NamedTuple):
     """Where and how a search trains."""
 
     folder: Path
-    store_url: str | None = None  # of a database instead of the folder's
     launcher: launching.Launcher | None = None
     quiet: bool = False
 
@@ -64,7 +63,7 @@ def tune(
 
         if state.known:
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
-        with runs.open_store(place.store_url or place.folder) as store:
+        with runs.open_store(place.folder) as store:
             asks = place.launcher is not None
             populations = Populations(target, search, state, store, parallel, asks)
             observe.watch(train(populations, place), other=show, quiet=quiet)
@@ -84,7 +83,7 @@ def _retrain(config: Any, count: int, place: Place) -> tuple[dict[str, list[floa
     cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", place.quiet)
     trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
     how: Any = {"launcher": place.launcher, "quiet": place.quiet}
-    return reports.fresh_scores(observe.train(trials, place.folder, place.store_url, **how))
+    return reports.fresh_scores(observe.train(trials, place.folder, **how))
 
 
 def train(populations: Populations, place: Place) -> _Events:
@@ -137,6 +136,7 @@ def _train(
 def _by_jobs(populations: Populations, folder: Path, launcher: launching.Launcher) -> _Events:
     populations.restart()
     lanes = -(-populations.parallel * populations.search.seeds // launcher.workers)
+    lanes = lanes if populations.search.halving is None else 1  # a job for each that may pause
     how: Any = {"session": populations.target.session, "lanes": lanes, "launcher": launcher}
     more = populations.waiting
     events = studies.run(more(), populations.store, folder, more=more, **how)

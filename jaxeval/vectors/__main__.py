@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, cli, outputs, parameters, parsers
+from jaxeval import backend, cli, outputs, parameters
 from jaxeval.errors import ConfigError, argument
-from jaxeval.judge import vectors_judge
 from jaxeval.parameters import Count, Natural
 from jaxeval.vectors.similarity import Unknown
 
@@ -164,11 +163,3 @@ def vectors_svd(
     with cli.waiting(f"counting {corpus}"):
         counted = svd.make(corpus, output, **how, lower_case=lower_case, processes=backend.cores())
     return Baseline(str(output), **how, lower_case=lower_case, counted=counted)
-
-
-COMMANDS: parsers.Commands = {
-    "judge": vectors_judge,
-    "similarity": vectors_similarity,
-    "analogies": vectors_analogies,
-    "svd": vectors_svd,
-}

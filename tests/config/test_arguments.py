@@ -10,7 +10,7 @@ from jaxeval import studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, called_from_python
 
-ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
+ablation = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 
 @reading.settings

@@ -81,16 +81,15 @@ def prepare(folder: Path) -> Path:
 
 def run(command: str, data: Path, out: Path) -> list[Score]:
     """Makes a command's calls, one after the other, and reads what they left."""
-    from jaxeval import parsers
+    from jaxeval import __main__ as command_line
     from tests.golden import commands
 
     evaluated: list[Score] = []
     for call in commands.COMMANDS[command]:
-        module = importlib.import_module(f"jaxeval.{call.verb}")
         words = [word.format(data=data) for word in call.words.split()]
         answer = out / f"{call.verb}.json"
         words += ["--out", str(out / "runs"), "--json", str(answer)]
-        status = parsers.main(call.verb, module.COMMANDS, words)
+        status = command_line.main([call.verb, *words])
         if status:
             raise RuntimeError(f"{command}: {call.verb} ended with {status}")
         if call.verb == "evaluate":

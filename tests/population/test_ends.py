@@ -116,13 +116,13 @@ class _Watched:
 
     def after_epoch(
         self, epochs: int, slots: Sequence[Slot], statuses: Sequence[Status | None]
-    ) -> tuple[list[bool], list[Member]]:
+    ) -> tuple[list[Status | None], list[Member]]:
         active = [slot for slot in slots if slot.member is not None]
         self.met.append((epochs, tuple(sorted(s.member.seed for s in active if s.member))))
         stops = [slot.member == FIRST and slot.epoch == 2 for slot in slots]
         joining = [THIRD] if any(stops) and THIRD not in self.joined else []
         self.joined.update((member, epochs) for member in joining)
-        return stops, joining
+        return ["early_stopped" if stop else None for stop in stops], joining
 
 
 def _train(folder: Path, members: list[Member], feed: Feed = CLOSED) -> dict[int, MemberEnd]:

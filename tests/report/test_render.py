@@ -23,7 +23,7 @@ NAMES = (
 
 def test_shared_files_know_no_room() -> None:
     """Dies if what all verbs share imports a room, or a room another than that which it shows."""
-    shared = {"document", "plots", "render", "scores", "standings", "text"}
+    shared = {"document", "plots", "render", "scores", "text"}
     above = {"vectors": {"comparison"}, "runs": {"sweeps"}}
     above |= {"sensitivity": {"sweeps"}, "tuning": {"sweeps"}}
     rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py")} - shared

@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.report.settlements import Settlements, figures, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
-from jaxeval.stats import effects, sequential
+from jaxeval.stats import describe, sequential
 
 FIRST = Side("base", "python train.py --seed {seed}", "a0b1c2d")
 MEANS = {"base": 0.80, "wide": 0.90, "same": 0.90, "bad": 0.80}  # of scores with sd .01
@@ -83,7 +83,7 @@ def test_a_base_has_no_score_with_which_it_won(tmp_path: Path) -> None:
     seen = found.candidates[0].seeds
     assert list(last.scores) == [_score("wide", seen + k, 1) for k in range(1, 9)]
     assert last.won == found.candidates[0].difference
-    assert last.fresh == effects.difference(last.scores, first.scores)
+    assert last.fresh == describe.difference(last.scores, first.scores)
     assert found.sd == pytest.approx(np.std(last.scores, ddof=1))
     level = sequential.level(0.05, 4, 1, "e-lond")
     assert found.next_level == level

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib
 import importlib.util
 import json
 import sqlite3
@@ -16,13 +17,14 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval import mirror as mirrors
 from jaxeval import runs
 from jaxeval.__main__ import main
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.runs import protobufs, trackers
 from tests.runs import test_store
 from tests.runs.reading import by_model
+
+mirrors = importlib.import_module("jaxeval.mirror")  # of the package, it is the function
 
 _PACKAGES = {
     "tensorboard": ("tensorboardX", "tensorboard"),

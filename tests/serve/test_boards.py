@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.report import render
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.serve import confined, judged
@@ -192,12 +192,12 @@ def test_a_folder_that_is_no_board_is_left_alone(tmp_path: Path) -> None:
 def test_what_is_deleted_leaves_no_page(
     opened: Board, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Dies if a page that is made while its submission is deleted is shown or kept, or if the
-    leaderboard stays when none is left on it."""
+    """Dies if a page that is made while its submission is deleted is shown or kept, or if a
+    leaderboard has nobody on it."""
 
-    async def deleted_meanwhile(work: str, *given: Any) -> Any:
-        answer = await drawn_board.call(work, *given)
-        if work == "show":
+    async def deleted_meanwhile(work: str, limits: Any, arguments: Any) -> Any:
+        answer = await drawn_board.call(work, limits, arguments)
+        if work == "show" and "good" in arguments["names"].values():
             (of,) = (of for of in opened.submissions.every("vectors") if of.name == "good")
             opened.remove(of)
         return answer
@@ -208,13 +208,11 @@ def test_what_is_deleted_leaves_no_page(
         drawn_board.wait(site, {"base", "good"})
         assert site.get(page).status_code == 404
         assert [*(opened.folder / "shown").iterdir()] == []
-    left, kept = tmp_path / "left", tmp_path / "of" / "id"
-    left.mkdir()
-    (left / "fixed.html").touch()
-    kept.mkdir(parents=True)
-    (kept / "result.json").write_text(json.dumps(drawn_board.result("broken").to_dict()))
-    judged.leaderboards(str(kept.parent), {"id": "broken"}, "", str(left))
-    assert [*left.iterdir()] == []
+    (tmp_path / "id").mkdir()
+    whole = json.dumps(drawn_board.result("broken").to_dict())
+    (tmp_path / "id" / "result.json").write_text(whole)
+    with pytest.raises(DataError, match="most trainings of broken failed"):
+        judged.leaderboard(str(tmp_path), {"id": "broken"}, "", str(tmp_path / "page"), "fixed")
 
 
 def test_a_name_leads_to_the_file_that_has_it(opened: Board) -> None:

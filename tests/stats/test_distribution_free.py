@@ -9,7 +9,7 @@ from scipy import integrate
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
-from jaxeval.stats import claims, distribution_free
+from jaxeval.stats import claims
 
 # the bounds of betting_cs of the authors' package confseq 0.0.11 (grid of .001) for these scores
 SCORES = [0.9, 0.7, 1, 0.8, 0.6, 0.95, 0.85, 0.75, 0.9, 1, 0.65, 0.8, 0.55, 0.9, 0.7, 0.95, 1]
@@ -22,7 +22,7 @@ HIGH += [0.92, 0.913, 0.912]
 
 @pytest.mark.parametrize("wins, losses, e", [(8, 0, 28.4), (7, 0, 16.0), (9, 1, 9.3)])
 def test_log_e_wins_equals_published_values(wins, losses, e):
-    assert np.exp(distribution_free.log_e_wins(wins, losses)) == pytest.approx(e, abs=0.05)
+    assert np.exp(claims.log_e_wins(wins, losses)) == pytest.approx(e, abs=0.05)
 
 
 @pytest.mark.parametrize("wins, losses", [(8, 0), (3, 9), (40, 25)])
@@ -30,7 +30,7 @@ def test_log_e_wins_equals_published_values(wins, losses, e):
 def test_one_sided_log_e_wins_equals_quadrature(wins, losses, alternative, ends):
     likelihood = lambda p: 2 * (2 * p) ** wins * (2 * (1 - p)) ** losses  # noqa: E731
     expected = np.log(integrate.quad(likelihood, *ends)[0])
-    found = distribution_free.log_e_wins(wins, losses, alternative)
+    found = claims.log_e_wins(wins, losses, alternative)
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -38,9 +38,7 @@ def test_the_expectation_of_e_is_one_over_all_outcomes():
     """Dies if e is no e-value: brute force over all sequences of ten pairs at 1/2."""
     counts = [sum(of) for of in itertools.product((0, 1), repeat=10)]
     for alternative in ("two-sided", "greater", "less"):
-        e = np.exp(
-            distribution_free.log_e_wins(np.array(counts), 10 - np.array(counts), alternative)
-        )
+        e = np.exp(claims.log_e_wins(np.array(counts), 10 - np.array(counts), alternative))
         assert e.mean() == pytest.approx(1)
 
 
@@ -48,25 +46,25 @@ def test_an_end_of_wins_is_where_the_sign_test_rejects():
     """Dies if an end is another order statistic than brute force over all differences gives."""
     draw = np.random.default_rng(1)
     for d in (draw.normal(0.5, size=30), draw.integers(-2, 5, size=40).astype(float)):
-        course = distribution_free.wins(d, 0.1)
+        course = claims.wins(d, 0.1)
         tried = np.unique([*d, *(d - 1e-9), *(d + 1e-9)])
         low = -np.inf
         for k in range(len(d)):
             seen = d[: k + 1, None]
             won, lost = (seen > tried).sum(0), (seen < tried).sum(0)
-            rejected = tried[distribution_free.log_e_wins(won, lost, "greater") >= np.log(20)]
+            rejected = tried[claims.log_e_wins(won, lost, "greater") >= np.log(20)]
             low = max(low, rejected.max(initial=-np.inf))
             assert course.low[k] == pytest.approx(low, abs=2e-9)
             assert (course.low[k] > 0) == (low >= 0)  # a margin that is rejected is a claim
-        mirrored = distribution_free.wins(-d, 0.1)
+        mirrored = claims.wins(-d, 0.1)
         assert [*mirrored.high] == [*-course.low] and [*mirrored.p_values] == [*course.p_values]
 
 
 def test_betting_equals_the_authors_package():
-    course = distribution_free.betting(2 * np.array(SCORES) - 1)
+    course = claims.betting(2 * np.array(SCORES) - 1)
     assert (course.low + 1) / 2 == pytest.approx(np.array(LOW), abs=1.01e-3)
     assert (course.high + 1) / 2 == pytest.approx(np.array(HIGH), abs=1.01e-3)
-    mirrored = distribution_free.betting(1 - 2 * np.array(SCORES))
+    mirrored = claims.betting(1 - 2 * np.array(SCORES))
     assert mirrored.low == pytest.approx(-course.high)
     assert mirrored.p_values == pytest.approx(course.p_values)
     with pytest.raises(DataError, match="scores from 0 to 1"):

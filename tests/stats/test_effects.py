@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxeval.stats import effects, hypotheses
+from jaxeval.stats import describe, hypotheses
 
 values = st.lists(st.integers(-5, 5), min_size=5, max_size=8)
 
@@ -17,8 +17,8 @@ def test_probability_of_improvement_counts_all_pairs(a: list[int], b: list[int])
     """Dies if a tie is not half a win; and A against B mirrors B against A."""
     wins = np.mean([(x > y) + 0.5 * (x == y) for x in a for y in b])
     probability, mirrored = (
-        effects.probability_of_improvement(a, b),
-        effects.probability_of_improvement(b, a),
+        describe.probability_of_improvement(a, b),
+        describe.probability_of_improvement(b, a),
     )
     assert probability.estimate == pytest.approx(wins)
     assert probability.interval.low <= probability.estimate <= probability.interval.high
@@ -33,7 +33,7 @@ def test_probability_interval_covers_as_promised(shift: float) -> None:
     hits = 0
     for _ in range(1000):
         a, b = generator.normal(shift, 1, 8), generator.normal(0, 1, 10)
-        interval = effects.probability_of_improvement(a, b).interval
+        interval = describe.probability_of_improvement(a, b).interval
         hits += interval.low <= truth <= interval.high
     assert 930 <= hits <= 985
 
@@ -43,7 +43,7 @@ def test_difference_intervals() -> None:
     generator = np.random.default_rng(6)
     for _ in range(50):
         a, b = generator.normal(0.7, 1, 8), generator.normal(0, 2, 12)
-        interval = effects.difference(a, b).interval
+        interval = describe.difference(a, b).interval
         assert (interval.low <= 0 <= interval.high) == (hypotheses.welch_t(a, b).p_value >= 0.05)
 
 
@@ -57,14 +57,14 @@ def _violation_on_a_grid(a: np.ndarray, b: np.ndarray, steps: int) -> float:
 
 def test_almost_stochastic_order_is_exact() -> None:
     """Dies if the two step functions are not integrated exactly (golden: .31645570)."""
-    golden = effects.almost_stochastic_order((1, 2, 3, 4), (1.5, 1.8, 2.5, 3.5))
+    golden = describe.almost_stochastic_order((1, 2, 3, 4), (1.5, 1.8, 2.5, 3.5))
     assert golden.estimate == pytest.approx(0.31645570, abs=1e-8)
     generator = np.random.default_rng(7)
     for n, m in ((3, 5), (4, 6), (7, 2)):
         a, b = generator.normal(size=n), generator.normal(size=m)
         steps = 12 * math.lcm(n, m)
         expected = _violation_on_a_grid(a, b, steps)
-        assert effects.almost_stochastic_order(a, b).estimate == pytest.approx(expected)
+        assert describe.almost_stochastic_order(a, b).estimate == pytest.approx(expected)
 
 
 def test_equivalence_agrees_with_its_interval() -> None:
@@ -73,7 +73,7 @@ def test_equivalence_agrees_with_its_interval() -> None:
     seen = set()
     for _ in range(100):
         a, b = generator.normal(0.2, 1, 15), generator.normal(0, 1, 20)
-        interval = effects.difference(a, b, confidence=0.9).interval
+        interval = describe.difference(a, b, confidence=0.9).interval
         inside = interval.low > -1.0 and interval.high < 1.0
         assert (hypotheses.tost(a, b, 1.0).p_value < 0.05) == inside
         seen.add(inside)

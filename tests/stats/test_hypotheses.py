@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval.stats import describe, effects, hypotheses
+from jaxeval.stats import describe, hypotheses
 from tests.stats.labellings import labellings
 
 GENERATOR = np.random.default_rng(3)
@@ -116,7 +116,7 @@ def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
     rounded = [0.3, 0.1 + 0.2, 0.3]  # equal but for the last bit
     assert rounded[1] != 0.3 and math.isnan(hypotheses.welch_t(rounded, [0.4] * 3).p_value)
     assert hypotheses.welch_t(rounded, [0.3] * 3).p_value == 1.0
-    assert effects.difference(rounded, [0.4] * 3).interval.absent == "the scores do not vary"
+    assert describe.difference(rounded, [0.4] * 3).interval.absent == "the scores do not vary"
     assert (
         describe.summarize(rounded).sd == 0 and describe.summarize(rounded).mean_interval is None
     )

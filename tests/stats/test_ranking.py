@@ -15,8 +15,7 @@ NAMES = ("C4.5", "m", "cf", "m+cf")
 def test_demsars_figures() -> None:
     """Dies if a formula of Demsar (2006, section 3.2.2) is another one.
 
-    He prints chi-squared 9.28, and against C4.5 the z .512,
-    2.342 and 2.416 with p .607, .019 and .016, of which Holm rejects the last two.
+    He prints chi-squared 9.28.
     """
     scores = dict(zip(NAMES, DEMSAR.T, strict=True))
     ranked = datasets._rank_models(scores)
@@ -24,17 +23,6 @@ def test_demsars_figures() -> None:
     assert 12 * sums / 20 == pytest.approx(9.28, abs=0.005)  # not corrected for ties
     assert ranked.friedman.statistic == pytest.approx(
         scipy_stats.friedmanchisquare(*DEMSAR.T).statistic
-    )
-    against = datasets._compare_with_control(scores, "C4.5")
-    assert [compared.model for compared in against] == ["m+cf", "m", "cf"]
-    assert [compared.z for compared in against] == pytest.approx([2.416, 2.342, 0.512], abs=1.5e-3)
-    assert [compared.p_value for compared in against] == pytest.approx(
-        [0.016, 0.019, 0.607], abs=1.5e-3
-    )
-    assert [compared.p_adjusted <= 0.05 for compared in against] == [True, True, False]
-    worse = datasets._compare_with_control({m: -v for m, v in scores.items()}, "C4.5")
-    assert [compared.z for compared in worse] == pytest.approx(
-        [-0.512, -2.342, -2.416], abs=1.5e-3
     )
 
 

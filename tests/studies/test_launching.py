@@ -212,7 +212,8 @@ def test_two_drivers_do_not_share_a_study(tmp_path: Path) -> None:
         pytest.raises(RunError, match="another process is training"),
     ):
         _run(tmp_path, planned, here.Here(2))
-    assert runs.load(tmp_path) == []
+    with runs.open_store(tmp_path) as store:
+        assert store.members() == []
 
 
 def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from jaxeval import runs
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import JaxevalError, RunError
 from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
@@ -127,7 +127,8 @@ def test_ended_and_continued(folder: Path, whole: dict, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch, pytest.raises(_Death):
         patch.setattr(store.Store, "record", deadly)
         _sweep(folder, "killed", 4, "--programs", "1")
-    assert {row.status for row in runs.load(str(folder / "killed"))} != {"completed"}
+    with pytest.raises(RunError, match="no member has ended"):
+        runs.load(folder / "killed")
     plan = _plan(folder, "killed")
     _sweep(folder, "killed", 4, "--programs", "1")
     assert _plan(folder, "killed") == plan

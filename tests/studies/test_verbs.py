@@ -14,7 +14,7 @@ from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
 from tests.verbs import evaluate, train
 
-ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
+ablation = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.steps_per_epoch=8", "training.batch_size=3"]

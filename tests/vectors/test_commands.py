@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval import parsers, vectors_analogies, vectors_similarity, vectors_svd
+from jaxeval import vectors_analogies, vectors_similarity, vectors_svd
+from jaxeval.__main__ import main
 from jaxeval.errors import ConfigError, DataError, RunError
-from jaxeval.vectors.__main__ import COMMANDS
 
 
 def _called(*words: object) -> int:
-    return parsers.main("vectors", COMMANDS, [*map(str, words)])
+    return main(["vectors", *map(str, words)])
 
 
 @pytest.fixture

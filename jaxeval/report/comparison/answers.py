@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from jaxeval.report import scores, standings, text
+from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.comparison.words import TESTS, Study, on
 from jaxeval.report.scores import ScoreFormat
@@ -15,7 +15,6 @@ from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.study import RunStudy
 
-_MOST_NAMED = 5  # pairs in a sentence
 # how sentences start that do not start with a name
 _OPENINGS = (
     *("No difference", "No model", "No conclusion"),
@@ -81,13 +80,13 @@ def _of_items(study: ItemStudy) -> list[str]:
                 scale = words.score_format(study, pairs[0].data_set)
                 lines.append(claims.against_margin(pairs[0], study.rules, scale))
         else:
-            lines = [f"{standings.sentence(order(study), signs(pairs), where=where)}{unseen}."]
+            lines = [f"{text.sentence(order(study), signs(pairs), where=where)}{unseen}."]
     if len(study.boards) > 1:
         places = dict.fromkeys(study.models, 0)
         for row in (row for each in study.boards for row in each.rows):
             places[row.model] += row.rank
         by_rank = sorted(study.models, key=lambda model: places[model])
-        by_task = f"{standings.sentence(by_rank, signs(study.pairs), 'task')}."
+        by_task = f"{text.sentence(by_rank, signs(study.pairs), 'task')}."
         lines.append(_after("Task by task", by_task) if lines else by_task)
     return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
@@ -105,13 +104,13 @@ def outcome(study: ItemStudy) -> str:
     if len(study.data_sets) == 1:
         return line
     parts = ["in the mean over tasks"] if None in on_tasks else []
-    named = _few([name for name in on_tasks if name is not None])
+    named = text.few([name for name in on_tasks if name is not None])
     return f"{line} {text.listed([*parts, *([f'on {named}'] if named else [])])}"
 
 
-def signs(pairs: Sequence[Pair]) -> standings.Signs:
+def signs(pairs: Sequence[Pair]) -> text.Signs:
     """Returns which model of each pair was shown to be better on each data set."""
-    return standings.signs(
+    return text.signs(
         (p.a, p.b, p.data_set or "", p.shown if p.higher_is_better else -p.shown) for p in pairs
     )
 
@@ -153,9 +152,9 @@ def _best_of_runs(study: RunStudy, pairs: Sequence[Pair], models: Sequence[str])
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
-        against = f"{standings.against(alone, models, found)}."
+        against = f"{text.against(alone, models, found)}."
         return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
-    best = standings.sentence(models, found, where=where)
+    best = text.sentence(models, found, where=where)
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
     if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):
@@ -198,12 +197,7 @@ def _equivalent(pairs: Sequence[Pair], margin: str) -> str:
     named = [f"{p.a} and {p.b}{on(p.data_set)}" for p in pairs if p.equivalent]
     if not named:
         return f"Equivalence within {margin} was not shown of any pair (TOST)."
-    return f"Equivalent within {margin} (TOST): {_few(named, '; ')}."
-
-
-def _few(named: Sequence[str], between: str = ", ") -> str:
-    more = len(named) - _MOST_NAMED
-    return between.join([*named[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return f"Equivalent within {margin} (TOST): {text.few(named, between='; ')}."
 
 
 def failures(
@@ -243,6 +237,6 @@ def failures(
     for test in shown:
         more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
         pairs.append(f"{more} fails more often than {less}{on(test.data_set)}")
-    line = _few(pairs) or "no difference of the failure rates was shown"
+    line = text.few(pairs) or "no difference of the failure rates was shown"
     tested = f"{line} ({corrected} {p}, Fisher's exact test)."
     return ["; ".join([", ".join(parts), *([rule] if rule else []), tested])]

@@ -5,16 +5,17 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
-from jaxeval.report.comparison.words import CHANCE, OVER, TESTS, Study, on
+from jaxeval.report.comparison.words import CHANCE, OVER, TESTS, Study
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
+from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.items.planning import POWER
 from jaxeval.stats.items.study import Board, ItemStudy
-from jaxeval.stats.pairs import Pair
+from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.results import Effect, Rules
-from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import RunStudy
 
+_NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
 WITHHELD = "too many answers or tasks are missing"
 
 
@@ -22,16 +23,13 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
     """Yields the verdict on a pair, and what stands beside it.
 
     Of runs chance, spread, detectable difference, needed runs and equivalence; of items the
-    difference beside the margin, and for a mean over tasks the claim about other tasks.
+    difference beside the margin.
     """
     scale, rules, runs = words.score_format(study, pair.data_set), study.rules, pair.scores
     yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
     if runs is None:
         if rules.margin and pair.by_margin and not _withheld(study):
             yield against_margin(pair, rules, scale)
-        if pair.as_sample is not None:
-            sample = f"{pair.a} - {pair.b}, {scale.ci(pair.as_sample.possible)}"
-            yield f"Tasks as a sample of such tasks: {sample}."
         return
     yield from filter(None, [chance(pair)])
     if runs.units >= runs.fewest and runs.spread_test in pair.tests:
@@ -212,23 +210,60 @@ def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     return f"{neither}, nor that it is smaller ({within})."
 
 
-def about_single_models(pair: SinglePair, study: RunStudy) -> str:
-    """States which of two trained models is better on items like these."""
-    scale, test = words.score_format(study), pair.tests["approximate_randomization"]
-    shown, gap = "no difference was shown", pair.difference
-    sign = (test.direction or 0) * (1 if study.scores.higher_is_better else -1)
-    if pair.adjusted["approximate_randomization"] <= study.rules.alpha and sign:
-        shown = f"{pair.a if sign > 0 else pair.b} is better"
-    tested = "; ".join(
-        f"{TESTS[name]}, corrected p {text.p_value(p)}" for name, p in pair.adjusted.items()
-    )
-    split = f" of split {pair.split}" if pair.split not in ("", "0") else ""
-    chosen = "best on dev" if pair.best_dev else "first run"
-    a, b = (f"{m} (seed {s})" for m, s in zip((pair.a, pair.b), pair.seeds, strict=True))
-    return (
-        f"Of the trained models {a} and {b}{split}, each its method's {chosen}, on items like "
-        f"these {pair.items} of {pair.part}{on(pair.data_set)}: {shown}: "
-        f"{scale(pair.scores[0])} and {scale(pair.scores[1])}; difference "
-        f"{scale.difference(gap.estimate)}, {scale.ci(gap.interval)} by paired bootstrap; "
-        f"{tested}. This says nothing about other runs of the two methods."
-    )
+def over_data_sets(study: RunStudy, across: Across) -> Iterator[str]:
+    """Yields claims about other data sets, by ranks, and about other runs on these data sets."""
+    ranking, over = across.ranking, f"Over {len(across.data_sets)} data sets"
+    if ranking is not None:
+        friedman, test = ranking.friedman, ranking.iman_davenport
+        each = zip(ranking.models, ranking.average_ranks, strict=True)
+        ranks = text.few([f"{model} {rank:.2f}" for model, rank in each], 8)
+        tested = (
+            f"average ranks {ranks}; Friedman chi-squared {friedman.statistic:.2f}, p "
+            f"{text.p_value(friedman.p_value)}; Iman-Davenport F {test.statistic:.2f}, p "
+            f"{text.p_value(test.p_value)} by permutation"
+        )
+        enough = test.n[0] >= FEW_DATA_SETS
+        differ = enough and test.p_value <= study.rules.alpha
+        shown = "the models differ" if differ else "no difference between the models was shown"
+        yield f"{over} {shown if enough else _NO_CONCLUSION}: {tested}."
+        if differ:
+            yield _nemenyi(ranking)
+    elif across.signed_rank is not None:
+        yield f"{over} {_signed_rank(across, study)}."
+    if across.aggregates is not None and len(across.aggregates.improvement) == 1:
+        (((a, b), won),) = across.aggregates.improvement.items()
+        chance = f"better than one of {b} with probability {probability(won)}"
+        yield f"On these data sets a run of {a} is {chance}."
+    elif across.aggregates is not None and not across.one_scale:
+        yield "On these data sets scores are on different scales: see P(row better)."
+
+
+def _nemenyi(ranking: Ranking) -> str:
+    critical = ranking.critical_difference
+    how = f"Nemenyi's test, critical difference {critical:.2f} at {ranking.alpha:g}"
+    ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
+    over = {a: [b for b in ranks if ranks[b] - ranks[a] > critical] for a in ranks}
+    better = "; ".join(f"{a} over {text.few(worse)}" for a, worse in over.items() if worse)
+    return f"{f'Ranked better: {better}' if better else 'Which differ was not shown'} ({how})."
+
+
+def _signed_rank(across: Across, study: RunStudy) -> str:
+    """Returns the verdict on two models; if data sets are the units, that of the pair."""
+    test, ((a, first), (b, second)) = across.signed_rank, across.means.items()
+    assert test is not None
+    p, name = test.p_value, "p"
+    if study.unit == "dataset" and study.pairs:  # one test, stated twice
+        p, name = study.pairs[0].p_adjusted, "corrected p"
+    tested = f"Wilcoxon signed-rank of one score per data set, {name} {text.p_value(p)}"
+    if len(across.data_sets) < FEW_DATA_SETS:
+        return f"{_NO_CONCLUSION}: {tested}"
+    shown = (test.direction or 0) if p <= study.rules.alpha else 0
+    if not shown:
+        return f"no difference between {a} and {b} was shown: {tested}"
+    higher, lower = (a, b) if shown > 0 else (b, a)
+    by_data_set = RunScores(a, b, "", first, second, (first, second), True, "data set")
+    if others := by_data_set.contradicting(shown):
+        disagreement = disagree("Wilcoxon signed-rank", higher, lower, others)
+        return f"m{disagreement[1:]}: {tested}"
+    best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)
+    return f"{best} is better than {other}: {tested}"

@@ -10,7 +10,7 @@ from jaxeval.report.comparison import tables, words
 from jaxeval.report.comparison.words import Study
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
-from jaxeval.stats.datasets import Across
+from jaxeval.stats.datasets import Ranking
 from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.study import RunStudy
 
@@ -43,7 +43,7 @@ def draw(study: Study) -> list[Figure]:
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
     drawn = [*_violins(study)]
     if study.across is not None and study.across.ranking is not None:
-        drawn.append(_rank_diagram(study.across, study.rules.alpha))
+        drawn.append(_rank_diagram(study.across.ranking))
     return drawn
 
 
@@ -132,48 +132,21 @@ def _leaderboard(board: Board, study: ItemStudy, number: int) -> Figure:
     return Figure(f"board_{number}", tables.title(board), caption, drawing, columns, rows)
 
 
-def _rank_diagram(across: Across, level: float) -> Figure:
-    """Draws average ranks over data sets (Demšar 2006, figures 1 and 2).
-
-    Without a control, bars join models that do not differ by Nemenyi's test. With one, a bar
-    shows the Bonferroni-Dunn interval around it, and models that differ by Holm's more powerful
-    procedure are marked.
-    """
-    assert across.ranking is not None
-    ranking, control = across.ranking, across.control if across.against else None
+def _rank_diagram(ranking: Ranking) -> Figure:
+    """Draws average ranks over data sets; bars join models that do not differ (Demšar 2006)."""
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
-    rejected = ranking.iman_davenport.p_value <= level  # otherwise no model differs
-    marked = {other.model for other in across.against if rejected and other.p_adjusted <= level}
-    groups = () if across.against else ranking.groups
-    names = [
-        f"{plots.wrapped(name, _RANK_LETTERS)}{' *' if name in marked else ''} ({rank:.2f})"
-        for name, rank in ranks.items()
-    ]
-    drawing, axes = _rank_axis(names, [*ranks.values()], len(groups))
-    for k, group in enumerate(groups):
+    names = [f"{plots.wrapped(name, _RANK_LETTERS)} ({rank:.2f})" for name, rank in ranks.items()]
+    drawing, axes = _rank_axis(names, [*ranks.values()], len(ranking.groups))
+    for k, group in enumerate(ranking.groups):
         ends = [ranks[group[0]] - 0.03, ranks[group[-1]] + 0.03]
         axes.plot(ends, [-0.2 - 0.22 * k] * 2, color="black", linewidth=3)
-    difference = across.control_difference
-    if control is not None and difference is not None:
-        rank = ranks[control]
-        low, high = max(1.0, rank - difference), min(float(len(ranks)), rank + difference)
-        axes.axvspan(low, high, color="#bbbbbb", alpha=0.4, linewidth=0, zorder=0)
-        axes.plot([low, high], [-0.1] * 2, color="black", linewidth=3, gid="control")
-        axes.plot([rank], [-0.1], "o", color="white", markeredgecolor="black", markersize=6)
-        axes.text(low, 0.82, f"control ± {difference:.2f} (Bonferroni-Dunn)", fontsize=9)
-        caption = (
-            f"1 is best. Grey: within the critical difference of the control {control} "
-            f"(Bonferroni-Dunn, level {level:g}). Models marked * differ significantly from it by "
-            "Holm's procedure, which is more powerful."
-        )
-    else:
-        critical = ranking.critical_difference
-        axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
-        axes.text(1, 0.82, f"critical difference {critical:.2f}", fontsize=9)
-        caption = (
-            "1 is best. Models joined by a bar do not differ significantly (Nemenyi's test, level "
-            f"{ranking.alpha:g}), which does not show that they are equal."
-        )
+    critical = ranking.critical_difference
+    axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
+    axes.text(1, 0.82, f"critical difference {critical:.2f}", fontsize=9)
+    caption = (
+        "1 is best. Models joined by a bar do not differ significantly (Nemenyi's test, level "
+        f"{ranking.alpha:g}), which does not show that they are equal."
+    )
     title, columns = "Average ranks over data sets", ("model", "average rank")
     rows = [(name, f"{rank:.3f}") for name, rank in ranks.items()]
     return Figure("critical_difference", title, caption, drawing, columns, rows)

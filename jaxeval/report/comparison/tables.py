@@ -3,20 +3,22 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxeval.report import scores, standings, text
-from jaxeval.report.comparison import answers, data_sets, words
+from jaxeval.report import scores, text
+from jaxeval.report.comparison import answers, words
 from jaxeval.report.comparison.words import CHANCE, TESTS, Study
 from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.datasets import Across
 from jaxeval.stats.items.study import Board, ItemStudy, Row
 from jaxeval.stats.multiple import Place
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import Described, RunStudy
+from jaxeval.stats.study import RunStudy
 
 _MEAN = "mean over tasks"
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
 _MOST_PAIRS, _FEW_PAIRS = 12, 6  # in a table; beside which a paper has models in full
 _MOST_DATA_SETS = 3  # on which each model has a row of its own
+_MOST_ROWS = 8  # models against models
 _MOST_ACROSS = 6  # data sets as columns of a paper's table
 
 
@@ -31,7 +33,7 @@ def shown(study: Study) -> Iterator[Table]:
             yield pairs
         return
     data_sets = len(study.samples.data_sets)
-    yield _means(study) if data_sets > _MOST_DATA_SETS else models(study, ["mean"])
+    yield models(study, ["mean"]) if data_sets <= _MOST_DATA_SETS else _by_data_set(study)
     if len(study.pairs) > 1:
         few = data_sets == 1 or len(study.pairs) + len(study.overall) <= _MOST_PAIRS
         if few or study.overall:
@@ -65,21 +67,6 @@ def _metric(study: RunStudy, scale: ScoreFormat) -> str:
     return scale.label(study.scores.metric or "score")
 
 
-def _means(study: RunStudy) -> Table:
-    """Returns data sets by models: mean (sd)."""
-    scale = words.score_format(study)
-    cells: dict[str, dict[str, Described]] = {}
-    for of in study.models:
-        cells.setdefault(of.data_set, {})[of.model] = of
-    order, rows = answers.order(study), []
-    for data_set, cell in cells.items():
-        found = [cell[m].summary if m in cell else None for m in order]
-        means = (f"{scale(of.mean)} ({scale(of.sd)})" if of else "-" for of in found)
-        n = text.ranging(of.n for of in found if of)
-        rows.append((data_set, n, *means))
-    return Table((f"{_metric(study, scale)}, mean (sd)", "n", *order), rows)
-
-
 def _pairs(study: Study) -> Table:
     """Returns a row for each pair, the better model first; of many, those with the best model."""
     listed, order = [*study.overall, *study.pairs], answers.order(study)
@@ -88,7 +75,7 @@ def _pairs(study: Study) -> Table:
     if isinstance(study, RunStudy):
         control, places = answers.control(study), [*study.samples.data_sets]
         order = sorted(order, key=lambda model: model == control)
-        best = standings.leader(order, answers.signs(listed))
+        best = text.leader(order, answers.signs(listed))
     else:
         places = [of.data_set for of in study.data_sets]
         order = [*study.models] if len(order) == 2 else order
@@ -134,7 +121,7 @@ def _counts(study: RunStudy) -> Table:
         gaps.setdefault(pair.names[::sign], []).append(sign * pair.value)
     rows = []
     for (a, b), of in sorted(gaps.items(), key=lambda item: [*map(order.index, item[0])]):
-        counts = map(str, standings.record(shown, a, b))
+        counts = map(str, text.record(shown, a, b))
         rows.append((a, b, *counts, scale(min(of)), scale(max(of))))
     head = ("A", "B", "A better", "B better", "not shown", "A - B, least", "most")
     return Table(head, rows, words=2)
@@ -152,9 +139,9 @@ def tests(pair: Pair) -> Table:
 
 def for_paper(study: RunStudy) -> list[Table]:
     """Returns the tables of a paper: models by data sets, ranks, and few models in full."""
-    across = data_sets.tables(study, study.across) if study.across else ()
+    together = across(study, study.across) if study.across else ()
     few = study.across is None or len(study.pairs) <= _FEW_PAIRS
-    return [_by_data_set(study), *across, *([models(study)] if few else [])]
+    return [_by_data_set(study), *together, *([models(study)] if few else [])]
 
 
 def _by_data_set(study: RunStudy) -> Table:
@@ -277,3 +264,29 @@ def title(board: Board) -> str:
     """Returns the title of a leaderboard."""
     name = _MEAN.capitalize() if board.data_set is None else board.data_set
     return f"{name}, {board.metric}".removeprefix(", ")
+
+
+def across(study: RunStudy, across: Across) -> Iterator[Table]:
+    """Yields a row for each model, best first, and P(row better than column)."""
+    found, ranking, scale = across.aggregates, across.ranking, words.score_format(study)
+    order = [*across.means] if ranking is None else [*ranking.models]
+    level, columns = words.level(study), dict[str, dict[str, str]]()
+    if ranking is not None:
+        ranks = zip(order, ranking.average_ranks, strict=True)
+        columns["average rank"] = {model: f"{rank:.3f}" for model, rank in ranks}
+    columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
+    if found is not None:
+        means = found.interquartile_mean.items()
+        cells = {m: f"{scale(of.estimate)} {scale.interval(of.interval)}" for m, of in means}
+        columns[f"interquartile mean [{level}]"] = cells
+    rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
+    yield Table((f"{len(across.data_sets)} data sets", *columns), rows)
+    if found is not None and 2 < len(order) <= _MOST_ROWS:
+        shares = {}
+        for (a, b), won in found.improvement.items():
+            low, high = won.interval[:2]
+            turned = won.interval._replace(low=1 - high, high=1 - low)
+            shares[a, b] = f"{won.estimate:.2f} {text.bounds(won.interval)}"
+            shares[b, a] = f"{1 - won.estimate:.2f} {text.bounds(turned)}"
+        head = (f"P(row better) [{level}]", *order)
+        yield Table(head, [(a, *(shares.get((a, b), "") for b in order)) for a in order])

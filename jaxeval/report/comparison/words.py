@@ -61,10 +61,9 @@ def swapped(pair: Pair) -> Pair:
     if by_margin is not None:
         outcome = _SWAPPED.get(by_margin.outcome, by_margin.outcome)
         by_margin = by_margin._replace(outcome=outcome)  # type: ignore[arg-type]
-    estimates = {
-        name: of and dataclasses.replace(of, **_turned(of))
-        for name, of in (("difference", pair.difference), ("as_sample", pair.as_sample))
-    }
+    difference = pair.difference and dataclasses.replace(
+        pair.difference, **_turned(pair.difference)
+    )
     return dataclasses.replace(
         pair,
         a=pair.b,
@@ -72,7 +71,8 @@ def swapped(pair: Pair) -> Pair:
         shown=-pair.shown,
         effects=effects,
         by_margin=by_margin,
-        **{**_turned(pair), **estimates},
+        difference=difference,
+        **_turned(pair),
     )
 
 

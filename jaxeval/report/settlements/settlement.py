@@ -14,9 +14,10 @@ from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import claims, describe, sequential
+from jaxeval.stats import claims, describe, results, sequential
 from jaxeval.stats.claims import Settled, Statistic
 from jaxeval.stats.results import Effect, Interval
+from jaxeval.stats.sequential import FIRST_LOOK
 
 _EXIT_CODES = {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
@@ -190,12 +191,19 @@ def settlement(
     known = {m: of[np.isfinite(of)] for m, of in zip(state.models, seen, strict=True)}
     counts = {m: len(of) - len(known[m]) for m, of in zip(state.models, seen, strict=True)}
     lost = {m: f"{text.counted(n, 'seed')} failed: lost pairs" for m, n in counts.items() if n}
+    stopped = rule.stopped(state)
     pairs = np.column_stack([seen[0][: len(seen[1])], seen[1]])
     pairs = pairs[np.isfinite(pairs).all(1)]  # of scores with one number
     none = verdict == "undecided" and found.looks and seeds_shared and np.array_equal(*seen)
     effect = ["both sides have the same score at every seed: the change has no effect"]
     warnings = effect if none else [] if verdict == "constant" else found.warnings
+    failures = {**lost, **stopped} if verdict == "failed" else lost
+    late = {} if verdict == "failed" else stopped
     notes = [*warnings, *more.get("notes", ()), *(f"{side}: {why}" for side, why in lost.items())]
+    notes += [f"{side}: {why}; the claim rests on what came before" for side, why in late.items()]
+    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not results.varies(of)]
+    if len(still) == 1:
+        notes.append(f"{still[0]} has one score at all seeds: does the seed reach it?")
     looked: dict[str, Any] = dict.fromkeys(("difference", "interval", "p_value", "log_e"))
     if found.looks:
         difference, low, high = _signed(rule, found)
@@ -218,7 +226,7 @@ def settlement(
         wins=found.wins,
         correlation=describe.correlation(*pairs.T) if seeds_shared else None,
         known=rule.known,
-        failures={**lost, **state.excluded},
+        failures=failures,
         higher_is_better=rule.higher_is_better,
         signature=f"{METHODS[rule.statistic]} | {text.versions()}",
         **{**more, "notes": [*dict.fromkeys(notes)]},
@@ -269,7 +277,7 @@ def smallest(sd: float, margin: float, level: float) -> dict[int, float]:
 def _needed(rule: Settle, spread: float, difference: float) -> int | None:
     """Returns the seeds of each side that settle a difference as large as this one."""
     beyond = abs(difference) - rule.margin
-    sizes = range(sequential.FIRST_LOOK, _MOST_NEEDED)
+    sizes = range(FIRST_LOOK, _MOST_NEEDED)
     least = lambda n: sequential.smallest_difference(n, spread, alpha=rule.alpha)  # noqa: E731
     place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
     return sizes[place] if beyond > 0 and place < len(sizes) else None
@@ -287,7 +295,7 @@ def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> 
         return head + event.note
     line = head + (scores.shown(event.score, unit) if unit else f"{event.score:g}")
     n = rule.looks(event.state)
-    if n < sequential.FIRST_LOOK:
+    if n < FIRST_LOOK:
         return line
     found = rule.settled(event.state)
     gap, low, high = (scores.factor(unit) * x for x in _signed(rule, found))

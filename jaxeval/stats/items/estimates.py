@@ -14,7 +14,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
-from scipy import special
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, variances
@@ -65,7 +65,7 @@ class Estimate:
     def error(self) -> float:
         """The standard error behind the t interval; NaN if it is unknown."""
         low, high, confidence, _ = self.interval
-        return (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
+        return (high - low) / 2 / -float(scipy.special.stdtrit(self.df, (1 - confidence) / 2))
 
     def p_beyond(self, margin: float, side: int) -> float:
         """Returns the one-sided p-value against a difference on the other side of a margin.
@@ -74,7 +74,7 @@ class Estimate:
           side: 1 shows that the difference is above the margin, -1 that it is below.
         """
         middle = (self.interval.low + self.interval.high) / 2
-        return float(special.stdtr(self.df, -side * (middle - margin) / self.error))
+        return float(scipy.special.stdtr(self.df, -side * (middle - margin) / self.error))
 
 
 def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
@@ -235,7 +235,7 @@ def _differences(
             same = f"The difference is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error is unknown, and nothing is shown.")
         else:
-            p_value = float(2 * special.stdtr(tested.df, -abs(centre) / error))
+            p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
             interval = variances.t_interval(centre, tested, confidence, ", two items added" * two)
         se, df = float(np.sqrt(part.variance)), float(tested.df)
         yield Estimate(value, se, df, interval, over, sizes, p_value, tuple(lines), binary)
@@ -247,26 +247,3 @@ def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> Parts:
         return Parts(items)
     between = a.parts.between + b.parts.between
     return Parts(items, between, a.parts.interaction + b.parts.interaction)
-
-
-def difference_over_tasks(
-    tasks: Sequence[tuple[Table, Table]],
-    over: tuple[Factor, ...],
-    confidence: float,
-    shared_runs: bool,
-) -> Estimate:
-    """Computes the mean difference A - B with tasks as a sample of such tasks.
-
-    The means of a task by run stand for an item; other runs are part of the spread over tasks.
-    """
-    by_run = shared_runs and "runs" in over
-    levels = [
-        [of.run_means if by_run else of.run_means.mean(keepdims=True) for of in model]
-        for model in zip(*tasks, strict=True)
-    ]
-    factors = FACTORS if by_run else ("items",)
-    found = estimate(*levels, over=factors, confidence=confidence)
-    few = (f"Only {len(tasks)} tasks: they tell little of others.",)
-    named: tuple[str, ...] = ("tasks", *factors[1:])
-    lines = few if len(tasks) < FEW_CLUSTERS else ()
-    return dataclasses.replace(found, over=named, warnings=lines)

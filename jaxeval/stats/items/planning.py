@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import variances
@@ -136,7 +136,7 @@ class _Target(NamedTuple):
     def _normal_items(self, size: Size) -> float:
         """The number of items if the variance were known; infinity if no number suffices."""
         spread, (_, runs, samples) = self.spread, size
-        reach = -sum(float(special.ndtri(p)) for p in (self.alpha / 2, 1 - self.power))
+        reach = -sum(float(scipy.special.ndtri(p)) for p in (self.alpha / 2, 1 - self.power))
         if reach <= 0:
             return 1.0  # a power below half the level is there without a difference
         left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
@@ -198,7 +198,7 @@ def _power_over_both(
     true = items + between - interaction
     limit = np.interp(1 / part.df, *_critical(alpha)) * np.sqrt(part.variance / true)
     shift = difference / np.sqrt(true)
-    return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
+    return float(np.mean(scipy.special.ndtr(shift - limit) + scipy.special.ndtr(-shift - limit)))
 
 
 @functools.lru_cache(maxsize=1)
@@ -208,14 +208,14 @@ def _lattice() -> tuple[np.ndarray, np.ndarray]:
     whole = (steps * np.arange(_POINTS) % _POINTS + 0.5) / _POINTS
     places = 1 - np.abs(2 * whole - 1)  # the baker's transformation: as if periodic
     places = np.clip(places, 1e-9, 1 - 1e-9)
-    return places, special.ndtri(places)
+    return places, scipy.special.ndtri(places)
 
 
 @functools.lru_cache(maxsize=1024)
 def _mean_squares(dimension: int, df: float) -> np.ndarray:
     """Chi-squared values [P] over their df; by Wilson & Hilferty (1931) if these are many."""
     if df <= _WILSON_HILFERTY:
-        return np.asarray(special.chdtri(df, 1 - _lattice()[0][dimension]) / df)
+        return np.asarray(scipy.special.chdtri(df, 1 - _lattice()[0][dimension]) / df)
     spread = 2 / (9 * df)
     return np.asarray((1 - spread + _lattice()[1][dimension] * np.sqrt(spread)) ** 3)
 
@@ -224,8 +224,8 @@ def _mean_squares(dimension: int, df: float) -> np.ndarray:
 def _critical(alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """Two-sided critical values of t, on a grid of inverse degrees of freedom."""
     inverse = np.linspace(0, _LARGEST_INVERSE_DF, _TABLE)
-    limits = special.stdtrit(1 / inverse[1:], alpha / 2)
-    return inverse, -np.concatenate([[special.ndtri(alpha / 2)], limits])
+    limits = scipy.special.stdtrit(1 / inverse[1:], alpha / 2)
+    return inverse, -np.concatenate([[scipy.special.ndtri(alpha / 2)], limits])
 
 
 class Detectable(NamedTuple):
@@ -263,5 +263,5 @@ def _shift(df: float, level: float) -> float:
     if t_test_power(_FAR, df, level) < POWER:
         return math.inf
     return float(
-        optimize.brentq(lambda s: t_test_power(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6)
+        scipy.optimize.brentq(lambda s: t_test_power(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6)
     )

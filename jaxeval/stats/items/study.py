@@ -176,9 +176,7 @@ def _over_data_sets(
     found = []
     for a, b in itertools.combinations(tasks[0].tables, 2):
         (difference,) = _estimates(tasks, (a, b), [over], rules, shared)
-        both = [(of.tables[a], of.tables[b]) for of in tasks]
-        as_sample = estimates.difference_over_tasks(both, over, rules.confidence, shared)
-        found.append(_pair(a, b, tasks[0].data, None, difference, as_sample=as_sample))
+        found.append(_pair(a, b, tasks[0].data, None, difference))
     return _corrected(found, rules, withheld)
 
 

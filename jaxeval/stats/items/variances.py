@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from jaxeval.stats import crossed
 from jaxeval.stats.results import Interval
@@ -213,7 +213,7 @@ def jeffreys_limits(
         units = float(answers[0])
     part = total(average([*map(_with_quarter, shares, each, items)], levels), over)
     tail, spread = (1 - confidence) / 2, value * (1 - value)
-    ratio = special.ndtri(tail) / special.stdtrit(part.df, tail)
+    ratio = scipy.special.ndtri(tail) / scipy.special.stdtrit(part.df, tail)
     known = (spread > 0) & (part.variance > 0)  # otherwise all answers are alike
     effective = np.minimum(spread * ratio**2 / np.where(known, part.variance, 1.0), most)
     return _jeffreys(value, np.where(known, effective, units), confidence)
@@ -228,5 +228,5 @@ def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
 def _jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> _Ends:
     """Computes Jeffreys' interval of shares [...] of n right and wrong answers."""
     tail, right, wrong = (1 - confidence) / 2, share * n, (1 - share) * n
-    low, high = (special.betaincinv(right + 0.5, wrong + 0.5, p) for p in (tail, 1 - tail))
+    low, high = (scipy.special.betaincinv(right + 0.5, wrong + 0.5, p) for p in (tail, 1 - tail))
     return np.where(right == 0, 0.0, low), np.where(wrong == 0, 1.0, high)

@@ -1,4 +1,4 @@
-"""Figures of comparisons: readable with many models, and honest about a control."""
+"""Figures of comparisons: readable with many models, with the critical difference of ranks."""
 
 import itertools
 
@@ -51,25 +51,19 @@ def test_many_models_and_data_sets_stay_readable(models: int, data_sets: int) ->
     assert all(len(axes.get_xticks()) <= 10 for axes in violins if axes.axison)
 
 
-@pytest.mark.parametrize(("control", "width"), [("C4.5", 0.857 + 1.168), (None, None)])
-def test_interval_of_a_control(control: str | None, width: float | None) -> None:
-    """Dies if the interval is not Bonferroni and Dunn's, or drawn without a control."""
+def test_the_critical_difference() -> None:
+    """Dies if the bar is not Nemenyi's critical difference (Demsar 2006: 1.25 at .05)."""
     names = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
     cells = {
         f"set{k}": {name: [score] for name, score in zip(names, scores, strict=True)}
         for k, scores in enumerate(DEMSAR)
     }
-    whole = study.study(cubes.runs(cells), RULES, control=control)
+    whole = study.study(cubes.runs(cells), RULES)
     figure = next(f for f in figures.draw(whole) if f.name == "critical_difference")
-    lines = [line for line in figure.drawing.axes[0].lines if line.get_gid() == "control"]
-    if width is None:
-        assert lines == [] and "joined by a bar" in figure.caption
-        return
-    (line,) = lines
-    low, high = line.get_xdata()  # of 3.143 +- 1.168, cut off at the last rank, 4
-    assert (low, high) == pytest.approx((3.143 - 1.168, 4.0), abs=1e-3)
-    assert high - low == pytest.approx(width, abs=1e-3)
-    assert "Bonferroni-Dunn" in figure.caption and "control C4.5" in figure.caption
+    bars = [line.get_xdata() for line in figure.drawing.axes[0].lines]
+    ((low, high),) = [ends for ends in bars if len(ends) == 2 and ends[0] == 1 and 2 < ends[1] < 3]
+    assert high - low == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=2e-3)
+    assert "joined by a bar" in figure.caption
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 import jaxeval
 from jaxeval import runs
 from jaxeval.report import runs as document
-from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import summary
+from jaxeval.report.sweeps import SweepPlan
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report

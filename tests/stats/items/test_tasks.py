@@ -37,12 +37,8 @@ def _of(of: DataSetScores, model: str) -> np.ndarray:
     return of.models[model].scores[..., 0]
 
 
-def _mean(
-    tasks: list[DataSetScores], over: tuple[str, ...], shared: bool = True, sample: bool = False
-) -> Estimate:
+def _mean(tasks: list[DataSetScores], over: tuple[str, ...], shared: bool = True) -> Estimate:
     both: list = [cells.tables([_of(t, "m0"), _of(t, "m1")], None, ("a", "b")) for t in tasks]
-    if sample:
-        return estimates.difference_over_tasks(both, over, 0.95, shared)  # type: ignore[arg-type]
     return estimates.estimate_tables(both, [over], 0.95, shared_runs=shared)[0]  # type: ignore[list-item]
 
 
@@ -65,29 +61,6 @@ def test_over_runs_is_welchs_test_of_the_runs_means_over_tasks() -> None:
     each = [m.var(ddof=1) / 3 for m in means]
     assert estimate.se == pytest.approx(np.sqrt(sum(each)))
     assert estimate.df == pytest.approx(2 * sum(each) ** 2 / sum(v**2 for v in each))
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_tasks_as_a_sample_is_the_t_test_of_their_differences(shared: bool) -> None:
-    """Dies if items' errors take the place of the spread between tasks, or shared runs are
-    averaged before they are compared."""
-    tasks = _tasks(runs=1)
-    gaps = [float(np.mean(_of(t, "m0") - _of(t, "m1"))) for t in tasks]
-    estimate = _mean(tasks, ("items",), sample=True)
-    assert (estimate.value, estimate.se) == pytest.approx(
-        (np.mean(gaps), np.std(gaps, ddof=1) / 3**0.5)
-    )
-    assert estimate.df == 2 and "Only 3 tasks" in estimate.warnings[0]
-    tasks = _tasks()
-    means = [np.stack([_of(t, m).mean(0) for t in tasks]) for m in ("m0", "m1")]  # [T, R]
-    of_tasks = means if shared else [mean.mean(1) for mean in means]
-    expected = estimates.estimate(*of_tasks, over=BOTH if shared else ["items"])
-    estimate = _mean(tasks, BOTH, shared, sample=True)
-    assert estimate.over == (("tasks", "runs") if shared else ("tasks",))
-    assert (estimate.se, estimate.df, estimate.interval) == (
-        *(expected.se, expected.df),
-        expected.interval,
-    )
 
 
 def test_a_models_mean_over_tasks() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from jaxeval.report import standings
-from jaxeval.report.standings import Signs
+from jaxeval.report import text
+from jaxeval.report.text import Signs
 
 PAIRS = [*itertools.combinations("ABC", 2)]
 
@@ -49,7 +49,7 @@ def test_every_claim_is_that_of_a_test_and_none_is_lost(cells: tuple[str, ...]) 
     """Dies if a model is called better where it was not shown, best where it is not better than
     all, or if nothing is said to be shown where something was."""
     for shown, order in itertools.product(_designs(cells), ("ABC", "CAB")):
-        said = standings.sentence(order, shown, "task")
+        said = text.sentence(order, shown, "task")
         claims = {*_claims(said)}
         for better, worse, count in claims:
             assert _won(shown, better, worse) == (count or 1), (said, shown)
@@ -73,8 +73,8 @@ def test_pairs_that_are_turned_round_say_the_same() -> None:
         turned = {
             (b, a): {cell: -sign for cell, sign in of.items()} for (a, b), of in shown.items()
         }
-        assert standings.sentence("BAC", shown) == standings.sentence("BAC", turned)
-        assert standings.against("B", "BAC", shown) == standings.against("B", "BAC", turned)
+        assert text.sentence("BAC", shown) == text.sentence("BAC", turned)
+        assert text.against("B", "BAC", shown) == text.against("B", "BAC", turned)
 
 
 def test_sentences_of_some_designs() -> None:
@@ -82,31 +82,29 @@ def test_sentences_of_some_designs() -> None:
     many models are lost."""
     three = {("A", "B"): {"": 0}, ("A", "C"): {"": 1}, ("B", "C"): {"": 0}}
     said = "A scores best; B cannot be told from it; C is worse"
-    assert standings.sentence("ABC", three) == said
+    assert text.sentence("ABC", three) == said
     noisy = {("A", "B"): {"": 0}, ("A", "C"): {"": 0}, ("B", "C"): {"": 1}}
     said = "A scores best; B and C cannot be told from it"
-    assert standings.sentence("ABC", noisy) == said  # the tests show nothing against its mean
+    assert text.sentence("ABC", noisy) == said  # the tests show nothing against its mean
     apart = {("A", "C"): {"": 1}}
-    assert (
-        standings.sentence("ABC", apart) == "A scores best; C is worse; B is not compared with it"
-    )
+    assert text.sentence("ABC", apart) == "A scores best; C is worse; B is not compared with it"
     circle = {("A", "B"): {"": 1}, ("B", "C"): {"": 1}, ("A", "C"): {"": -1}}
-    assert standings.sentence("ABC", circle) == "No model is best: each is worse than another one"
+    assert text.sentence("ABC", circle) == "No model is best: each is worse than another one"
     names = [f"m{k}" for k in range(9)]
     pairs = {
         (a, b): {"x": int(a == "m0"), "y": int((a, b) == ("m0", "m8")), "z": 0}
         for a, b in itertools.combinations(names, 2)
     }
-    assert standings.sentence(names, pairs, "task") == (
+    assert text.sentence(names, pairs, "task") == (
         "m0 leads: it is better than m8 on 2 of 3 tasks and than m1, m2, m3, m4, m5 and 2 more on "
         "1 of 3 tasks; elsewhere no difference was shown"
     )
     two = {("A", "B"): {"x": 1, "y": -1, "z": 0}}
-    assert standings.sentence("AB", two, "task") == (
+    assert text.sentence("AB", two, "task") == (
         "A is better than B on 1 of 3 tasks, but worse than B on 1 of 3 tasks; elsewhere no "
         "difference was shown"
     )
     of_control = {("A", "B"): {"": 1}, ("A", "C"): {"": -1}, ("A", "D"): {"": 0}}
-    assert standings.against("A", "CADB", of_control) == (
+    assert text.against("A", "CADB", of_control) == (
         "Against A, better: C; worse: B; no difference was shown: D"
     )
