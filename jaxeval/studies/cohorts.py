@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jaxeval import runs
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member
+from jaxeval.data import corpora
 from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
 from jaxeval.studies.prepared import Prepared, Study, Trial
@@ -170,15 +171,14 @@ def _family(own: Prepared) -> str:
     settings = dataclasses.replace(own.config.data, vectors=None)
     config = dataclasses.replace(own.config, data=settings)
     data = dataclasses.replace(own.data, pretrained="")
-    common = own.kind.joining.key(own.config, own.data)
+    common = own.kind.joining(own.config, own.data)
     return reading.canonical([program(own._replace(config=config, data=data)), common])
 
 
 def _join(family: str, by_file: dict[str, Prepared]) -> dict[tuple[str, str], _Joint]:
     """Joins configs with the word vectors of several files, by (family, file)."""
     first = next(iter(by_file.values()))
-    assert first.kind.joining is not None
-    data = first.kind.joining.join([own.data for own in by_file.values()])
+    data = corpora.join([own.data for own in by_file.values()])
     _, task = first.kind.build(first.config, data[0])
     splits = {name: each.split for name, each in zip(by_file, data, strict=True)}
     problem = Problem(task, data[0].corpus, data[0].split, first.config.training, splits)

@@ -13,7 +13,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
-from jaxeval.data import buckets, corpora
+from jaxeval.data import buckets
 from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
@@ -56,15 +56,6 @@ class Options(NamedTuple):
                 raise ConfigError(f"{argument(name)}: not for {task} models")
 
 
-class _Joining(NamedTuple):
-    """Way in which members that differ in their word vectors share a program."""
-
-    # (config, data) -> JSON that must be equal, beside the config and the sentences
-    key: Callable[[Any, Any], Json]
-    # data with equal keys -> the same data, each with its own word table among those of all
-    join: Callable[[Sequence[Any]], Sequence[Any]]
-
-
 class Kind(NamedTuple):
     """A kind of task, listed in `tasks.registry`.
 
@@ -84,7 +75,9 @@ class Kind(NamedTuple):
     # (config, data) -> what the arrays of a member must hold (`studies.costs.Shape`): arrays are
     # padded so that members with different ragged fields share a program
     member_sizes: Callable[[Any, Any], Any] | None = None
-    joining: _Joining | None = None
+    # (config, data) -> the part of the arrays' sizes that must be equal if members that differ in
+    # their word vectors are to share a program (`corpora.join`)
+    joining: Callable[[Any, Any], Json] | None = None
     # models, file -> lines with their predictions. DataError: models that do not fit their
     # descriptions, or a file that cannot be read; ConfigError: options of another task
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None
@@ -117,7 +110,7 @@ def word_kind(
         read,
         build,
         random_splits,
-        joining=_Joining(key, corpora.join),
+        joining=key,
         predict=predict,
     )
 
