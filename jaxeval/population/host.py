@@ -64,7 +64,13 @@ CLOSED = Feed({}, lambda epochs, each, ended: ([None] * len(each), []))
 class Population:
     """The lanes of a running cohort: arrays on the devices, slots on the host.
 
-    Arguments are those of `loop.train`.
+    Args:
+      members: all different.
+      count: lanes, rounded up to a multiple of the devices; fixed when resumed, as under `vmap`
+        the width can change last bits.
+      programs: of populations of the same problem: reused if they fit; new ones are added.
+      count_rows: reports hold the counts of each row of dev and test of members that end.
+      steps: least room for steps of an epoch, if members have batch sizes of their own.
     """
 
     def __init__(

@@ -138,7 +138,8 @@ def run(
                 yield Ended(entry.trial, result)
             left = spreading.of_first([entry not in ended for entry in cohort.entries])
             waiting = [*itertools.compress(cohort.members, left)]
-            yield from _train(cohort, waiting, storage, session, lanes, feed)
+            if waiting:
+                yield from _train(cohort, waiting, storage, session, lanes, feed)
         yield Finished(cohort)
 
 
@@ -164,18 +165,20 @@ def _train(
     recorder = recording.Recorder(storage.store, cohort, storage.folder)
     folder = storage.folder / "checkpoints" / cohort.name
     compiling: set[str] = set()
-    epochs = loop.train(
+    population = host.Population(
         cohort.problem,
         waiting,
-        folder,
-        recorder.record,
         cohort.problem.training.width(lanes or len(cohort.members)),
-        resumed=lambda restored: _refuse_lost_epochs(storage.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
         feed=_pausing(cohort.pause) if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
+
+    def resumed(restored: Sequence[slots.Slot]) -> None:
+        _refuse_lost_epochs(storage.store, cohort, restored, folder)
+
+    epochs = loop.train(population, folder, recorder.record, resumed)
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
         for report in epochs:
             if isinstance(report, host.Report):

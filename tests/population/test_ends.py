@@ -12,7 +12,6 @@ import pytest
 
 from jaxeval.config import fields
 from jaxeval.contracts import Member
-from jaxeval.population import loop
 from jaxeval.population.host import CLOSED, Feed, Report
 from jaxeval.population.settings import Plateau
 from jaxeval.population.slots import MemberEnd, Slot, Status
@@ -59,7 +58,7 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     score: Any = _nothing
     # looked up at each call, so that another score is no other task
     task = dataclasses.replace(problem.task, score=lambda counts: score(counts), loss=loss)
-    list(loop.train(problem._replace(task=task), members, tmp_path / "c", record, 2))
+    list(toy.train(problem._replace(task=task), members, tmp_path / "c", record, 2))
     assert {end.status for end in kept.values()} == {"diverged" if diverges else "finished"}
     assert set(models) == (set() if diverges else set(members))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves([*models.values()]))
@@ -76,7 +75,7 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
         return
     score = _growing()
     scores.clear()
-    list(loop.train(problem._replace(task=task), members, tmp_path / "d", record, 2))
+    list(toy.train(problem._replace(task=task), members, tmp_path / "d", record, 2))
     assert tests == {
         entry.member: (6, entry.scores["right"]) for entry in scores if entry.part == "test"
     }
