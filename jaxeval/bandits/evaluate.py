@@ -34,6 +34,7 @@ class Evaluated(NamedTuple):
     number: int
     score: float | None  # None: the evaluation failed
     note: str
+    seconds: float = 0.0  # of training
 
 
 def run(

@@ -28,11 +28,12 @@ from jaxeval.models import (
     seq2seq,
     times_transposed,
     transposed,
+    unroll,
 )
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.recurrence import Blocks, Tap
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
+from jaxeval.models.unroll import Blocks, Tap
 
 _GATES = 4
 _DIRECTIONS = ("forward", "backward")
@@ -106,7 +107,7 @@ class AttentiveLstm(Module):
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
         state, bias = self._start(inputs.shape[1]), memory.attention_bias
-        _, hidden = recurrence.unroll(_step, kernels, weights, bias, inputs, state, "context")
+        _, hidden = unroll.unroll(_step, kernels, weights, bias, inputs, state, "context")
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
@@ -126,8 +127,8 @@ class AttentiveLstm(Module):
         def step(state: tuple, tokens: Array, position: Array) -> tuple[Array, tuple]:
             inputs = self._inputs(self.target[tokens.reshape(1, -1)])[0]
             blocks = jnp.split(inputs.T, _GATES)
-            state, hidden = _step(tap, weights, memory.attention_bias, state, blocks)
-            return ragged.affine(output, hidden.T).reshape(*tokens.shape, -1), state
+            state = _step(tap, weights, memory.attention_bias, state, blocks)
+            return ragged.affine(output, state[0].T).reshape(*tokens.shape, -1), state
 
         def reorder(state: tuple, parent: Array) -> tuple:
             rows = (jnp.arange(len(parent))[:, None] * width + parent).reshape(-1)
@@ -167,7 +168,7 @@ def _step(tap: Tap, weights: Weights, bias: Array, state: tuple, inputs: Blocks)
     parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
     gates: Any = [sum(part) for part in parts]
     hidden, cell = cells.PLAIN.update(gates, cell, {})
-    return (hidden, cell), hidden
+    return hidden, cell
 
 
 def _recurrent(key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis) -> Weights:
