@@ -107,7 +107,7 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
 
 def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
     """Returns a member's lane, on the host; `longest` is `most_steps` of its cohort."""
-    split, batch = problem.split_of(who), problem.training.evaluation_batch_size
+    split = problem.split_of(who)
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     hparams = {name: np.float32(value) for name, value in who.hparams}
     train = [np.asarray(rows, np.int32) for rows in split.train]
@@ -119,7 +119,8 @@ def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
 
     def whole(part: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Pads rows with -1 to whole batches that hold dev and test."""
-        lengths = [-(-size // batch) * batch for size in sizes]
+        batches = [member.evaluation_rows(problem, size) for size in sizes]
+        lengths = [-(-size // batch) * batch for size, batch in zip(sizes, batches, strict=True)]
         pairs = zip(part, lengths, strict=True)
         return [np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs]
 

@@ -128,6 +128,19 @@ def batch_size(problem: Problem, lane: Lane) -> Array | int:
     return problem.training.batch_size
 
 
+def evaluation_rows(problem: Problem, rows: int) -> int:
+    """Rows of each batch when so many of a bucket are evaluated: equal, so that few are padding.
+
+    They are multiples of 16, as products of others are slow on CPUs. Tasks whose state is carried
+    from batch to batch have batches of one size.
+    """
+    most, rows = problem.training.evaluation_batch_size, max(1, rows)
+    if jax.tree.leaves(jax.eval_shape(lambda: problem.task.start(1))):
+        return most
+    share = -(-rows // -(-rows // most))
+    return min(most, -(-share // 16) * 16)
+
+
 def init(problem: Problem, shared: Shared, lane: Lane) -> MemberState:
     """Returns a member's state before its first epoch."""
     task, training = problem.task, problem.training
@@ -188,9 +201,10 @@ def row_counts(
         return jax.tree.map(lambda leaf: jnp.zeros(len(rows[bucket]), leaf.dtype), counts)
 
     def add(written: Tree, counts: Tree, number: Array) -> Tree:
-        begin = (number * problem.training.evaluation_batch_size,)
         return jax.tree.map(
-            lambda all_rows, some: lax.dynamic_update_slice(all_rows, some, begin), written, counts
+            lambda all_rows, some: lax.dynamic_update_slice(all_rows, some, (number * len(some),)),
+            written,
+            counts,
         )
 
     counts = _counted(problem, shared, params, lane, rows, count, zero, add)
@@ -211,11 +225,11 @@ def _counted(
 
     `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
-    task, size = problem.task, problem.training.evaluation_batch_size
-    key = key_of(lane.seed, EVALUATE, 0)
+    task, key = problem.task, key_of(lane.seed, EVALUATE, 0)
 
     @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
+        size = evaluation_rows(problem, len(rows[bucket]))
         chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
         batch = gather(shared, lane.tables, bucket, chosen)
         step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
@@ -224,6 +238,7 @@ def _counted(
 
     def bucket_counts(bucket: int) -> Tree:
         filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
+        size = evaluation_rows(problem, len(rows[bucket]))
         start = task.start(size)
         shapes, _ = batch_counts.eval_shape(bucket, first, start)
 
