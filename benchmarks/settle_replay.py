@@ -163,7 +163,7 @@ def _orders(scores: np.ndarray, orders: int, drawn: np.random.Generator) -> np.n
 
 
 def _settled(
-    a: np.ndarray, b: np.ndarray, g: float = sequential.PRIOR_VARIANCE
+    a: np.ndarray, b: np.ndarray, g: float = sequential._PRIOR_VARIANCE
 ) -> tuple[np.ndarray, np.ndarray]:
     """[orders] first claims, 1 for A, -1 for B, 0 for none; and seeds until then."""
     seen = sequential.looks(a, b)

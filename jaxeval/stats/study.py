@@ -25,7 +25,7 @@ _Bounds = tuple[float, float] | None  # of the metric
 
 
 @dataclasses.dataclass(frozen=True)
-class Described:
+class _Described:
     """One model on one data set."""
 
     model: str
@@ -39,7 +39,7 @@ class RunStudy:
 
     unit: Unit  # of replication
     averaged: tuple[int, int]  # fewest and most scores that were averaged into one
-    models: tuple[Described, ...]
+    models: tuple[_Described, ...]
     pairs: tuple[Pair, ...]  # empty if all pairs have a model with copies
     overall: tuple[Pair, ...]  # in the mean over the data sets, a family of its own
     primary: Primary  # the tests of location on each data set, and what their design can show
@@ -102,7 +102,7 @@ def study(
     )
 
 
-def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[Described]:
+def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[_Described]:
     """Describes every model on every data set; intervals of means lie within the bounds."""
     for place, cell in units.by_data_set.items():
         for model, of in cell.items():
@@ -110,7 +110,7 @@ def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[Descri
             if bounds is not None and summary.mean_interval is not None:
                 inside = summary.mean_interval.clip(*bounds)
                 summary = dataclasses.replace(summary, mean_interval=inside)
-            yield Described(model, place, summary)
+            yield _Described(model, place, summary)
 
 
 def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:
