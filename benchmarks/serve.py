@@ -3,7 +3,8 @@
     uv run python benchmarks/serve.py [--experiments 200 --members 64 --epochs 30]
 
 Starts the server as a process on a runs folder that is made first. Pages are asked for once before
-they are timed, but for their first byte after a start. Ten streams then follow one experiment into
+they are timed, but for their first byte after a start. A headless Chromium, where there is one,
+says when it has painted them and loaded all. Ten streams then follow one experiment into
 which rows are written every second, and each fetches the page after every event, as a tab does.
 """
 
@@ -24,6 +25,9 @@ import common
 import numpy as np
 
 from jaxeval import runs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.serve import chromium
 
 PORT = 8499
 BASE = f"http://127.0.0.1:{PORT}"
@@ -86,6 +90,22 @@ def pages(paths: dict[str, str], label: str, pid: int) -> None:
             gzipped_kb=round(len(gzip.compress(texts[0], 5)) / 1000, 1),
             server_mb=resident(pid),
         )
+
+
+def rendered(paths: dict[str, str], label: str) -> None:
+    """Reports when a browser has painted something of a page, and has loaded all of it."""
+    marks = "performance.getEntriesByType('paint').map((of) => of.startTime)"
+    ends = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+    with tempfile.TemporaryDirectory() as profile, chromium.tab(Path(profile)) as browser:
+        for name, path in paths.items():
+            painted, loaded = [], []
+            for _ in range(6):
+                browser.open("about:blank")
+                browser.open(BASE + path)
+                painted.append(min(browser.wait(f"({marks}).length && {marks}")))
+                loaded.append(browser.wait(ends))
+            middle = {"painted_ms": sorted(painted[1:])[2], "loaded_ms": sorted(loaded[1:])[2]}
+            common.report(rendered=label + name, **{k: round(v) for k, v in middle.items()})
 
 
 def tab(path: str, stop: float, seen: list[tuple[float, int]]) -> None:
@@ -191,13 +211,21 @@ def main() -> None:
 
         def first(pid: int) -> None:
             pages(paths, "", pid)
+            if chromium.COMMAND:
+                rendered(paths, "")
             siege([f"/e/{key}" for key in list(keys(args.experiments))[:50]], pid)
             follow(many, last, args.members, pid)
 
         served(many, first)
         fill(one, 1, args.most, args.epochs)
         paths = {"/": "/", "/e/ID": f"/e/{0:016x}"}
-        served(one, lambda pid: pages(paths, f"{args.most} members ", pid))
+
+        def second(pid: int) -> None:
+            pages(paths, f"{args.most} members ", pid)
+            if chromium.COMMAND:
+                rendered(paths, f"{args.most} members ")
+
+        served(one, second)
 
 
 if __name__ == "__main__":

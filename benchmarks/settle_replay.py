@@ -34,8 +34,9 @@ from pathlib import Path
 import common
 import numpy as np
 import scipy
+import settle_seeds
 
-from jaxeval.stats import multiple, sequential
+from jaxeval.stats import multiple
 
 ALPHA, FEWEST = 0.05, 50
 SCALES = (0.01, 0.1)  # of the prior, besides settle's own
@@ -120,7 +121,7 @@ def _replayed(
     signs = [np.sign(t.statistic) * (p < ALPHA) for t, p in zip(tests, p_values, strict=True)]
     drawn = np.random.default_rng(0)
     replays = [tuple(_orders(x, orders, drawn)[:, :most] for x in pair) for pair in pairs]
-    found = [_settled(*replay) for replay in replays]
+    found = [settle_seeds.settle(*replay) for replay in replays]
     truth, still_open = np.array(signs)[:, None], np.array([t.pvalue >= ALPHA for t in tests])
     row: dict[str, object] = {
         "pairs": len(pairs),
@@ -144,7 +145,10 @@ def _replayed(
             "undecided, p above": _share(undecided > ALPHA),
             "decides open ones": round(float((claims[still_open] != 0).mean()), 4),
         }
-    scales = {g: np.array([_settled(*replay, g)[0] for replay in cut]) != 0 for g in SCALES}
+    scales = {
+        g: np.array([settle_seeds.settle(*replay, g=g).claims for replay in cut]) != 0
+        for g in SCALES
+    }
     return row | {f"decides, g {g:g}": round(float(of.mean()), 4) for g, of in scales.items()}
 
 
@@ -160,18 +164,6 @@ def _welch(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _orders(scores: np.ndarray, orders: int, drawn: np.random.Generator) -> np.ndarray:
     """[orders, n] scores in random orders."""
     return drawn.permuted(np.tile(scores, (orders, 1)), axis=1)
-
-
-def _settled(
-    a: np.ndarray, b: np.ndarray, g: float = sequential._PRIOR_VARIANCE
-) -> tuple[np.ndarray, np.ndarray]:
-    """[orders] first claims, 1 for A, -1 for B, 0 for none; and seeds until then."""
-    seen = sequential.looks(a, b)
-    sides = (sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less"))
-    better, worse = (log_e >= np.log(2 / ALPHA) for log_e in sides)
-    claims = better.astype(int) - worse
-    look = np.where((claims != 0).any(-1), (claims != 0).argmax(-1), claims.shape[-1] - 1)
-    return np.take_along_axis(claims, look[:, None], -1)[:, 0], seen.scores[look]
 
 
 if __name__ == "__main__":

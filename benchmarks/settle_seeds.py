@@ -78,13 +78,13 @@ def main() -> None:
 
 
 def _rules(selections: int) -> Mapping[str, Rule]:
-    settles = {f"settle, g {g:g}": functools.partial(_settle, g=g) for g in (0.5, 1.0, 2.0, 4.0)}
+    settles = {f"settle, g {g:g}": functools.partial(settle, g=g) for g in (0.5, 1.0, 2.0, 4.0)}
     return {
         **settles,
-        "settle, pairs": lambda a, b: _settle(a - b),
+        "settle, pairs": lambda a, b: settle(a - b),
         "settle, wins": _wins,
-        "settle, 10 known": functools.partial(_settle, known=10),
-        "settle, at most 30": lambda a, b: _settle(a[:, :BUDGET], b[:, :BUDGET]),
+        "settle, 10 known": functools.partial(settle, known=10),
+        "settle, at most 30": lambda a, b: settle(a[:, :BUDGET], b[:, :BUDGET]),
         **{f"fixed n, {n}": functools.partial(_looks_at, (n,), ALPHA) for n in (5, 10, 20)},
         "peeking, at most 30": functools.partial(_looks_at, range(3, BUDGET + 1), ALPHA),
         "Pocock": functools.partial(_looks_at, LOOKS, _level(POCOCK)),
@@ -104,9 +104,10 @@ def _cell(rule: Rule, effect: float, repetitions: int, most: int) -> tuple[float
     return tuple(round(float(value), 4) for value in found)  # type: ignore[return-value]
 
 
-def _settle(
+def settle(
     a: np.ndarray, b: np.ndarray | None = None, *, g: float = sequential._PRIOR_VARIANCE, known=0
 ) -> Outcome:
+    """First claims, by differences within pairs if there is no B, and seeds until then."""
     seen = sequential.looks(a, b, known)
     better, worse = (
         sequential.e_process(seen, g=g, alternative=side) >= np.log(2 / ALPHA)

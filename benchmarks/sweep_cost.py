@@ -101,8 +101,7 @@ def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
 def _measured(args: argparse.Namespace) -> dict[str, Any]:
     """One way, from reading the config to the last score."""
     compiled = _compilations()
-    from jaxeval import observe, studies
-    from jaxeval.space import space
+    from jaxeval import observe, space, studies
     from jaxeval.studies import cohorts, padding, sweeps
 
     begin = time.perf_counter()

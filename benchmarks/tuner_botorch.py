@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import ConfigError
+from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, gp
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History

@@ -21,7 +21,7 @@ import time
 import numpy as np
 from tuner_problems import hartmann
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
 from jaxeval.tuning import Search
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import Halving, History, Stopped

@@ -33,7 +33,7 @@ import tuner_quality
 from threadpoolctl import threadpool_limits
 from tuner_problems import Problem, Values
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
 from jaxeval.tuning import Method, Search, candidates, gp
 from jaxeval.tuning.history import History
 

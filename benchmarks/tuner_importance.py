@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from jaxeval.space import space as spaces
-from jaxeval.space.space import Space
+from jaxeval import space as spaces
+from jaxeval.space import Space
 from jaxeval.tuning import Search, gp, insight
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History

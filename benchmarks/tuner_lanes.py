@@ -73,7 +73,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
 
     backend.prepare()
     from jaxeval import runs
-    from jaxeval.space import space as spaces
+    from jaxeval import space as spaces
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
     from jaxeval.tune.populations import Populations

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from jaxeval.errors import ConfigError
+from jaxeval.space import Space
 from jaxeval.space.distributions import Choices, Distribution, Grid, Value
-from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import Evaluation, History, identity

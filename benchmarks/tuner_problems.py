@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
+from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
 
 Values = Mapping[str, Value]
 TABLES = {

@@ -37,8 +37,8 @@ import tuner_optuna
 import tuner_problems
 from tuner_problems import Problem
 
+from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, gp
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History

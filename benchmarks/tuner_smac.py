@@ -16,8 +16,8 @@ import ConfigSpace
 import smac
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
+from jaxeval.space import Parameter, Space
 from jaxeval.space.distributions import Choices, Distribution, Grid, Value
-from jaxeval.space.space import Parameter, Space
 from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Evaluation, History, identity
 

@@ -17,7 +17,7 @@ import time
 import numpy as np
 import scipy
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History

@@ -211,7 +211,7 @@ def compare_logs(
       jaxeval compare logs lm_eval_output --metric acc
       jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
-    from jaxeval.runs.logs import finding
+    from jaxeval.runs import logs as evaluations
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
     from jaxeval.stats.results import Rules
@@ -222,7 +222,7 @@ def compare_logs(
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
-        scores = finding.read(logs, asked)
+        scores = evaluations.read(logs, asked)
     if gate and (found := len(scores.models)) != 2:
         raise ConfigError(f"{argument('gate', True)}: expected two models, found {found}")
     with cli.waiting("comparing"):

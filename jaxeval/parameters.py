@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import operator
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -103,7 +104,24 @@ class Parameter(NamedTuple):
     changes: bool  # of a config
     python_only: bool  # a command line does not have it
 
-    def check(self, value: object) -> object:
+    def of_words(self, given: Any) -> object:
+        """Returns the words of a command line as the verb takes them; others stay text."""
+        if self.kind is int and isinstance(given, str):
+            parts = [part.strip() for part in given.removesuffix(",").split(",")]
+            known = [int(part) if re.fullmatch("[0-9]{1,19}", part) else part for part in parts]
+            return known if "," in given else known[0]
+        if self.changes or self.kind not in (list, dict):
+            return given
+        if self.kind is list:
+            return [part for word in given for part in word.split(",") if part] or self.default
+        pairs = {word: word.partition("=")[::2] for word in given}
+        for word, pair in pairs.items():
+            if not all(pair):
+                expected = f"{errors.argument(self.name)}: expected NAME=VALUE, got {word!r}"
+                raise ConfigError(expected)
+        return dict(pairs.values()) or self.default
+
+    def check(self, value: Any) -> object:
         """Returns the value as the verb takes it; ValueError says what was expected."""
         if value is None:
             if self.optional or self.default is None:

@@ -4,10 +4,11 @@ import argparse
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import cli, docstrings, errors, outputs, parameters
+from jaxeval import cli, docstrings, errors, files, parameters
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Parameter
 
@@ -18,6 +19,10 @@ _Verb = Callable[..., object]
 Commands = Mapping[str, _Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "runs")  # parameters that name places of runs
+_DATABASE = "runs.sqlite"  # of a runs folder
+_ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of outputs
+_JOURNALS = ("", "-wal", "-shm", "-journal")  # of SQLite, after the name of a database
+_KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside the database
 _METAVARS = {int: "N", float: "X", list: "A[,B]", dict: "NAME=VALUE"}
 
 
@@ -46,7 +51,10 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
 def _make_parser(
     name: str, function: _Verb, commands: Commands | None = None
 ) -> argparse.ArgumentParser:
-    """Returns the parser of a verb or subcommand; the verb's own lists its subcommands."""
+    """Returns the parser of a verb or subcommand; the verb's own lists its subcommands.
+
+    Arguments stay words: the function itself checks them (`parameters.verb`).
+    """
     found = docstrings.sections(function)
     text, examples = ("\n".join(found.get(head, ())).strip("\n") for head in ("", "Examples:"))
     more = [other for other in commands or {} if other and function is (commands or {}).get("")]
@@ -54,11 +62,8 @@ def _make_parser(
     parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
     described = docstrings.arguments(found.get("Args:", ()))
     for parameter in parameters.describe(function):
-        about = described.get(parameter.name, "").replace("%", "%%")
-        if parameter.positional:
-            _add_word(parser, parameter, about)
-        elif not (parameter.python_only or parameter.changes):  # changes stand among the words
-            _add_flag(parser, parameter, about.rstrip("."))
+        if not parameter.python_only:
+            _add(parser, parameter, described.get(parameter.name, "").replace("%", "%%"))
     returned = inspect.signature(inspect.unwrap(function)).return_annotation
     if getattr(returned, "__name__", str(returned)) not in _WITHOUT_RESULT:
         parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
@@ -80,82 +85,27 @@ def _help(name: str, commands: Commands, words: Sequence[str]) -> None:
     parser.print_help()
 
 
-def _add_word(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
-    several = parameter.kind is list or parameter.changes
-    nargs = "*" if several else None if parameter.required else "?"
-    default = [] if several else None if parameter.required else parameter.default
-    metavar = "key=value" if parameter.changes else parameter.name.upper()
-    parser.add_argument(parameter.name, nargs=nargs, default=default, metavar=metavar, help=about)
-
-
-def _add_flag(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
-    options: dict[str, Any] = {"default": None if parameter.required else parameter.default}
-    if parameter.kind is bool:
-        options["action"] = (
-            "store_true" if parameter.default is False else argparse.BooleanOptionalAction
-        )
+def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
+    """Adds a word or a flag; changes stand among the words, if these are of several configs."""
+    name, kind, default, choices = parameter.name, parameter.kind, parameter.default, None
+    several = kind in (list, dict) or parameter.changes
+    options: dict[str, Any] = {"help": about, "default": [] if several else default}
+    if parameter.positional:
+        nargs = "*" if several else None if parameter.required else "?"
+        metavar = "key=value" if parameter.changes else name.upper()
+        parser.add_argument(name, nargs=nargs, metavar=metavar, **options)
+    if parameter.positional or parameter.changes:
+        return
+    if kind is bool:
+        options["action"] = "store_true" if default is False else argparse.BooleanOptionalAction
     else:
         # not {a,b}: a choice may hold a comma
-        options["metavar"] = "|".join(parameter.choices) or _METAVARS.get(
-            parameter.kind, parameter.name.upper()
-        )
-        if parameter.kind in (list, dict):
-            options |= {
-                "action": "extend",
-                "default": [],
-                "type": _parts if parameter.kind is list else _pair,
-            }
-        else:
-            options |= {"type": _reader(parameter), "choices": parameter.choices or None}
-            if isinstance(parameter.default, int | float | str) and parameter.default != "":
-                about += (
-                    f" ({parameter.default:g})"
-                    if parameter.kind is float
-                    else f" ({parameter.default})"
-                )
-    flag = f"--{parameter.name.replace('_', '-')}"
-    parser.add_argument(flag, required=parameter.required, help=about, **options)
-
-
-def _reader(parameter: Parameter) -> Callable[[str], object]:
-    """Returns what makes a word a parameter's value, for argparse."""
-
-    def read(text: str) -> object:
-        try:
-            return parameter.check(_value(parameter, text))
-        except (ValueError, OverflowError) as expected:
-            message = f"expected {expected}, got {text!r}"
-            raise argparse.ArgumentTypeError(message) from None
-
-    return read
-
-
-def _value(parameter: Parameter, text: str) -> object:
-    """A word as a number where one is expected; other words stay text, for `check`."""
-    if isinstance(parameter.bounds, parameters.Numbers):
-        parts = [part.strip() for part in text.removesuffix(",").split(",")]
-        whole = [int(part) if _is_whole(part) else -1 for part in parts]
-        return whole if "," in text else whole[0]
-    if parameter.kind is int:
-        return int(text) if _is_whole(text) else text
-    with contextlib.suppress(ValueError):
-        return float(text) if parameter.kind is float else text
-    return text
-
-
-def _parts(text: str) -> list[str]:
-    return [part for part in text.split(",") if part]
-
-
-def _pair(text: str) -> list[tuple[str, str]]:
-    name, _, value = text.partition("=")
-    if not (name and value):
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
-    return [(name, value)]
-
-
-def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 20
+        choices = "|".join(parameter.choices) or _METAVARS.get(kind, name.upper())
+        options |= {"metavar": choices} | ({"action": "append"} if several else {})
+        if isinstance(default, int | float | str) and default != "" and not several:
+            about = f"{about.rstrip('.')} ({default if kind is not float else f'{default:g}'})"
+    flag, needed = f"--{name.replace('_', '-')}", parameter.required
+    parser.add_argument(flag, required=needed, **options | {"help": about.rstrip(".")})
 
 
 def _parsed(
@@ -194,10 +144,8 @@ def _arguments(function: _Verb, args: Mapping[str, Any]) -> tuple[list[object], 
     for parameter in parameters.describe(function):
         if parameter.variadic:
             positional, named = [*named.values(), *args[parameter.name]], {}
-        elif parameter.kind in (list, dict) and not parameter.changes:
-            named[parameter.name] = parameter.kind(args[parameter.name]) or parameter.default
         elif not parameter.python_only:
-            named[parameter.name] = args[parameter.name]
+            named[parameter.name] = parameter.of_words(args[parameter.name])
     return positional, named
 
 
@@ -213,7 +161,75 @@ def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, An
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
     reads = [word for word in words if isinstance(word, str)]
     runs = [str(args[name]) for name in _RUNS if args.get(name)]
-    outputs.refuse_unwritable(json, *saved, folder=folder, reads=reads, runs=runs)
+    refuse_unwritable(json, *saved, folder=folder, reads=reads, runs=runs)
+
+
+def refuse_unwritable(
+    *targets: str | None,
+    folder: str | None = None,
+    reads: Iterable[str | Path | None] = (),
+    runs: Iterable[str | Path | None] = (),
+) -> None:
+    """Refuses outputs that cannot be written or would replace something.
+
+    Args:
+      targets: files, "-" for stdout, None for none.
+      folder: of figures.
+      reads: files that a verb reads.
+      runs: runs folders and databases; other runs folders are known by their database.
+
+    Raises:
+      RunError, ConfigError: one cannot be written, two are the same file, or one would replace
+        what is read, or what a runs folder keeps.
+    """
+    paths = [Path(target) for target in targets if target and target != "-"]
+    for path in paths:
+        files.refuse_unwritable(path)
+    if folder:
+        files.refuse_unwritable(Path(folder), folder=True)
+    read = [Path(path) for path in reads if path and path != "-"]
+    places = [Path(place) for place in runs if place]
+    written: dict[Path, Path] = {}
+    for path in filter(files.replaceable, [*paths, Path(folder)] if folder else paths):
+        other = written.setdefault(files.resolved(path), path)
+        if other is not path:
+            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
+        same = next((other for other in read if path in paths and _is_same(path, other)), None)
+        if same is not None:
+            raise ConfigError(
+                f"{path}: would be replaced, and it is read (as {same}); expected another file"
+            )
+        if owner := _owner(path, places):
+            raise ConfigError(f"{path}: belongs to {owner}; expected another place")
+
+
+def _owner(path: Path, places: Sequence[Path]) -> str:
+    """Returns the runs folder or database that a file belongs to; "" for none."""
+    for place in places:
+        whole = files.resolved(place)  # the journals are beside the file, not the link
+        journals = (whole.with_name(whole.name + end) for end in _JOURNALS)
+        if place.is_file() and any(_is_same(path, journal) for journal in journals):
+            return f"the runs database {place}"
+    folders = [*map(files.resolved, places)]
+    target = files.resolved(path)
+    for folder in target.parents:
+        if folder in folders or (folder / _DATABASE).is_file():
+            first = target.relative_to(folder).parts[0]
+            if first in _KEPT or first.startswith(_DATABASE):
+                return f"what the runs folder {folder} keeps"
+    return ""
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """True if two paths are one file, also by links; or `path` is in the folder `other`.
+
+    A file in a folder that is read is an input, unless it ends as outputs do.
+    """
+    if other.is_dir() and path.is_file() and path.suffix not in _ENDINGS:
+        return files.resolved(other) in files.resolved(path).parents
+    with contextlib.suppress(OSError):  # one of them does not exist
+        return path.samefile(other)
+    return files.resolved(path) == files.resolved(other)
 
 
 def _deliver(found: object, json: str | None, save: Sequence[str], details: bool) -> int:
@@ -225,8 +241,6 @@ def _deliver(found: object, json: str | None, save: Sequence[str], details: bool
         return 0
     result: Result = found  # type: ignore[assignment]
     if json:
-        from jaxeval import files
-
         files.write_json(json, result.to_dict())
     if json != "-":
         result.print(details)

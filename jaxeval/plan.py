@@ -68,12 +68,12 @@ def plan_logs(
       cluster: key of items that belong together.
       missing, mismatched: as in `compare logs`.
     """
-    from jaxeval.runs.logs import finding
+    from jaxeval.runs import logs as evaluations
 
     both = (model, minus)
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, both, metric, missing, higher, cluster or "", task, mismatched)
-    return _of_pilot(finding.read(logs, asked), model, minus, difference, power, alpha)
+    return _of_pilot(evaluations.read(logs, asked), model, minus, difference, power, alpha)
 
 
 @parameters.verb

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import backend, cli, files, outputs, parameters
+from jaxeval import backend, cli, files, parameters, parsers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Count, Natural, Quiet
 
@@ -65,7 +65,7 @@ def predict(
         if not isinstance(path, str | Path):
             raise ConfigError(f"{name}: expected a path, got {type(path).__name__}")
     target = None if output is None else str(output)
-    outputs.refuse_unwritable(target, reads=[input], runs=[runs])
+    parsers.refuse_unwritable(target, reads=[input], runs=[runs])
     backend.prepare()
     from jaxeval.studies import saved
     from jaxeval.tasks.kind import Options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import files, parameters
+from jaxeval import files, parameters, parsers
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
@@ -199,9 +199,7 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str = "-") -> Non
     Raises:
       RunError: another ending, or no such runs.
     """
-    from jaxeval import outputs
-
-    outputs.refuse_unwritable(to, runs=[runs])
+    parsers.refuse_unwritable(to, runs=[runs])
     if to != "-" and not to.endswith((".csv", ".parquet")):
         raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
     rows: Sequence[tuple] = store.load_curves(runs) if curves else store.load(runs)

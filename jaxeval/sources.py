@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from jaxeval import parameters
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
 from jaxeval.results import Runs
 from jaxeval.runs import columns, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
-from jaxeval.runs.layout import Layout, Missing
+from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import results
@@ -80,15 +80,40 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
 
 def _read_path(path: str, layout: Layout) -> Scores:
     recorded = _is_recorded(path)
-    tracked = None if recorded else trackers.read(path, layout)
-    if tracked:
-        table, names, notes = tracked
-        table, more = tables.with_models(table, names, layout)
+    if not recorded and (tracked := _read_tracked(path, layout)):
+        table, notes = tracked
+        table, more = tables.with_models(table, table.texts("Name"), layout)
         found = tables.from_table(table, layout)
         return replace(found, warnings=(*notes, *more, *found.warnings))
     if recorded or Path(path).is_dir():
         return native.scores(store.load(path), path, layout)
     return tables.read(path, layout)
+
+
+def _read_tracked(path: str, layout: Layout) -> tuple[Columns, list[str]] | None:
+    """Reads a table of a tracker's runs, and notes; None if no tracker wrote the path.
+
+    A row is a run, or a step of one if the layout picks rows. Settings that are the same in all
+    runs are left out.
+
+    Raises DataError: damaged, or without runs.
+    """
+    with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
+        program, runs = trackers.find(Path(path))
+    if not program:
+        return None
+    picked = any(pick in layout.columns for pick in PICKS)
+    rows = [row for run in runs for row in run.rows(picked)]
+    if not rows:
+        raise DataError(f"no run of {program} in it", path)
+    table = columns.from_python(rows)
+    named = ({*ROLES} - {*AXES}) | {"seed", *layout.columns.values()}
+    settings = {key for run in runs for key in run.config} - named
+    same = {key for key in settings if len({*table.texts(key)}) == 1}
+    values = {name: column for name, column in table.values.items() if name not in same}
+    note = f"{len(runs)} runs of {program}"
+    note += "" if picked else ": the last value of each metric is read"
+    return Columns(path, values, table.rows), [note]
 
 
 def scores(
@@ -133,7 +158,7 @@ def read_columns(source: Any) -> Columns:
     path = str(source)
     if _is_recorded(source):
         return native.read_columns(path)
-    tracked = trackers.read(path, Layout())
+    tracked = _read_tracked(path, Layout())
     return tracked[0] if tracked else columns.read(path)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.sensitivity.analysis import Contrast, Group
-    from jaxeval.space.space import Space
+    from jaxeval.space import Space
 
 _FEW = 2  # sweeps that are compared with intervals, which take seconds each
 _RESAMPLES = 1000
@@ -56,8 +56,8 @@ def sweep(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import observe, results
+    from jaxeval import space as spaces
     from jaxeval.report.sweeps import SweepPlan
-    from jaxeval.space import space as spaces
     from jaxeval.studies import launching, sweeps
 
     known, where = spaces.load(space)
@@ -117,9 +117,9 @@ def sensitivity(
     """
     if not sources:
         raise ConfigError("expected tables or runs folders")
+    from jaxeval import space as spaces
     from jaxeval.report.sensitivity import Sensitivity
     from jaxeval.sensitivity import analysis, trials
-    from jaxeval.space import space as spaces
 
     known = None if space is None else spaces.load(space)[0]
     request = trials.Request(score, hyperparameters, known, missing)

@@ -75,11 +75,11 @@ def _of_logs(
     a: object, b: object, key: str | None, metric: str | None, lower: bool | None, missing: Any
 ) -> "Scores":
     from jaxeval import sources
-    from jaxeval.runs.logs import finding
+    from jaxeval.runs import logs as evaluations
 
     layout = sources.layout(None, None, metric, missing, lower)
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    return finding.read(paths, dataclasses.replace(layout, models=_NAMES, cluster=key or ""))
+    return evaluations.read(paths, dataclasses.replace(layout, models=_NAMES, cluster=key or ""))
 
 
 def _of_arrays(

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import docstrings, parsers, studies
+from jaxeval import docstrings, parsers, space, studies
 from jaxeval.__main__ import VERBS, commands
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError
-from jaxeval.space import space
 from jaxeval.tasks import registry
 
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,6 @@ OF_VERBS = {
     "results",
     "sources",
     "cli",
-    "outputs",
     "parsers",
 }
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}

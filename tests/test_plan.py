@@ -98,7 +98,7 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
-        (["--difference", "0", "--sd", "1"], SystemExit, "a number above 0"),
+        (["--difference", "0", "--sd", "1"], ConfigError, "a number above 0"),
         (["--difference", "0.1"], SystemExit, "--sd"),
         (["items", "T", "--model", "A", "--minus", "A"], ConfigError, "expected two models"),
         (["items", "T", "--model", "A", "--minus", "C"], DataError, "no model 'C'"),

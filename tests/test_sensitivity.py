@@ -9,11 +9,10 @@ import pytest
 
 import jaxeval
 from jaxeval import __main__ as command
-from jaxeval import runs
+from jaxeval import runs, space
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.sensitivity.hyperparameters import axes
-from jaxeval.space import space
 from tests.report.runs import test_report
 from tests.runs import test_store
 from tests.space import fabricated

@@ -80,6 +80,14 @@ def test_verdicts_and_exit_codes(
         assert low <= found.difference <= high
 
 
+def test_a_program_of_the_folder(folder: Path) -> None:
+    """Dies if "./run" is looked for among the installed programs."""
+    (folder / "run").write_text(f'#!/bin/sh\nexec {sys.executable} program.py "$@"\n')
+    (folder / "run").chmod(0o755)
+    found = jaxeval.settle_command("./run 0.8 {seed}", "./run 0.84 {seed}", quiet=True)
+    assert found.verdict == "better"
+
+
 def test_swapped_sides_mirror() -> None:
     """Dies if swapping base and candidate changes more than the sign."""
     one = _settle(0.84, ledger="one.db")
@@ -100,6 +108,7 @@ def test_the_same_command_runs_nothing_again() -> None:
         first.scores,
     )
     assert any("settled before" in note for note in again.notes)
+    assert _settle(0.84, seeds=3).verdict == "better"  # a decision is not taken back
 
 
 def test_more_seeds_go_on() -> None:

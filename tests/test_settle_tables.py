@@ -40,7 +40,8 @@ def test_a_seed_that_both_lack_is_under_way_while_the_table_grows() -> None:
     rows = [line.split(",") for line in [*ROWS[1:], *NEW]]
     records = [{"model": m, "seed": int(k), "f1": float(x)} for m, k, x in rows if k != "3"]
     scores = jaxeval.read_scores(records, score="f1")
-    assert tables.settled(scores, Settle(most=99), growing=True).looks == 2
+    waiting = tables.settled(scores, Settle(most=99), growing=True)
+    assert waiting.looks == 2 and "only if it can never come" in waiting.notes[-1]
     assert tables.settled(scores, Settle(most=99)).looks == 5
 
 

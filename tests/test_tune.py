@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.space import space as spaces
 from jaxeval.tuning import EvaluationFailed
 from tests import processes, tune_command
 from tests.verbs import tune

@@ -8,8 +8,8 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
+from jaxeval import space as spaces
 from jaxeval.population import host
-from jaxeval.space import space as spaces
 from jaxeval.studies import launching, running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jaxeval import runs
+from jaxeval import space as spaces
 from jaxeval.errors import ConfigError
-from jaxeval.space import space as spaces
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tuning import Search

@@ -10,7 +10,7 @@ import pytest
 
 import jaxeval
 from jaxeval import __main__ as command
-from jaxeval import cli, parsers
+from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError
 
 PACKAGE = Path(cli.__file__).parent
@@ -50,6 +50,8 @@ def test_help_teaches(verb: str) -> None:
         parser = parsers._make_parser(called, function, commands)
         assert parser.format_help().startswith(f"usage: jaxeval {called} ")
         assert [action.dest for action in parser._actions if not action.help] == []
+        numbers = (p for p in parameters.describe(function) if p.kind in (int, float))
+        assert all(p.bounds is not None for p in numbers)  # else they stay words
 
 
 def test_words_go_to_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:

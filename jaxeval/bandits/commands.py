@@ -60,7 +60,8 @@ class Command:
         if not self._words:
             raise ConfigError("command: expected a program and its arguments, got nothing")
         program, self._folder = self._words[0], Path(folder)
-        found = shutil.which(self._folder / program if "/" in program else program)
+        path = os.path.join(self._folder, program)  # not a Path, which would drop "./"
+        found = shutil.which(path if "/" in program else program)
         if found is None and "{" not in program:
             raise ConfigError(f"command: {program}: no such program")
         self._names, self._limit = frozenset(names), limit

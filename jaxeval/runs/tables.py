@@ -1,7 +1,4 @@
-"""Scores in tables of any program: a row a score, a column a model, or an export of W&B.
-
-W&B exports charts and tables of runs. The names of their runs tell models and seeds.
-"""
+"""Scores in tables of any program: a row a score, a column a model, or a table of runs of W&B."""
 
 import dataclasses
 import re
@@ -36,7 +33,10 @@ def from_table(table: Columns, layout: Layout) -> Scores:
 
     Raises DataError: names the column or row.
     """
-    table, exported = _from_wandb(table, layout)
+    exported = list[str]()
+    if any(keys <= table.values.keys() for keys in _WANDB):
+        runs = table.texts("Name" if "Name" in table.values else "name")
+        table, exported = with_models(table, runs, layout)
     table, layout, notes = roles.complete(table, layout)
     rows = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
@@ -171,24 +171,6 @@ def _melt(table: Columns, layout: Layout) -> Columns:
     return Columns(table.source, values, np.tile(table.rows, len(wide)))
 
 
-def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
-    """Returns an export of W&B with columns model and seed, and notes; other tables as they are.
-
-    A chart has a column of steps and three columns a run: `RUN - metric`, `RUN - metric__MIN`,
-    `RUN - metric__MAX`. A table of runs has Name, State, Created .., then keys of the configs.
-    """
-    charts: dict[str, dict[str, str]] = {}  # metric -> run -> column
-    for column in table.values:
-        run, dash, metric = column.rpartition(" - ")
-        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
-            charts.setdefault(metric, {})[run] = column
-    if charts:
-        return _from_chart(table, charts, layout)
-    if not any(keys <= table.values.keys() for keys in _WANDB):
-        return table, []
-    return with_models(table, table.texts("Name" if "Name" in table.values else "name"), layout)
-
-
 def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
@@ -207,37 +189,6 @@ def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Co
     if left := [run for run in runs if run not in parted]:
         notes.append(f"not read: runs of other models ({listed(left, 4)})")
     return Columns(table.source, values, there.rows), notes
-
-
-def _from_chart(
-    table: Columns, charts: Mapping[str, Mapping[str, str]], layout: Layout
-) -> tuple[Columns, list[str]]:
-    """Returns the last value of each run of a chart."""
-    asked = layout.columns.get("score") or layout.metric
-    rest = [name for name in charts if names.role(name) not in ("step", "time")]
-    if asked not in charts and (asked is not None or len(rest) != 1):
-        found = names.sort_scores(rest or charts)
-        named = argument("column", {"score": found[0]})
-        why = f"a chart of {listed(found, 4)}; {named} compares by the first"
-        raise DataError(why, table.source)
-    metric = str(asked) if asked in charts else rest[0]
-    lines = charts[metric]
-    if groups := [run for run in lines if re.match("[^:]+: ", run)]:  # "key: value"
-        why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
-        raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
-    step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
-    order = np.argsort(texts.to_floats(table[step]), kind="stable").tolist()
-    last = {}
-    for run, column in lines.items():
-        known = [k for k in order if table[column][k] not in (None, "")]
-        last[run] = (known or order)[-1]
-    scores = [table[lines[run]][k] for run, k in last.items()]
-    score = metric if "score" in layout.columns else "score"
-    values: dict[str, Sequence[object]] = {"metric": [metric] * len(last), score: scores}
-    rows = [table.rows[k] for k in last.values()]
-    whole, notes = with_models(Columns(table.source, values, rows), [*lines], layout)
-    where = f"{step} {table[step][max(last.values())]} ..."
-    return whole, [f"chart of W&B: the last {metric} of each run ({where}) is read", *notes]
 
 
 def _models_and_seeds(

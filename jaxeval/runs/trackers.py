@@ -2,7 +2,7 @@
 
 None of them is imported, and nothing is unpickled. Fields of protocol buffers are those of
 tensorflow/core/util/event.proto, tensorboard/plugins/hparams/plugin_data.proto and
-wandb/proto/wandb_internal.proto.
+wandb/proto/wandb_internal.proto. The last record of a file may be cut short; it is left out.
 """
 
 import contextlib
@@ -10,20 +10,24 @@ import dataclasses
 import json
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jaxeval import files
-from jaxeval.errors import DataError, JaxevalError, parsing
-from jaxeval.runs import columns, protobufs, records
-from jaxeval.runs.columns import Columns
-from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout
-from jaxeval.runs.protobufs import fields, message_of
+from jaxeval.runs import records
 
 _Select = Callable[[str], Iterable[Any]]
 _STATES = {"1": "running", "3": "finished", "4": "failed", "5": "killed"}  # of MLflow's files
 _FLOATS = {1: "<f", 2: "<d"}  # of tensors
+# of an event file: length and its checksum; that of the record follows the record
+# (tensorflow/core/lib/io/record_writer.h)
+_TFRECORD = struct.Struct("<QI")
+# of a part of a .wandb file, which is a log of LevelDB in blocks (its log_format.md): checksum,
+# length, kind; kinds 1 and 4 end a record
+_LEVELDB, _BLOCK, _ENDS = struct.Struct("<IHB"), 1 << 15, (1, 4)
+_WANDB = b":W&B"
+_BYTES = {1: 8, 5: 4}  # of a field, by its wire type
 
 
 @dataclasses.dataclass
@@ -55,64 +59,30 @@ class Run:
         if not by_step:
             last = {metric: curve[max(curve)] for metric, curve in self.curves.items()}
             return [{**whole, **last, **self.summary}]
-        steps = sorted({step for curve in self.curves.values() for step in curve})
-        curves = self.curves.items()
-        at = ({metric: of[step] for metric, of in curves if step in of} for step in steps)
-        return [{**whole, "step": step, **of} for step, of in zip(steps, at, strict=True)]
-
-
-def read(path: str, layout: Layout) -> tuple[Columns, list[str], list[str]] | None:
-    """Reads a table of runs, the runs' names and notes; None if no tracker wrote the path.
-
-    A row is a run, or a step of one if the layout picks rows. Settings that are the same in all
-    runs are left out.
-
-    Raises DataError: damaged, or without runs.
-    """
-    with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
-        program, runs = find(Path(path))
-    if not program:
-        return None
-    picked = any(pick in layout.columns for pick in PICKS)
-    rows = [row for run in runs for row in run.rows(picked)]
-    if not rows:
-        raise DataError(f"no run of {program} in it", path)
-    table = columns.from_python(rows)
-    named = ({*ROLES} - {*AXES}) | {"seed", *layout.columns.values()}
-    settings = {key for run in runs for key in run.config} - named
-    same = {key for key in settings if len({*table.texts(key)}) == 1}
-    values = {name: column for name, column in table.values.items() if name not in same}
-    note = f"{len(runs)} runs of {program}"
-    note += "" if picked else ": the last value of each metric is read"
-    return Columns(path, values, table.rows), table.texts("Name"), [note]
+        at = dict[int, dict[str, float]]()
+        for metric, curve in self.curves.items():
+            for step, value in curve.items():
+                at.setdefault(step, {})[metric] = value
+        return [{**whole, "step": step, **at[step]} for step in sorted(at)]
 
 
 def find(path: Path) -> tuple[str, Sequence[Run]]:
     """Returns the tracker that wrote a file or folder, "" if none did, and its runs."""
-    files = [path] if path.is_file() else sorted(path.rglob("*"))
-    readers: dict[str, tuple[str, Callable[..., Mapping[Any, Run]]]] = {
-        "Weights & Biases": ("*.wandb", _read_wandb),
-        "MLflow": ("meta.yaml", _read_mlruns),
-        "TensorBoard": ("*.tfevents.*", _read_tensorboard),
-    }
-    for program, (pattern, reader) in readers.items():
-        if fitting := [file for file in files if file.match(pattern)]:
+    every = [path] if path.is_file() else sorted(path.rglob("*"))
+    for program, (pattern, reader) in _READERS.items():
+        if fitting := [file for file in every if file.match(pattern)]:
             return program, [*reader(fitting, path).values()]
-    if path.is_file():
-        with path.open("rb") as stream:
-            is_database = stream.read(6) == b"SQLite"
-        if is_database:
-            return _find_in_database(path)
-    return "", ()
-
-
-def _find_in_database(path: Path) -> tuple[str, Sequence[Run]]:
+    if not path.is_file():
+        return "", ()
+    with path.open("rb") as stream:
+        if stream.read(6) != b"SQLite":
+            return "", ()
     with contextlib.closing(files.connect(path)) as sql:
-        select, tables = sql.execute, {*sql.execute("SELECT name FROM sqlite_master")}
-        if {("runs",), ("params",), ("latest_metrics",)} <= tables:
-            return "MLflow", [*_read_mlflow(select).values()]
-        if {("metrics",), ("configs",), ("system_metrics",)} <= tables:
-            return "trackio", [*_read_trackio(select).values()]
+        tables = {name for (name,) in sql.execute("SELECT name FROM sqlite_master")}
+        if {"runs", "params", "latest_metrics"} <= tables:
+            return "MLflow", [*_read_mlflow(sql.execute).values()]
+        if {"metrics", "configs", "system_metrics"} <= tables:
+            return "trackio", [*_read_trackio(sql.execute).values()]
     return "", ()
 
 
@@ -169,29 +139,29 @@ def _read_wandb(files: Sequence[Path], root: Path) -> Mapping[bytes, Run]:
     runs: dict[bytes, Run] = {}
     for file in files:
         run = Run("")
-        records_of_file = map(fields, protobufs.wandb(file.read_bytes()))
+        records_of_file = map(_fields, _wandb(file.read_bytes()))
         for kind, content in (field for record in records_of_file for field in record):
             if kind == 17:  # the run: 1 id, 4 config, 6 group, 8 name
-                about = message_of(content)
+                about = _message(content)
                 run = runs.setdefault(about[1], run)
                 run.name = about.get(8, about[1]).decode()
                 run.config |= {"group": about.get(6, b"").decode(), **_items(about.get(4, b""))}
             elif kind == 5:
                 run.config |= _items(content)
             elif kind == 2:  # history: 2 step, 1 its number
-                run.add(message_of(message_of(content).get(2, b"")).get(1, 0), _items(content))
+                run.add(_message(_message(content).get(2, b"")).get(1, 0), _items(content))
             elif kind == 3:
                 numbers = {k: x for k, x in _items(content).items() if isinstance(x, int | float)}
                 run.summary |= numbers
             elif kind == 18:  # the end: 1 exit code
-                run.state = "failed" if message_of(content).get(1) else "finished"
+                run.state = "failed" if _message(content).get(1) else "finished"
     return runs
 
 
 def _items(message: bytes) -> dict[str, Any]:
     """Returns the items of a record of W&B: 1 key, 2 parts of a nested one, 16 JSON."""
     found: dict[str, Any] = {}
-    for parts in ([*fields(item)] for number, item in fields(message) if number == 1):
+    for parts in ([*_fields(item)] for number, item in _fields(message) if number == 1):
         key = b".".join(value for number, value in parts if number in (1, 2)).decode()
         found[key] = json.loads(dict(parts).get(16, b"null"))
     return _flat(found)
@@ -204,9 +174,9 @@ def _read_tensorboard(files: Sequence[Path], root: Path) -> Mapping[Path, Run]:
         inside = file.parent.relative_to(root).as_posix() if root.is_dir() else "."
         name = file.parent.resolve().name if inside == "." else inside
         run = runs.setdefault(file.parent, Run(name))
-        for event in map(message_of, protobufs.tensorboard(file.read_bytes())):
-            for _, value in fields(event.get(5, b"")):  # 5 summary, 2 step
-                about = message_of(value)  # 1 tag, 9 metadata
+        for event in map(_message, _tensorboard(file.read_bytes())):
+            for _, value in _fields(event.get(5, b"")):  # 5 summary, 2 step
+                about = _message(value)  # 1 tag, 9 metadata
                 tag = about.get(1, b"").decode()
                 if tag == "_hparams_/session_start_info":
                     run.config |= _hparams(about[9])
@@ -220,9 +190,16 @@ def _read_tensorboard(files: Sequence[Path], root: Path) -> Mapping[Path, Run]:
     return runs
 
 
+_READERS: dict[str, tuple[str, Callable[..., Mapping[Any, Run]]]] = {
+    "Weights & Biases": ("*.wandb", _read_wandb),
+    "MLflow": ("meta.yaml", _read_mlruns),
+    "TensorBoard": ("*.tfevents.*", _read_tensorboard),
+}
+
+
 def _scalar(value: Mapping[int, Any]) -> float | None:
     """Returns a number (2 a float), or a tensor without axes: 1 type, 2 axes, 4 to 6 content."""
-    tensor = {1: 1, 4: value[2]} if 2 in value else message_of(value.get(8, b""))
+    tensor = {1: 1, 4: value[2]} if 2 in value else _message(value.get(8, b""))
     kind, raw = _FLOATS.get(tensor.get(1, 0)), tensor.get(4) or tensor.get(5) or tensor.get(6)
     return struct.unpack(kind, raw)[0] if kind and raw and not tensor.get(2) else None
 
@@ -230,9 +207,9 @@ def _scalar(value: Mapping[int, Any]) -> float | None:
 def _hparams(metadata: bytes) -> dict[str, Any]:
     """Returns the items of metadata: 1 plugin, 2 content, 3 start, 1 items: 1 key, 2 value."""
     found: dict[str, Any] = {}
-    start = message_of(message_of(message_of(metadata)[1])[2])[3]
-    for pair in (message_of(item) for number, item in fields(start) if number == 1):
-        for kind, value in fields(pair[2]):  # 2 a number, 3 a text, 4 a truth value
+    start = _message(_message(_message(metadata)[1])[2])[3]
+    for pair in (_message(item) for number, item in _fields(start) if number == 1):
+        for kind, value in _fields(pair[2]):  # 2 a number, 3 a text, 4 a truth value
             if kind == 2:
                 number = struct.unpack("<d", value)[0]
                 value = int(number) if number.is_integer() else number
@@ -245,3 +222,67 @@ def _flat(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Returns nested keys joined by dots, without those that trackers keep for themselves."""
     leaves = records.leaves({key: value for key, value in tree.items() if key[:1] != "_"})
     return {key: value for key, value in leaves if key}
+
+
+def _tensorboard(raw: bytes) -> Iterator[bytes]:
+    """Yields the records of an event file."""
+    at = 0
+    while at + _TFRECORD.size <= len(raw):
+        begin = at + _TFRECORD.size
+        end = begin + _TFRECORD.unpack_from(raw, at)[0]
+        at = end + 4
+        if at <= len(raw):
+            yield raw[begin:end]
+
+
+def _wandb(raw: bytes) -> Iterator[bytes]:
+    """Yields the records of a .wandb file; raises ValueError if it is none."""
+    if not raw.startswith(_WANDB[: len(raw)]):
+        raise ValueError(f"expected {_WANDB!r} at its beginning")
+    at, record = len(_WANDB) + 3, b""
+    while at + _LEVELDB.size <= len(raw):
+        left = _BLOCK - at % _BLOCK
+        if left < _LEVELDB.size:
+            at += left
+            continue
+        _, size, kind = _LEVELDB.unpack_from(raw, at)
+        at += _LEVELDB.size + size
+        record += raw[at - size : at]
+        if kind in _ENDS and at <= len(raw):
+            yield record
+            record = b""
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Yields the number and value of each field: an int, or bytes.
+
+    Raises ValueError, IndexError: the message is none, or cut short.
+    """
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield number, value
+            continue
+        size, at = _varint(message, at) if kind == 2 else (_BYTES.get(kind), at)
+        if size is None or at + size > len(message):
+            raise ValueError(f"a field of wire type {kind}" if size is None else "cut short")
+        yield number, message[at : at + size]
+        at += size
+
+
+def _message(message: bytes) -> dict[int, Any]:
+    """Returns number -> value of the fields; of repeated ones the last."""
+    return dict(_fields(message))
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    if message[at] < 128:  # nearly all
+        return message[at], at + 1
+    value = shift = 0
+    while (byte := message[at]) > 127:
+        value |= (byte & 127) << shift
+        shift, at = shift + 7, at + 1
+    return value | byte << shift, at + 1

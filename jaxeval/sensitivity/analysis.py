@@ -19,7 +19,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.sensitivity import hyperparameters, metrics
 from jaxeval.sensitivity.hyperparameters import Axis, Values
-from jaxeval.space.space import Space
+from jaxeval.space import Space
 from jaxeval.stats.results import Interval, Sample, fraction, sample
 
 LEAST = 3  # runs of a sweep

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.space import Parameter, Space
 from jaxeval.space.distributions import Choices, Distribution
-from jaxeval.space.space import Parameter, Space
 
 Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a run
 

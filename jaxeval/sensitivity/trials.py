@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.runs import columns, layout, records, roles, rows, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, hyperparameters
 from jaxeval.sensitivity.hyperparameters import Axis
-from jaxeval.space import space as spaces
-from jaxeval.space.space import Space
+from jaxeval.space import Space
 
 
 @dataclasses.dataclass(frozen=True)

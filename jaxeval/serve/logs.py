@@ -14,8 +14,9 @@ from starlette.routing import Route
 from jaxeval.report import render, text
 from jaxeval.report.document import Document, to_csv, to_json
 from jaxeval.runs import cells, metrics
+from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import finding, texts
+from jaxeval.runs.logs import texts
 from jaxeval.runs.logs.texts import Text
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Status
@@ -58,8 +59,8 @@ class Pairs(NamedTuple):
 
 
 def part(paths: Sequence[str]) -> app.Part:
-    """Returns the pages of logs; errors as of `finding.read_rows`."""
-    logs = _Logs(finding.read_rows(paths, Layout()))
+    """Returns the pages of logs; errors as of `evaluations.read_rows`."""
+    logs = _Logs(evaluations.read_rows(paths, Layout()))
 
     def answer(request: Request) -> Response:
         form, asked = app.form(request), _parse(logs, request.query_params)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxeval import space as spaces
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
@@ -23,7 +24,6 @@ from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.settle import tables
-from jaxeval.space import space as spaces
 
 if TYPE_CHECKING:
     from jaxeval.report.sensitivity import Sensitivity

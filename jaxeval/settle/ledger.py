@@ -82,15 +82,18 @@ class Ledger:
         rows = self._rows("SELECT * FROM comparisons ORDER BY number")
         return [*map(_comparison, rows)]
 
+    def _ended(self, side: str) -> list[tuple[int, float | None, int | None]]:
+        """Returns seed, score and comparison of the evaluations of a side."""
+        query = "SELECT seed, score, comparison FROM scores WHERE side = ? ORDER BY seed"
+        return self._rows(query, side)
+
     def scores(self, side: str) -> dict[int, float]:
         """Returns the scores of a side by seed, without those of seeds that failed."""
-        rows = self._rows("SELECT seed, score FROM scores WHERE side = ? ORDER BY seed", side)
-        return {seed: score for seed, score in rows if score is not None}
+        return {seed: score for seed, score, _ in self._ended(side) if score is not None}
 
     def lost(self, side: str) -> set[int]:
         """Returns the seeds of a side that failed, where that counted against it."""
-        rows = self._rows("SELECT seed FROM scores WHERE side = ? AND score IS NULL", side)
-        return {seed for (seed,) in rows}
+        return {seed for seed, score, _ in self._ended(side) if score is None}
 
     def fresh(self, side: str) -> list[float]:
         """Returns the scores of a side but those that it had as a candidate.
@@ -103,8 +106,8 @@ class Ledger:
     def _chosen(self, side: str) -> int:
         """Returns the last seed that a side had as a candidate; 0 if it has been none."""
         before = {old.number: old.last for old in self.comparisons() if old.candidate.id == side}
-        rows = self._rows("SELECT seed, comparison FROM scores WHERE side = ?", side)
-        return max([0, *before.values(), *(seed for seed, number in rows if number in before)])
+        seen = [seed for seed, _, number in self._ended(side) if number in before]
+        return max([0, *before.values(), *seen])
 
     def spent(self) -> dict[int | None, list[float]]:
         """Returns the seconds of new evaluations by comparison; None: of no comparison."""

@@ -80,7 +80,8 @@ def _begun(
         base, candidate = found.values()
         begun = book.begin(base, candidate, printable(asked.note), settings, asked.again)
         known = 0 if paired or rule.statistic != "t" else begun.known
-        rule = dataclasses.replace(rule, alpha=begun.level, known=known)
+        most = max(rule.most, begun.last - begun.after if begun.verdict in ledger.DECIDED else 0)
+        rule = dataclasses.replace(rule, alpha=begun.level, known=known, most=most)
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
             yield _Begun(book, begun, ids, rule, unit)

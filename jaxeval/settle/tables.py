@@ -169,7 +169,7 @@ def settled(
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
         "data_sets": places if len(places) > 1 else (),
-        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun)],
+        "notes": [*scores.warnings, *notes, *_gap(rule, state, order, noun, growing)],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 
@@ -232,7 +232,9 @@ def _state(
     return state
 
 
-def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> list[str]:
+def _gap(
+    rule: Settle, state: State, order: Mapping[object, int], unit: str, growing: bool
+) -> list[str]:
     """Says which score is missing, if later ones are there and do not count."""
     each = [{**state.scores[m], **state.lost.get(m, {})} for m in state.models]
     following = rule.looks(state) + 1
@@ -248,7 +250,10 @@ def _gap(rule: Settle, state: State, order: Mapping[object, int], unit: str) -> 
     whole = [name for place, name in names.items() if all(place in of for of in each)]
     listed = ",".join(whole[:_LISTED]) + ",..." * (len(whole) > _LISTED) if whole else None
     said = f"{unit} {label} of {text.listed(lacking)} has no score: later ones do not count"
-    return [f"{said} ({argument('seeds', listed)} names those that do)"]
+    named = argument("seeds", listed)
+    if growing:
+        return [f"{said} (only if it can never come, {named} names those that do)"]
+    return [f"{said} ({named} names those that do)"]
 
 
 def _order(

@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from jaxeval import space as spaces
 from jaxeval.config import fields
 from jaxeval.contracts import Member
 from jaxeval.population import engine
 from jaxeval.population.member import Problem
-from jaxeval.space import space as spaces
+from jaxeval.space import Space
 from jaxeval.space.distributions import Choices, Distribution, Value
-from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, prepared
 from jaxeval.studies.cohorts import Cohort, Entry, shape_of
 from jaxeval.studies.costs import Estimate, Job, Machine, Shape

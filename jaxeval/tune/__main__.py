@@ -13,7 +13,7 @@ from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Q
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
-    from jaxeval.space.space import Space
+    from jaxeval.space import Space
     from jaxeval.tuning import Search
     from jaxeval.tuning.running import Runner
 
@@ -66,8 +66,8 @@ def tune(
       jaxeval tune CONFIG --space FILE --method random      # the baseline
     """
     from jaxeval import backend
+    from jaxeval import space as spaces
     from jaxeval.runs import metrics
-    from jaxeval.space import space as spaces
 
     known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
@@ -138,8 +138,8 @@ def tune_command(
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200
       jaxeval tune command "python train.py {values} {seed}" --space FILE --json-field dev.f1
     """
+    from jaxeval import space as spaces
     from jaxeval.report import text
-    from jaxeval.space import space as spaces
     from jaxeval.tuning import running
     from jaxeval.tuning.history import History
 

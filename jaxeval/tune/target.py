@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import runs, studies
+from jaxeval import space as spaces
 from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
-from jaxeval.space import space as spaces
-from jaxeval.space.space import Space
+from jaxeval.space import Space
 from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.padding import OpenProgram

@@ -9,15 +9,15 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from jaxeval import space as spaces
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.pool import as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
 from jaxeval.runs import metrics
-from jaxeval.space import space as spaces
+from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Evaluation, Halving, History, Values, identity
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.space import distributions
-from jaxeval.space import space as spaces
+from jaxeval.space import Space, distributions
 from jaxeval.space.distributions import Choices, Distribution, Grid, Value
-from jaxeval.space.space import Space
 from jaxeval.tuning.encoding import Encoder, encoder, is_taken
 from jaxeval.tuning.history import History, identity
 

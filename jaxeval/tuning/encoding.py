@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxeval.space import Parameter, Space
 from jaxeval.space.distributions import Choices, Distribution, Grid, Range, Value
-from jaxeval.space.space import Parameter, Space
 
 _ENUMERATED = 2_000  # spaces of up to so many settings are searched completely
 _SAME = 1e-6  # settings whose places are all closer than this are one

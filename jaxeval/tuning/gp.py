@@ -17,8 +17,8 @@ import numpy as np
 from scipy import linalg, special, stats
 from threadpoolctl import threadpool_limits
 
+from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, process, targets
 from jaxeval.tuning.candidates import Acquisition
 from jaxeval.tuning.encoding import encoder

@@ -15,8 +15,8 @@ from scipy import special, stats
 from threadpoolctl import threadpool_limits
 
 from jaxeval.runs import metrics
+from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
 from jaxeval.stats import describe
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import draws, gp, targets

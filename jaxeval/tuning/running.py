@@ -20,7 +20,7 @@ from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report
 from jaxeval.errors import ConfigError, JaxevalError, parsing
 from jaxeval.files import Json
 from jaxeval.parameters import MOST
-from jaxeval.space.space import Space
+from jaxeval.space import Space
 from jaxeval.tuning import Search, candidates
 from jaxeval.tuning.history import Evaluation, History, Stopped, Values, identity
 

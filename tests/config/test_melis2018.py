@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from jaxeval import studies
+from jaxeval import space, studies
 from jaxeval.config import fields
 from jaxeval.models import language
 from jaxeval.models.language import LanguageShape
-from jaxeval.space import space
 from jaxeval.studies import sweeps
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"

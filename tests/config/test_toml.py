@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import studies
+from jaxeval import space, studies
 from jaxeval.config import reading, toml
 from jaxeval.configs import configs as shipped
 from jaxeval.errors import ConfigError
-from jaxeval.space import space
 from tests.verbs import configs
 
 ROOT = Path(__file__).parents[2]

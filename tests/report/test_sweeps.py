@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, space
 from jaxeval.report import plots
 from jaxeval.report import sweeps as figures
 from jaxeval.sensitivity import hyperparameters, trials
 from jaxeval.sensitivity.trials import Sweep
-from jaxeval.space import space
 from tests.space import fabricated
 
 SPACE = {

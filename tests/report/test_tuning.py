@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxeval import space as spaces
 from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
-from jaxeval.space import space as spaces
 from jaxeval.tuning import Search, insight
 from jaxeval.tuning.history import History, Stopped
 from jaxeval.tuning.running import State

@@ -20,7 +20,7 @@ import jaxeval
 from jaxeval import runs
 from jaxeval.__main__ import main
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.runs import protobufs, trackers
+from jaxeval.runs import trackers
 from tests.runs import test_store
 from tests.runs.reading import by_model
 
@@ -62,9 +62,9 @@ def _sent(path: Path) -> Counter[tuple[str, str, int]]:
     """How often each run has each metric and step."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for file in path.rglob("*.tfevents.*"):  # where a step may be written twice
-        for event in map(protobufs.message_of, protobufs.tensorboard(file.read_bytes())):
-            for _, value in protobufs.fields(event.get(5, b"")):
-                tag = protobufs.message_of(value)[1].decode()
+        for event in map(trackers._message, trackers._tensorboard(file.read_bytes())):
+            for _, value in trackers._fields(event.get(5, b"")):
+                tag = trackers._message(value)[1].decode()
                 if not tag.startswith("_hparams_"):
                     counts[str(file.parent), tag, event.get(2, 0)] += 1
     _, found = trackers.find(path)

@@ -16,7 +16,7 @@ from tensorboardX.summary import hparams, scalar
 import jaxeval
 from jaxeval import sources
 from jaxeval.errors import DataError
-from jaxeval.runs import protobufs, trackers
+from jaxeval.runs import trackers
 from tests.runs.reading import by_model, labels
 
 # as wandb 0.31 wrote it: project p, group g, name lstm-seed1, id r1, config {"seed": 1,
@@ -159,7 +159,7 @@ def test_a_block_that_has_no_room_for_a_header_ends_there() -> None:
     """Dies if the filling of a block is read as a record."""
     records = [b"a" * (32768 - 17), b"b"]
     parts = [bytes(4) + len(of).to_bytes(2, "little") + b"\1" + of for of in records]
-    assert [*protobufs.wandb(b":W&B\0\0\0" + bytes(3).join(parts))] == records
+    assert [*trackers._wandb(b":W&B\0\0\0" + bytes(3).join(parts))] == records
 
 
 def test_tensors_are_scalars_as_tensorflow_2_writes_them(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """A board: what is uploaded is queued, judged, ranked, compared and deleted."""
 
+import asyncio
 import csv
 import io
 import json
 import re
 import time
 from collections.abc import Sequence
+from concurrent import futures
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +216,25 @@ def test_what_is_deleted_leaves_no_page(
     (tmp_path / "id" / "result.json").write_text(whole)
     with pytest.raises(DataError, match="most trainings of broken failed"):
         judged.leaderboard(str(tmp_path), {"id": "broken"}, "", str(tmp_path / "page"), "fixed")
+
+
+def test_a_page_is_made_once_for_all_who_ask(
+    opened: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if each of many visitors begins a process for the same leaderboard."""
+    begun = list[str]()
+
+    async def counted(work: str, *given: Any) -> Any:
+        begun.append(work)
+        await asyncio.sleep(0.05)
+        return await drawn_board.call(work, *given)
+
+    monkeypatch.setattr(confined, "call", counted)
+    with drawn_board.client(opened) as site, futures.ThreadPoolExecutor(8) as pool:
+        while not opened.submissions.every("vectors", "judged"):
+            time.sleep(0.02)
+        answers = [*pool.map(lambda _: site.get("/vectors").text, range(8))]
+    assert len({*answers}) == 1 and begun.count("leaderboard") == 1
 
 
 def test_a_name_leads_to_the_file_that_has_it(opened: Board) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval import runs
+from jaxeval import runs, space
 from jaxeval.config import reading
-from jaxeval.space import space
 from tests.runs import test_store
 
 # of every kind of hyperparameter some, and few: a figure has a panel for each

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxeval import space
 from jaxeval.errors import ConfigError
-from jaxeval.space import distributions, space
+from jaxeval.space import distributions
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "wiemerslage2024"
 TEXT = """

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxeval.space import space as spaces
-from jaxeval.space.space import Space
+from jaxeval import space as spaces
+from jaxeval.space import Space
 from jaxeval.tuning.history import History
 
 Outcome = tuple[float, ...] | str  # scores, or why there are none

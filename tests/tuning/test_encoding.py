@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
 from jaxeval.tuning import candidates
 from jaxeval.tuning.encoding import encoder, is_taken
 from jaxeval.tuning.history import History

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
 from jaxeval.tuning import candidates, draws, gp, insight, targets
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History

@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, stats
 from scipy.spatial import distance
 
-from jaxeval.space import space as spaces
+from jaxeval import space as spaces
 from jaxeval.tuning import draws, process
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.process import Data, Kernel

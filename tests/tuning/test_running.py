@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from jaxeval import space as spaces
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.space import space as spaces
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History

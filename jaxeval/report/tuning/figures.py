@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
+from jaxeval import space as spaces
 from jaxeval.report import plots, scores, sweeps
 from jaxeval.report.document import Figure
 from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.trials import Sweep
-from jaxeval.space import space as spaces
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.insight import Insight, Slice
 

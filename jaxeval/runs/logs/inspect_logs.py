@@ -43,8 +43,9 @@ def read(log: Log) -> Iterator[Record]:
     base = Record(
         log.label(head.get("model"), "eval.model"),
         f"{task} ({', '.join(words)})" if words else task,
-        settings=records.settings(head.get("model_args"), head.get("model_generate_config")),
     )
+    made = (head.get(key) for key in ("model_args", "model_generate_config"))
+    log.settings[base.model, base.dataset] = records.settings(*made)
     if (status := tree.get("status", "success")) != "success":
         log.notes[f"{name}: status {status}: other samples may be missing"] += 1
     if tree.get("invalidated"):

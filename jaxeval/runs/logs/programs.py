@@ -46,11 +46,9 @@ def _read_lm_eval(log: Log) -> Iterator[Record]:
     results = members(records.read_json(beside[0])) if beside else {}
     directions = members(members(results.get("higher_is_better")).get(task))
     made = (members(results.get("config")).get(key) for key in _SETTINGS)
-    base = Record(
-        str(results.get("model_name") or path.parent.name),
-        task,
-        settings=records.settings(*made) if results else None,
-    )
+    base = Record(str(results.get("model_name") or path.parent.name), task)
+    if results:
+        log.settings[base.model, task] = records.settings(*made)
     items = set[str]()
     for number, sample in json_lines(path):
         item = log.label(sample.get("doc_id"), "doc_id", number)
@@ -87,8 +85,9 @@ def _read_metric(
         found = f"{metric} is no number of each item, and is left out"
         log.notes[f"task {base.dataset}: {found}"] += 1
     else:
-        known = higher if isinstance(higher, bool) else None
-        yield base._replace(metric=metric, score=score, higher_is_better=known)
+        if isinstance(higher, bool):
+            log.directions[base.dataset, metric] = higher
+        yield base._replace(metric=metric, score=score)
 
 
 def _read_helm(log: Log) -> Iterator[Record]:

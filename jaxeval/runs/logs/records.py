@@ -13,6 +13,7 @@ from jaxeval.data import text
 from jaxeval.errors import DataError, parsing
 from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
+from jaxeval.runs.metrics import Key
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Status
 
@@ -28,7 +29,6 @@ class Record(NamedTuple):
       run: name of the run within its log.
       sample: number of the answer, if a run answers an item several times.
       content: hash of what two logs must agree on: the item's question, gold and prompt.
-      settings: of the model, see `settings`.
     """
 
     model: str
@@ -41,8 +41,6 @@ class Record(NamedTuple):
     cluster: str = ""
     content: str = ""
     status: Status = Status.SCORED
-    higher_is_better: bool | None = None
-    settings: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,12 +50,16 @@ class Log:
     Attributes:
       model: the model's name by NAME=PATH, or "".
       notes: note -> how often.
+      directions: (task, metric) -> whether higher is better.
+      settings: (model, task) -> settings of the model, see `settings`.
     """
 
     path: Path
     model: str = ""
     layout: Layout = dataclasses.field(default_factory=Layout)
     notes: Counter[str] = dataclasses.field(default_factory=Counter)
+    directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
+    settings: dict[Key, str] = dataclasses.field(default_factory=dict)
 
     def label(self, value: object, what: str, line: int | None = None) -> str:
         """Returns an identifying name or number as text; raises DataError for other values."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval.runs import logs
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores, Status
 from tests.runs.logs import writing
 
@@ -25,7 +25,7 @@ SAMPLES = [
 
 def read(*paths: Path | str, **layout: Any) -> Scores:
     """The scores of logs."""
-    return finding.read([*map(str, paths)], Layout(**layout))
+    return logs.read([*map(str, paths)], Layout(**layout))
 
 
 def rows(scores: Scores) -> list[Row]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.logs import finding, records
+from jaxeval.runs import logs
+from jaxeval.runs.logs import records
 from tests.runs.logs import writing
 
 SAMPLE = writing.inspect_sample(1, "C")
@@ -108,7 +109,7 @@ def test_one_clear_line(case: str, tmp_path: Path) -> None:
     if case == "not UTF-8":
         path.write_bytes(path.read_bytes().replace(b"exact", b"ex\xe9ct"))
     with pytest.raises(DataError) as caught:
-        finding.read([str(path)])
+        logs.read([str(path)])
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
@@ -125,11 +126,11 @@ def test_pointers_of_git_lfs(tmp_path: Path, name: str) -> None:
     writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0]})
     pointer = "version https://git-lfs.github.com/spec/v1"
     _lines(tmp_path / "tokenizer.json", pointer)
-    assert len(finding.read([str(tmp_path)]).known) == 2
+    assert len(logs.read([str(tmp_path)]).known) == 2
     path = _lines(tmp_path / name, pointer)
     for given in {tmp_path, path} if "results" not in name else {tmp_path}:
         with pytest.raises(DataError, match="a pointer of Git LFS in place of the file; run git"):
-            finding.read([str(given)])
+            logs.read([str(given)])
 
 
 def test_archives_that_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +138,10 @@ def test_archives_that_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = writing.inspect_eval(tmp_path / "a.eval", HEAD, [SAMPLE] * 100)
     monkeypatch.setattr(records, "MOST_BYTES", 1000)
     with pytest.raises(DataError, match=r"summaries\.json: expected at most 1000 bytes"):
-        finding.read([str(path)])
+        logs.read([str(path)])
     whole = writing.inspect_json(tmp_path / "a.json", HEAD, [SAMPLE] * 100)
     with pytest.raises(DataError, match="expected at most 1000 bytes"):
-        finding.read([str(whole)])
+        logs.read([str(whole)])
 
 
 def test_memory_does_not_grow_with_what_is_not_kept(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_memory_does_not_grow_with_what_is_not_kept(tmp_path: Path) -> None:
         for k in range(1500):
             file.write(f'{{"item": {k}, "score": {k}, "answer": "{text}"}}\n')
     tracemalloc.start()
-    table = finding.read([str(path)])
+    table = logs.read([str(path)])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert np.array_equal(table.known, np.arange(1500.0))
@@ -166,7 +167,7 @@ def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
     for of in (samples, samples[:3]):
         writing.inspect_json(path, HEAD, of)
         path.write_text(path.read_text().replace("null", '{"completed_samples": 4}', 1))
-        found = [finding.read([str(folder)]), finding.read([str(path)])]
+        found = [logs.read([str(folder)]), logs.read([str(path)])]
         (cut,) = folder.glob("samples_*")
         if of is samples:
             assert [table.warnings for table in found] == [(), ()]
@@ -178,5 +179,5 @@ def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
 def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
     """Dies if a control character or half a surrogate pair of a log reaches the output."""
     line = {"model": "a\x1b[2J", "item": "\ud800", "metric": "m\n", "score": 1}
-    (data,) = finding.read([str(_lines(tmp_path / "a.jsonl", json.dumps(line)))]).data_sets
+    (data,) = logs.read([str(_lines(tmp_path / "a.jsonl", json.dumps(line)))]).data_sets
     assert ([*data.models], data.items, data.metric) == (["a\\x1b[2J"], ("\\ud800",), "m\\n")

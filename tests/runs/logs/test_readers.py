@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from jaxeval.errors import DataError
+from jaxeval.runs import logs
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import finding
 from tests.runs.logs import reading, writing
 from tests.runs.logs.reading import Row, lines, read, rows
 
@@ -210,7 +210,7 @@ def test_a_table_is_read_as_the_same_lines(tmp_path: Path, answers: dict[str, li
     (tmp_path / "runs.csv").write_text("model,seed,score\nA,1,.5\n")
     with pytest.raises(DataError, match="no column 'item'; expected one of model, seed"):
         read(tmp_path / "runs.csv")
-    assert [of.path.name for of in finding._find(str(tmp_path), Layout())] == ["a.jsonl", "b.csv"]
+    assert [of.path.name for of in logs._find(str(tmp_path), Layout())] == ["a.jsonl", "b.csv"]
 
 
 def test_folders_are_searched(tmp_path: Path) -> None:
@@ -224,8 +224,8 @@ def test_folders_are_searched(tmp_path: Path) -> None:
     (tmp_path / "samples_10.json").write_text('{"batch": 10}')
     (tmp_path / ".hidden").mkdir()
     writing.lm_eval(tmp_path / ".hidden", "z", {"none": [1.0]})
-    assert len(finding._find(str(tmp_path), Layout())) == 5
-    assert {of.path.name for of in finding._find(str(tmp_path), Layout())} >= {
+    assert len(logs._find(str(tmp_path), Layout())) == 5
+    assert {of.path.name for of in logs._find(str(tmp_path), Layout())} >= {
         "c.eval",
         "d.jsonl",
         "e.jsonl",

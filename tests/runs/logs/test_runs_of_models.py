@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxeval.runs.logs import finding
+from jaxeval.runs import logs
 from jaxeval.stats.items import study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.results import Rules
@@ -35,7 +35,7 @@ def _task(folder: Path, task: str, by_model: Mapping[str, Runs], named: bool = T
 
 
 def _studied(*paths: Path | str) -> ItemStudy:
-    return study.study(finding.read([*map(str, paths)]), Rules(resamples=9))
+    return study.study(logs.read([*map(str, paths)]), Rules(resamples=9))
 
 
 def _of_networks(order: str, draw: np.random.Generator) -> dict[str, dict[str, list[float]]]:
