@@ -109,3 +109,10 @@ def test_wins_count_failures_and_ties():
     found = claims.settle([np.inf] * 8 + [0.0] * 3 + [-np.inf], statistic="wins")
     assert found.wins == (8, 1) and found.verdict == "better" and found.decided == 8
     assert claims.settle([np.inf] * 7 + [0.0], statistic="wins").verdict == "undecided"
+
+
+def test_bets_are_placed_at_the_margin_too():
+    """Dies if a margin between two points of the grid is claimed a point too late."""
+    drawn, margin = np.random.default_rng(0).uniform(0.4, 0.6, 191), 0.4505
+    found = claims.settle(drawn, statistic="betting", margin=margin)
+    assert found.interval[0] == np.nextafter(margin, 1) and found.verdict == "better"
