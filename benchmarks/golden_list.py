@@ -85,7 +85,6 @@ def _read(text: str) -> dict[str, list[str]]:
 # of the commands of tests/golden, what can be asked of the runs that they leave
 _MORE = """\
 tagging, softmax, map
-    runs list runs --json out/list.json
     report runs --json out/report.json --save out/report.html --save out/f --details
 tagging, splits
     compare runs --json out/refused.json
@@ -99,7 +98,6 @@ language, ablation
 seq2seq, ragged sweep
     sensitivity runs --json out/sensitivity.json --save out/f --resamples 20 --details
     report runs --json out/report.json --save out/report.html
-    runs list runs
 """
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
-    from jaxeval.results import Runs, load, runs_export, runs_list
+    from jaxeval.results import Runs, load, runs_export
     from jaxeval.select.__main__ import select, select_command, select_table
     from jaxeval.serve.__main__ import serve, serve_board, serve_logs
     from jaxeval.settle.__main__ import (
@@ -64,7 +64,7 @@ _NAMES = {  # module -> names that it defines
     "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",
-    "results": "Runs load runs_export runs_list",
+    "results": "Runs load runs_export",
     "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_table",
     "serve.__main__": "serve serve_board serve_logs",
@@ -80,7 +80,7 @@ __all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement", "Tun
 __all__ += ["compare", "compare_items", "compare_logs", "compare_options", "configs"]
 __all__ += ["configs_keys", "evaluate", "load", "mirror", "neighbourhood", "noise", "noise_table"]
 __all__ += ["plan", "plan_items", "plan_logs", "predict", "read_scores", "runs_export"]
-__all__ += ["runs_list", "select", "select_command", "select_table", "sensitivity", "serve"]
+__all__ += ["select", "select_command", "select_table", "sensitivity", "serve"]
 __all__ += ["serve_board", "serve_logs", "settle", "settle_command", "settle_report"]
 __all__ += ["settle_self", "settle_table", "sweep", "train", "tune", "tune_command", "tuning"]
 __all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]

@@ -14,7 +14,7 @@ VERBS = {  # verb -> functions of `jaxeval`, VERB_NAME those of subcommands; wha
     "report": ("load", "show what a runs folder holds: tables, figures, a page"),
     "serve": ("serve serve_board serve_logs", "show a runs folder in a browser, while it grows"),
     "mirror": ("mirror", "show runs in TensorBoard, W&B, MLflow or trackio, as they train"),
-    "runs": ("runs_list runs_export", "list and export what a runs folder holds"),
+    "runs": ("runs_export", "export what a runs folder holds, as CSV or Parquet"),
     "compare": (
         "compare compare_items compare_logs compare_options",
         "is A better than B? from any table of scores, or logs",

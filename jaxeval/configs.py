@@ -21,7 +21,7 @@ class _Shipped(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Configs(Result):
+class _Configs(Result):
     """The configs that come with jaxeval."""
 
     configs: tuple[_Shipped, ...]
@@ -40,7 +40,7 @@ class Configs(Result):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Keys(Result):
+class _Keys(Result):
     """All keys that a config of a task may hold."""
 
     task: str
@@ -54,7 +54,7 @@ class Keys(Result):
 
 
 @parameters.verb
-def configs(name: str | None = None) -> Configs | str:
+def configs(name: str | None = None) -> _Configs | str:
     """Lists the configs that come with jaxeval, paper by paper, or prints one of them.
 
     Every verb takes their names where it takes a file: CONFIG, --space FILE, --variants FILE.
@@ -68,7 +68,7 @@ def configs(name: str | None = None) -> Configs | str:
       jaxeval train reimers2017/wnut17_ner --data DIR
     """
     if name is None:
-        return Configs(tuple(map(_shipped, toml.shipped_names())))
+        return _Configs(tuple(map(_shipped, toml.shipped_names())))
     return toml.read_text(name)
 
 
@@ -81,7 +81,7 @@ def _shipped(name: str) -> _Shipped:
 
 
 @parameters.verb
-def configs_keys(task: str = "tagging") -> Keys:
+def configs_keys(task: str = "tagging") -> _Keys:
     """Lists all keys that a config of a task may hold, with their defaults.
 
     Args:
@@ -93,4 +93,4 @@ def configs_keys(task: str = "tagging") -> Keys:
     from jaxeval.config import fields
     from jaxeval.tasks import registry
 
-    return Keys(task, tuple(fields.describe(registry.kind(task).Config)))
+    return _Keys(task, tuple(fields.describe(registry.kind(task).Config)))

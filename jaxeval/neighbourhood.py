@@ -35,7 +35,7 @@ class _Trend(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Neighbourhood(Result):
+class _Neighbourhood(Result):
     """Scores of random settings near a config's, in the metric's unit."""
 
     metric: str
@@ -123,7 +123,7 @@ def neighbourhood(
     part: Literal["dev", "test"] = "dev",
     seed: Natural = 1,
     quiet: Quiet = False,
-) -> Neighbourhood:
+) -> _Neighbourhood:
     """Trains random settings near that of a config, as one population and one compilation.
 
     Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
@@ -168,7 +168,7 @@ def neighbourhood(
     first, scored = rows[0], [getattr(row, part) for row in rows]
     near = first.margin if within is None else within
     found = _describe(scored, drawn, near, first.higher_is_better)
-    return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
+    return _Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
 
 def _choose_ranges(
@@ -224,7 +224,7 @@ def _describe(
     within: float,
     higher_is_better: bool,
 ) -> dict:
-    """Returns the numbers of a `Neighbourhood`, by field; a setting that failed scores None.
+    """Returns the numbers of a `_Neighbourhood`, by field; a setting that failed scores None.
 
     The best is near itself: only the others are a sample, of settings that score no better.
     """

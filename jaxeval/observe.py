@@ -12,10 +12,8 @@ from typing import NoReturn
 import jax
 
 from jaxeval import cli, runs, studies
-from jaxeval.report import render
 from jaxeval.report.runs import progress
-from jaxeval.report.sweeps import SweepPlan
-from jaxeval.studies import cohorts, launching, running, sweeps
+from jaxeval.studies import cohorts, launching, running
 
 _STOPPED = 128  # exit status, plus the number of the signal
 _SIGNALS = {
@@ -48,31 +46,6 @@ def train(
     planned = cohorts.by_program(entries)
     more = {"again": again, "outputs": outputs, "quiet": quiet}
     return train_cohorts(planned, folder, session=session, launcher=launcher, **more)
-
-
-def sweep(
-    drawn: sweeps.DrawnSweep,
-    programs: int | None,
-    *,
-    launcher: launching.Launcher | None = None,
-    again: bool = False,
-    quiet: bool = False,
-) -> list[runs.MemberRow]:
-    """Plans a sweep in at most so many programs, saves the plan, and trains it as `train`."""
-    with running.locked(drawn.folder, drawn.record.id):
-        estimates = drawn.estimates(programs)
-        if not quiet:
-            render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
-        drawn.save(estimates)
-        planned = drawn.cohorts(estimates)
-        return train_cohorts(
-            planned,
-            drawn.folder,
-            again=again,
-            session=drawn.session,
-            launcher=launcher,
-            quiet=quiet,
-        )
 
 
 def train_cohorts(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class OptionsCompared(Result):
+class _OptionsCompared(Result):
     """The values of one option, compared within configurations that are otherwise equal."""
 
     option: str
@@ -113,7 +113,7 @@ def compare_options(
     repeats: Repeats = "first",
     missing: Missing = "error",
     lower_is_better: bool | None = None,
-) -> OptionsCompared:
+) -> _OptionsCompared:
     """Compares the values of one option within configurations that are equal in all else.
 
     As Reimers & Gurevych (2017). The key of a configuration is every column but the option, the
@@ -150,7 +150,7 @@ def compare_options(
     except DataError:  # no configuration was trained twice
         effect = []
     about = len(table[score]), higher, direction is None, missing, tuple(unusable)
-    return OptionsCompared(option, score, tuple(whole), *about, tuple(compared), tuple(effect))
+    return _OptionsCompared(option, score, tuple(whole), *about, tuple(compared), tuple(effect))
 
 
 def _networks(

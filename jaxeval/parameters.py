@@ -142,10 +142,10 @@ class Parameter(NamedTuple):
         return value
 
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
-def verb(function: Verb) -> Verb:
+def verb(function: _Verb) -> _Verb:
     """Makes a function a verb: its arguments are checked, its docstring is completed.
 
     Messages name an argument as the caller has it: `seeds=0` in Python, `--seeds 0` in a shell.
@@ -166,7 +166,7 @@ def verb(function: Verb) -> Verb:
             return function(*bound.args, **bound.kwargs)
 
     checked.__doc__ = docstrings.complete(function)
-    return typing.cast(Verb, checked)
+    return typing.cast(_Verb, checked)
 
 
 def _checked(parameter: Parameter, value: object) -> object:

@@ -118,7 +118,7 @@ class Runs(Result):
         return {"location": self.location, "experiments": to_json(self.summaries())}
 
 
-class Trained(Runs):
+class _Trained(Runs):
     """The members of one experiment that a verb has trained."""
 
     def to_dict(self) -> dict[str, Json]:
@@ -126,9 +126,9 @@ class Trained(Runs):
         return to_json_object(self.summaries()[0])
 
 
-def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
+def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> _Trained:
     """Returns the runs of one experiment, and lines about what to do next."""
-    return Trained(tuple(rows), str(location), following)
+    return _Trained(tuple(rows), str(location), following)
 
 
 @parameters.verb
@@ -153,34 +153,6 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     """
     found = Runs(tuple(store.load(runs)), str(runs))
     return found if experiment is None else found[experiment]
-
-
-class _Listing(Runs):
-    """The experiments of a runs folder."""
-
-    def document(self) -> Document:
-        """A row an experiment."""
-        from jaxeval.report import runs as report
-
-        summaries = self.summaries()
-        answer = f"{len(summaries)} experiment{'s' if len(summaries) != 1 else ''}"
-        return Document((answer,), (report.listing(summaries),), title="Experiments")
-
-
-@parameters.verb
-def runs_list(runs: str | Path) -> _Listing:
-    """Lists the experiments of a runs folder with their members.
-
-    Args:
-      runs: runs folder.
-
-    Examples:
-      jaxeval runs list runs
-
-    Raises:
-      RunError: no member has ended.
-    """
-    return _Listing(tuple(store.load(runs)), str(runs))
 
 
 @parameters.verb

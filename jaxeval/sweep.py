@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import backend, cli, launchers, parameters
 from jaxeval.errors import ConfigError
@@ -57,8 +57,9 @@ def sweep(
     launcher = launchers.parse(launch)
     from jaxeval import observe, results
     from jaxeval import space as spaces
+    from jaxeval.report import render
     from jaxeval.report.sweeps import SweepPlan
-    from jaxeval.studies import launching, sweeps
+    from jaxeval.studies import launching, running, sweeps
 
     known, where = spaces.load(space)
     drawn = sweeps.draw(
@@ -73,8 +74,14 @@ def sweep(
         if launcher is not None:
             jobs = launching.describe(drawn.cohorts(estimates), launcher)
         return SweepPlan(values, estimates, findings.warnings, jobs)
-    more = {"again": again, "quiet": quiet}
-    rows = observe.sweep(drawn, programs, launcher=launcher, **more)
+    with running.locked(drawn.folder, drawn.record.id):
+        estimates = drawn.estimates(programs)
+        if not quiet:
+            render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
+        drawn.save(estimates)
+        how: Any = {"session": drawn.session, "launcher": launcher}
+        planned = drawn.cohorts(estimates)
+        rows = observe.train_cohorts(planned, drawn.folder, again=again, quiet=quiet, **how)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 

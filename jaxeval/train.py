@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Plan(Result):
+class _Plan(Result):
     """The plan of a training: sizes, programs, memory, the whole config."""
 
     plan: Mapping[str, Json]
@@ -56,7 +56,7 @@ def train(
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
-) -> "Runs | Plan":
+) -> "Runs | _Plan":
     """Trains one member a seed (and split), all in one compiled program.
 
     Without CONFIG it trains eight small taggers on a generated corpus. The same command continues
@@ -96,7 +96,7 @@ def train(
     return results.trained(rows, out)
 
 
-def _plan(trials: list, launcher: "Launcher | None") -> Plan:
+def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     from jaxeval.studies import cohorts, launching, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
@@ -104,7 +104,7 @@ def _plan(trials: list, launcher: "Launcher | None") -> Plan:
     plan = memory.describe(cohort)
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
-    return Plan(plan, reading.to_toml(cohort.config))
+    return _Plan(plan, reading.to_toml(cohort.config))
 
 
 _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")

@@ -20,7 +20,7 @@ RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 def _described(scores: list, settings: list | None = None, within: float = 0.01, higher=True):
     found = verb._describe(scores, settings or [{"a": 1.0}] * len(scores), within, higher)
     ranges = dict.fromkeys(found["points"][0].keys() - {"score"}, Range(0.0, 9.0))
-    return verb.Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
+    return verb._Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
 
 
 def test_settings_fill_their_intervals_and_no_more() -> None:

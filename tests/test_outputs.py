@@ -74,7 +74,6 @@ KEPT = [
     "compare t.csv --json R/models/id/seed3.json",
 ]
 DATABASES = [
-    "runs list s.db --json s.db",
     "runs export s.db --to soft.db",
     "report s.db --save s.html --json s.db",
 ]

@@ -12,7 +12,7 @@ from jaxeval import __main__ as command
 from jaxeval import runs, space
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.sensitivity import analysis, trials
-from jaxeval.sensitivity.hyperparameters import axes
+from jaxeval.sensitivity.metrics import axes
 from tests.report.runs import test_report
 from tests.runs import test_store
 from tests.space import fabricated

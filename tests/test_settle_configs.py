@@ -71,6 +71,8 @@ def test_a_ledger_of_configs() -> None:
     first = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")
     again = _settle("a.toml", "b.toml", seeds=4, ledger="night.db")
     assert first.comparison == again.comparison == 1 and again.scores == first.scores
+    assert min(first.seconds.values()) > 0 and {*again.seconds.values()} == {0.0}
+    assert jaxeval.settle_report("night.db").seconds == sum(first.seconds.values())
 
 
 def test_jobs_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

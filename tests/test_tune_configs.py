@@ -249,8 +249,12 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
     history = one.go_on(tmp_path / "one", parallel=1)
     epochs = len(one.epochs)
     with here.prompt(one.target.session):
-        search, engine = _Search(TOY, "toy"), here.Here(1)
+        search, engine, kept = _Search(TOY, "toy"), here.Here(1), list[int]()
+        submit = engine.submit
+        jobs = tmp_path / "jobs" / "jobs"
+        engine.submit = lambda of: submit(of) or kept.append(len([*jobs.glob("*/job.json")]))  # type: ignore[method-assign,func-returns-value]
         launched = search.go_on(tmp_path / "jobs", parallel=1, launcher=engine)
+        assert {*kept} == {1}  # what is stopped leaves nothing behind
         # one after the other: each is judged against the same ones
         assert _decided(launched) == _decided(history) and len(search.epochs) == epochs
         rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)

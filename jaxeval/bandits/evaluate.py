@@ -34,6 +34,7 @@ class Evaluated(NamedTuple):
     number: int
     score: float | None  # None: the evaluation failed
     note: str
+    seconds: float = 0.0  # of training
 
 
 def run(
@@ -81,7 +82,8 @@ def run(
                 continue
             note = "; tried again"
             if not again:
-                why = f"{name(number)} failed {retries + 1} times: {result}"
+                times = f" {retries + 1} times" * (retries > 0)
+                why = f"{name(number)} failed{times}: {result}"
                 state = rule.failed(state, model, number, why)
                 note = f"; {model} was dropped" if model in state.excluded else ""
             yield Evaluated(state, model, number, None, f"{result}{note}")

@@ -3,14 +3,12 @@
 `python -m jaxeval.launchers.worker DEVICES [JOB]` trains one, or those whose paths it reads.
 """
 
-import contextlib
 import functools
 import os
 import queue
 import signal
 import sys
 import threading
-from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,7 @@ from jaxeval import backend
 from jaxeval.errors import JaxevalError
 
 if TYPE_CHECKING:
-    from jaxeval.studies.running import Event, Session
+    from jaxeval.studies.running import Session
 
 _PATIENCE = 1e9  # seconds that a job waits for a process that trains it already
 
@@ -41,7 +39,7 @@ def work(path: str, devices: int) -> None:
         if not file.exists():
             return
         try:
-            observe.watch(_noted(file, jobs.train(file, _session())))
+            observe.watch(jobs.train(file, _session()))
         except JaxevalError as raised:
             error = str(raised)
     jobs.note(file, jobs.End(error))
@@ -53,16 +51,6 @@ def _session() -> "Session":
     from jaxeval.studies import running
 
     return running.Session()
-
-
-def _noted(file: Path, events: "Generator[Event, None, None]") -> "Generator[Event, None, None]":
-    """Writes events to the job's log as they pass."""
-    from jaxeval.studies import jobs
-
-    with contextlib.closing(events):
-        for event in events:
-            jobs.note(file, event)
-            yield event
 
 
 def _read(paths: "queue.SimpleQueue[str]") -> None:

@@ -11,8 +11,8 @@ from jaxeval.files import Json
 from jaxeval.report import plots, scores, text
 from jaxeval.report.document import Document, Figure, Result, Table
 from jaxeval.report.plots import literal
-from jaxeval.sensitivity import hyperparameters
-from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.sensitivity import metrics
+from jaxeval.sensitivity.metrics import Axis
 from jaxeval.sensitivity.trials import Sweep
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def parallel(sweep: Sweep) -> Figure:
     panel.spines[["left", "bottom"]].set_visible(False)
     panel.set_xlim(-0.4, columns - 0.4)
     texts = [
-        [hyperparameters.text(value) if on else "-" for value, on in both]
+        [metrics.text(value) if on else "-" for value, on in both]
         for both in (zip(axis.values, axis.active, strict=True) for axis in sweep.axes)
     ]
     rows = [
@@ -175,7 +175,7 @@ def _heights(axis: Axis) -> tuple[np.ndarray, str]:
     if axis.scale.categories is not None or any(isinstance(of, str) for of in used):
         named = _categories([axis])
         at = _between(np.arange(len(named)), 0, len(named) - 1)
-        places = [named.index(hyperparameters.text(of)) for of in used]
+        places = [named.index(metrics.text(of)) for of in used]
         return at[places] + plots.jitter(len(places), 0.04), ", ".join(named)
     values = np.array(used, float)
     if not len(values):
@@ -201,7 +201,7 @@ def _set_scale(panel: "Axes", axes: Sequence[Axis]) -> tuple[Place, bool]:
         shown = [plots.wrapped(name, _LETTERS) for name in named]
         panel.set_xticks(range(len(named)), shown, fontsize=7, rotation=slant)
         panel.set_xlim(-0.5, len(named) - 0.5)
-        return lambda v: np.array([named.index(hyperparameters.text(x)) for x in v], float), True
+        return lambda v: np.array([named.index(metrics.text(x)) for x in v], float), True
     ends = [end for scale in scales for end in (scale.low, scale.high) if end is not None]
     ends += [number for axis in axes for number in np.array(axis.used, float)]
     if ends:
@@ -224,7 +224,7 @@ def _set_range(panel: "Axes", low: float, high: float, log: bool) -> None:
 
 
 def _categories(axes: Sequence[Axis]) -> list[str]:
-    texts = ([hyperparameters.text(of) for of in axis.used] for axis in axes)
+    texts = ([metrics.text(of) for of in axis.used] for axis in axes)
     both = zip(axes, texts, strict=True)
     named = [*dict.fromkeys(t for axis, used in both for t in axis.scale.categories or used)]
     with contextlib.suppress(ValueError):

@@ -38,15 +38,6 @@ _STEP = "epoch step iteration iter update checkpoint batch token episode timeste
 _TIME = "time timestamp duration second minute hour runtime walltime elapsed date created"
 _LAST = {word: kind for kind, s in (("step", _STEP), ("time", _TIME)) for word in s.split()}
 _PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
-# all words of a metric's name
-_OF_METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
-    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
-    "average exact match max min best final last score eval evaluation"
-)
-_METRIC = frozenset(_OF_METRICS.split())
-_TRAINING, DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
-_LOSS = {"loss", "nll", "cost"}
 _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
 
 
@@ -123,28 +114,3 @@ def are_folds(name: str, values: Iterable[str]) -> bool:
     """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
     named = role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
     return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
-
-
-def sort_scores(columns: Iterable[str]) -> list[str]:
-    """Sorts columns of scores: test scores first, losses and training scores last."""
-
-    def key(name: str) -> tuple[bool, ...]:
-        words = {*words_of(name)}
-        return is_training(name), bool(words & _LOSS), "test" not in words, bool(words & DEV)
-
-    return sorted(columns, key=key)
-
-
-def is_training(name: str) -> bool:
-    """True for a training score: train/loss, training_acc, and a loss alone."""
-    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
-
-
-def is_metric(name: str) -> bool:
-    """True if all words are those of metrics or parts of the data: f1, dev_f1, rougeL."""
-    return all({word, _strip_digits(word)} & _METRIC for word in words_of(name))
-
-
-def is_run(name: str) -> bool:
-    """True for the column of the names of runs (Weights & Biases)."""
-    return "".join(words_of(name)) in ("name", "runname", "runid")

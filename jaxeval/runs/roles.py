@@ -5,32 +5,28 @@ items are no repetitions of a run: compared as such, any two models differ.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import rows, texts
 from jaxeval.runs.columns import Columns, listed
-from jaxeval.runs.layout import (
-    AXES,
-    DEV,
-    PICKS,
-    ROLES,
-    Layout,
-    is_metric,
-    is_run,
-    is_training,
-    item_roles,
-    role,
-    sort_scores,
-    words_of,
-)
+from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
 from jaxeval.runs.metrics import higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare items (or logs) compares them"
+# all words of a metric's name
+_OF_METRICS = (
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
+    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
+    "average exact match max min best final last score eval evaluation"
+)
+_METRIC = frozenset(_OF_METRICS.split())
+_TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
+_LOSS = {"loss", "nll", "cost"}
 
 
 def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
@@ -96,9 +92,9 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns named as metrics, or the other columns of numbers without a role."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
-    free = [n for n in table.values if not (n in taken or role(n) or is_training(n))]
-    named = [*filter(is_metric, free)]
-    return sort_scores(named or (n for n in free if len(texts.known_numbers(table.values[n]))))
+    free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
+    named = [*filter(_is_metric, free)]
+    return _sort_scores(named or (n for n in free if len(texts.known_numbers(table.values[n]))))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -108,10 +104,10 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
 
 def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
-    metrics = [name for name in columns if is_metric(name)]
+    metrics = [name for name in columns if _is_metric(name)]
     if len(metrics) > 1:
         why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": sort_scores(metrics)[0], "model": "NAME"})
+        raise _unclear(table, why, {"score": _sort_scores(metrics)[0], "model": "NAME"})
     numbers = {name: texts.known_numbers(table.values[name]) for name in columns}
     if "" in table.values and not len(texts.known_numbers(table.values[""])):
         numbers[""] = np.zeros(0)
@@ -169,7 +165,7 @@ def _one_row_a_run(
         values_of_runs = rows.pair_codes(run, texts.encode(table.values[name]).codes)
         if texts.dense(values_of_runs).max() > run.max():  # several in a run
             raise DataError(f"column {name}: {_ITEMS}", table.source)
-    known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
+    known = {"seed", "split"} & there.keys() or any(map(_is_run, table.values))
     for name in steps:
         if _is_history(table, name, run, named="model" in there and bool(known)):
             why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
@@ -190,8 +186,8 @@ def refuse_history(table: Columns) -> None:
 def _remedy(table: Columns, step: str, score: str) -> str:
     """Returns how to read one step of each run."""
     known = {} if score in ("score", "NAME") else {"score": score}
-    devs = [n for n in table.values if DEV & {*words_of(n)} and n != score and not role(n)]
-    dev = next(iter(sort_scores(devs)), "DEV")
+    devs = [n for n in table.values if _DEV & {*words_of(n)} and n != score and not role(n)]
+    dev = next(iter(_sort_scores(devs)), "_DEV")
     last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
     runs = argument("column", {"model": "NAME", "seed": "NAME"})
     choices = f"{last} reads the last of each run, {best} the best by {dev}"
@@ -202,7 +198,7 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np
     """Returns [N] the number of each row's run, as far as columns tell runs apart."""
     columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
     taken = {*there.values(), *models}
-    columns += [name for name in table.values if is_run(name) and name not in taken]
+    columns += [name for name in table.values if _is_run(name) and name not in taken]
     run = np.zeros(len(table), np.int64)
     for name in columns:
         run = texts.dense(rows.pair_codes(run, texts.encode(table[name]).codes))
@@ -260,3 +256,28 @@ def _pick(
         raise DataError(f"{asked}: {found}; {apart}", table.source)
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
     return np.sort(best), f"of each run the row with the {which} {name}: {len(best)} rows"
+
+
+def _sort_scores(columns: Iterable[str]) -> list[str]:
+    """Sorts columns of scores: test scores first, losses and training scores last."""
+
+    def key(name: str) -> tuple[bool, ...]:
+        words = {*words_of(name)}
+        return _is_training(name), bool(words & _LOSS), "test" not in words, bool(words & _DEV)
+
+    return sorted(columns, key=key)
+
+
+def _is_training(name: str) -> bool:
+    """True for a training score: train/loss, training_acc, and a loss alone."""
+    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
+
+
+def _is_metric(name: str) -> bool:
+    """True if all words are those of metrics or parts of the data: f1, dev_f1, rougeL."""
+    return all({word, word.rstrip("0123456789")} & _METRIC for word in words_of(name))
+
+
+def _is_run(name: str) -> bool:
+    """True for the column of the names of runs (Weights & Biases)."""
+    return "".join(words_of(name)) in ("name", "runname", "runid")

@@ -220,9 +220,10 @@ def _evaluated(
         return None
     score = getattr(result, part)
     if score is not None:
-        return Evaluated(state.tell(model, score, number), model, number, score, "")
+        told = state.tell(model, score, number)
+        return Evaluated(told, model, number, score, "", result.wall_seconds)
     reason = f"evaluation {number} (seed {result.seed}) {result.status}"
     reason += f": {result.message}" if result.message else ""
     after = rule.failed(state, model, number, reason)
     note = f"{result.status}; {model} is dropped" if model in after.excluded else result.status
-    return Evaluated(after, model, number, None, note)
+    return Evaluated(after, model, number, None, note, result.wall_seconds)

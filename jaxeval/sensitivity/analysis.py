@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.sensitivity import hyperparameters, metrics
-from jaxeval.sensitivity.hyperparameters import Axis, Values
+from jaxeval.sensitivity import metrics
+from jaxeval.sensitivity.metrics import CONFIDENCE, Axis, Values
 from jaxeval.space import Space
-from jaxeval.stats.results import Interval, Sample, fraction, sample
+from jaxeval.stats.results import Interval, Sample, sample
 
 LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
@@ -70,7 +70,6 @@ def analyze(
     space: Space | None = None,
     name: str = "",
     ks: Sequence[int] = metrics.KS,
-    confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Analysis:
@@ -87,10 +86,10 @@ def analyze(
       ConfigError, DataError: fewer than 3 runs, scores outside [0, 1], values that do not fit the
         space, columns of another length.
     """
-    confidence, scores = fraction(confidence, "confidence"), sample(scores, at_least=LEAST)
+    scores = sample(scores, at_least=LEAST)
     refuse_beyond(scores)
     n, axes = len(scores), values
-    axes = axes if isinstance(axes, Sequence) else hyperparameters.axes(axes, n, space)
+    axes = axes if isinstance(axes, Sequence) else metrics.axes(axes, n, space)
     of_scores = metrics.score_metrics(scores, np.arange(n)[None], ks)
     found = {
         "max": 100 * float(scores.max()),
@@ -105,8 +104,8 @@ def analyze(
         for path, of in draws.items():
             kind = "halves of the runs" if path.endswith(_OF_HALVES) else "bootstrap"
             method = f"{kind}, {resamples} resamples, seed {seed}"
-            intervals[path] = _interval(path, found[path], of, confidence, method)
-        intervals["share_zero"] = metrics.wilson(int(np.sum(scores == 0)), n, confidence)
+            intervals[path] = _interval(path, found[path], of, method)
+        intervals["share_zero"] = metrics.wilson(int(np.sum(scores == 0)), n)
     estimates = {path: Estimate(value, intervals.get(path)) for path, value in found.items()}
     first = int(np.argmax(scores))
     setting = {axis.name: axis.values[first] for axis in axes if axis.active[first]}
@@ -166,19 +165,19 @@ def _draws(
 
 
 def _interval(
-    path: str, value: float, draws: np.ndarray, confidence: float, method: str, gap: bool = False
+    path: str, value: float, draws: np.ndarray, method: str, gap: bool = False
 ) -> Interval | None:
     """The interval of a metric, or of a difference; None if too few draws are known, or equal."""
     known = draws[np.isfinite(draws)]
     if len(known) < 0.9 * len(draws) or not np.ptp(known):
         return None
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low, high = (float(end) for end in np.quantile(known, [tail, 1 - tail]))
     if path.startswith(_OF_THE_BEST):
         normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
         reach = max(value - low, high - value, normal)
         low, high, method = value - reach, value + reach, f"symmetric {method}"
-    return Interval(low, high, confidence, method).clip(*_bounds(path, gap))
+    return Interval(low, high, CONFIDENCE, method).clip(*_bounds(path, gap))
 
 
 def _bounds(path: str, difference: bool = False) -> tuple[float, float]:
@@ -188,14 +187,14 @@ def _bounds(path: str, difference: bool = False) -> tuple[float, float]:
     return (low - high, high - low) if difference else (low, high)
 
 
-def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[str, Estimate]:
+def difference(a: Analysis, b: Analysis) -> dict[str, Estimate]:
     """Computes A minus B for every metric that both have, for independent sweeps."""
     differences = {}
     for path in (path for path in a.draws if path in b.draws):
         count = min(len(a.draws[path]), len(b.draws[path]))
         gaps = a.draws[path][:count] - b.draws[path][:count]
         gap = a.values[path] - b.values[path]
-        interval = _interval(path, gap, gaps, confidence, "independent draws", gap=True)
+        interval = _interval(path, gap, gaps, "independent draws", gap=True)
         if interval is not None:
             differences[path] = Estimate(gap, interval)
     return differences
@@ -233,7 +232,6 @@ def average(
     labels: Mapping[str, Mapping[str, str]],
     by: Sequence[str],
     over: str = "dataset",
-    confidence: float = 0.95,
 ) -> tuple[list[Group], list[Contrast]]:
     """Averages groups of sweeps over datasets, and compares those that share two or more.
 
@@ -258,7 +256,7 @@ def average(
             raise ConfigError(f"{asked}: {both}")
     groups, contrasts = [], []
     for key, sweeps in members.items():
-        means = _means([values[name] for name in sweeps.values()], confidence)
+        means = _means([values[name] for name in sweeps.values()])
         labelled = dict(zip(by, key, strict=True))
         groups.append(Group(", ".join(key) or "all", labelled, sweeps, means))
     for a, b in itertools.combinations(groups, 2):
@@ -266,25 +264,19 @@ def average(
         if len(shared) > 1:
             pairs = [(values[a.sweeps[name]], values[b.sweeps[name]]) for name in shared]
             gaps = [{path: p[path] - q[path] for path in p if path in q} for p, q in pairs]
-            means = _means(gaps, confidence, difference=True)
+            means = _means(gaps, difference=True)
             contrasts.append(Contrast(a.name, b.name, shared, means))
     return groups, contrasts
 
 
-def _means(
-    sweeps: Sequence[Mapping[str, float]], confidence: float, difference: bool = False
-) -> dict[str, Mean]:
+def _means(sweeps: Sequence[Mapping[str, float]], difference: bool = False) -> dict[str, Mean]:
     found: dict[str, list[float]] = {}
     for path, value in itertools.chain.from_iterable(sweep.items() for sweep in sweeps):
         found.setdefault(path, []).append(value)
-    return {path: _mean(of, confidence, _bounds(path, difference)) for path, of in found.items()}
+    return {path: _mean(of, _bounds(path, difference)) for path, of in found.items()}
 
 
-def _mean(
-    values: Sequence[float],
-    confidence: float = 0.95,
-    limits: tuple[float, float] = (-math.inf, math.inf),
-) -> Mean:
+def _mean(values: Sequence[float], limits: tuple[float, float] = (-math.inf, math.inf)) -> Mean:
     """Computes mean, sd and t interval, within the limits of the metric, of independent values."""
     from scipy import stats
 
@@ -293,6 +285,6 @@ def _mean(
     if n < 2 or np.ptp(drawn) < _ROUNDING:
         return Mean(n, centre, 0.0 if n > 1 else None)
     sd = float(drawn.std(ddof=1))
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * sd / math.sqrt(n)
-    interval = Interval(centre - half, centre + half, confidence, f"t over {n} datasets")
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * sd / math.sqrt(n)
+    interval = Interval(centre - half, centre + half, CONFIDENCE, f"t over {n} datasets")
     return Mean(n, centre, sd, interval.clip(*limits))

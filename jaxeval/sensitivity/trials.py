@@ -18,8 +18,8 @@ from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.runs import columns, layout, records, roles, rows, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import analysis, hyperparameters
-from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.sensitivity import analysis, metrics
+from jaxeval.sensitivity.metrics import Axis
 from jaxeval.space import Space
 
 
@@ -121,7 +121,7 @@ def _read_table(location: str, request: Request) -> Sweep:
     return Sweep(
         name=_stem(location),
         scores=scores[keep],
-        axes=hyperparameters.axes(values, len(keep), request.space, cut.values),
+        axes=metrics.axes(values, len(keep), request.space, cut.values),
         lost=len(unusable) if request.missing == "drop" else 0,
         labels={**labels, **_name_parts(location)},
         details=[location],
@@ -213,7 +213,7 @@ def recorded_sweep(
     return Sweep(
         name=first.name,
         scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
-        axes=hyperparameters.axes(own, len(kept), space, values),
+        axes=metrics.axes(own, len(kept), space, values),
         metric=f"{score} {first.metric}",
         unit=first.unit,
         higher_is_better=first.higher_is_better,

@@ -29,9 +29,8 @@ from jaxeval.errors import ConfigError, printable
 from jaxeval.files import Json
 from jaxeval.report import render, text
 from jaxeval.report.document import Document, Table
-from jaxeval.serve import app, submissions
-from jaxeval.serve.board import ID, Board
-from jaxeval.serve.submissions import SUFFIXES, Submission
+from jaxeval.serve import app, board
+from jaxeval.serve.board import ID, SUFFIXES, Board, Submission
 
 _API = Path(__file__).parent / "static" / "openapi.json"
 _RELOADED = 10  # seconds
@@ -51,9 +50,9 @@ _MOST_OF_A_TABLE = 5 << 20  # bytes
 _KEPT_FREE = 4  # times the largest upload, on the disk
 
 
-def part(board: Board) -> app.Part:
+def part(of: Board) -> app.Part:
     """Returns the routes of a board, and what runs beside them."""
-    pages = _Pages(board)
+    pages = _Pages(of)
     found = {
         "/vectors/compare": pages.compare,
         "/vectors": pages.leaderboard,
@@ -69,7 +68,7 @@ def part(board: Board) -> app.Part:
         *(Route(path, answer) for path, answer in found.items()),
         *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
-    return app.Part(routes, [board.judge_all])
+    return app.Part(routes, [of.judge_all])
 
 
 def _page(document: Document, **context: Any) -> Response:
@@ -83,8 +82,8 @@ def _file(target: Path, form: str) -> Response:
 class _Pages:
     """Answers requests."""
 
-    def __init__(self, board: Board):
-        self._board, judge = board, board.settings.judge
+    def __init__(self, of: Board):
+        self._board, judge = of, of.settings.judge
         self._modes = ("fixed", "tuned") if judge["modes"] == "both" else (judge["modes"],)
         tasks = f"tasks {', '.join(judge['data'])} | seeds {judge['seeds']}"
         self._signature = f"{tasks} | {text.versions()}"
@@ -191,7 +190,7 @@ class _Pages:
         self._count(request, kind)
         incoming = self._board.folder / "incoming"
         with tempfile.TemporaryDirectory(dir=incoming) as place:  # which is moved if all is well
-            name = submissions.checked_name(query.get("name", ""))
+            name = board.checked_name(query.get("name", ""))
             about = printable(query.get("about", "").strip())[:_LONGEST]
             options: dict[str, Json] = {o: query[o] for o in ("score", "metric") if query.get(o)}
             if lower := query.get("lower_is_better"):

@@ -199,8 +199,9 @@ def settle_table(
 
     Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
     a model lacks: seeds that end early may differ from late ones. Of several data sets the mean of
-    each seed counts. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided, 5 if each model has one
-    score at all seeds, 2 for an error.
+    each seed counts. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided, or a run of the
+    candidate failed; 5 if each model has one score at all seeds; 2 for an error, such as a base
+    that failed.
 
     Args:
       source: a file of scores, a runs folder or a database, as for compare; in Python also a dict
@@ -265,14 +266,14 @@ def settle_self(
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
     """
-    from jaxeval.settle import repeating, sides
+    from jaxeval.settle import running, sides
 
     if seeds < _LEAST:
         raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
     program = sides.Program(command, folder, json_field, pattern, time_limit)
     more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
-        return repeating.settle(program, seeds, Path(ledger), **more)
+        return running.settle_self(program, seeds, Path(ledger), **more)
 
 
 @parameters.verb

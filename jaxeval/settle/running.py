@@ -1,4 +1,4 @@
-"""Comparisons of commands and of configs, with their scores in a ledger."""
+"""Comparisons of commands and of configs, and of a command with itself; scores in a ledger."""
 
 import contextlib
 import dataclasses
@@ -7,22 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli
-from jaxeval.bandits import evaluate
+from jaxeval.bandits import evaluate, pool
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import ConfigError, argument, printable
+from jaxeval.errors import ConfigError, DataError, RunError, argument, printable
 from jaxeval.report import text
-from jaxeval.report.settlements import settlement
+from jaxeval.report.settlements import repeats, settlement
+from jaxeval.report.settlements.repeats import Repeats
 from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.settle import ledger, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Program, Side
+from jaxeval.stats.sequential import FIRST_LOOK
 
 if TYPE_CHECKING:
     from jaxeval.studies.launching import Launcher
 
 _NAMES = ("base", "candidate")
+_FIRST, _AGAIN = "first run", "second run"
+_Scores = dict[str, dict[int, float]]  # first or second run -> seed -> score
 
 
 class Asked(NamedTuple):
@@ -42,14 +46,17 @@ class _Begun(NamedTuple):
     comparison: Comparison
     ids: Mapping[str, str]  # side -> its id
     rule: Settle
-    unit: str = ""
+    unit: str
+    spent: dict[str, float]  # side -> seconds of training that the ledger did not know
 
     def add(self, event: Evaluated) -> str:
         """Writes what an evaluation has brought, if it counts; returns a line about it."""
         seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
         if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
-            number = self.comparison.number
-            self.ledger.add(self.ids[event.model], seed, event.score, comparison=number)
+            side, number = self.ids[event.model], self.comparison.number
+            if self.ledger.score(side, seed) is None:
+                self.spent[event.model] += event.seconds
+            self.ledger.add(side, seed, event.score, event.seconds, number)
         return settlement.progress(self.rule, event, self.comparison.after, self.unit)
 
     def result(self, state: State, notes: Sequence[str] = (), **more: Any) -> Settlement:
@@ -60,8 +67,8 @@ class _Begun(NamedTuple):
             before.append(f"settled before; {flag} settles it anew, with fresh seeds")
         if of.level < of.settings["alpha"]:
             before.append(f"comparison {of.number} of its ledger, at level {of.level:.2g}")
-        more |= {"notes": [*before, *notes], "unit": self.unit}
-        found = settlement.settlement(self.rule, state, of.after + 1, more)
+        about = {"notes": [*before, *notes], "unit": self.unit, "seconds": self.spent}
+        found = settlement.settlement(self.rule, state, of.after + 1, about | more)
         self.ledger.decide(of.number, found.verdict, found.to_dict())
         return found
 
@@ -84,7 +91,7 @@ def _begun(
         rule = dataclasses.replace(rule, alpha=begun.level, known=known, most=most)
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
-            yield _Begun(book, begun, ids, rule, unit)
+            yield _Begun(book, begun, ids, rule, unit, dict.fromkeys(ids, 0.0))
 
 
 def settle_commands(
@@ -170,3 +177,66 @@ def settle_configs(
         state = training.train(begun.rule, arms, *places, launcher=launcher, quiet=quiet)
         number = begun.comparison.number if asked.ledger else None
         return begun.result(state, metric=record.metric, comparison=number)
+
+
+def settle_self(
+    program: Program,
+    seeds: int,
+    path: Path,
+    *,
+    workers: int,
+    retries: int,
+    quiet: bool,
+) -> Repeats:
+    """Runs seeds 1, 2, ... of a command, and again three of them, or all if one differs.
+
+    The ledger keeps the scores: those of first runs are the side's own.
+
+    Raises:
+      DataError: all seeds have one score.
+      RunError: a seed has no score.
+    """
+    command, side = program.template, program.side()
+    ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
+    with ledger.opened(path) as book:
+        runner = sides.Runner(dict.fromkeys(ids, program), ids, book)
+        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in ids]
+        rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
+        more = [(_AGAIN, seed) for _, seed in rest]
+        found: _Scores = {run: {} for run in ids}
+        stages = iter((few, rest, more))
+
+        def ask(free: int) -> Sequence[tuple[str, int]]:
+            """Begins the next stage when all of the last one have ended."""
+            if free < workers:
+                return ()
+            if found[_FIRST]:
+                _refuse_constant(command, found)
+            same = all(found[_FIRST][k] == score for k, score in found[_AGAIN].items())
+            done = len(found[_FIRST]) >= seeds
+            return () if done and same else next(stages, ())
+
+        trials = pool.run(runner, ask, workers=workers, retries=retries, stop=runner.stop)
+        with contextlib.closing(trials):
+            for (run, seed), result, again in trials:
+                if isinstance(result, float):
+                    found[run][seed] = result
+                    if (run, seed) in runner.seconds:
+                        cli.say(f"{run}, seed {seed}: {result:g}", quiet)
+                elif again:
+                    cli.say(f"{run}, seed {seed}: {result}; tried again", quiet)
+                else:
+                    raise RunError(f"seed {seed} has no score: {result}")
+    first, second = ([of[seed] for seed in sorted(of)] for of in found.values())
+    spent = sum(runner.spent().values())
+    return repeats.repeats(command, first, second, seconds=spent, notes=side.notes)
+
+
+def _refuse_constant(command: str, found: _Scores) -> None:
+    """Raises DataError if all seeds have one score."""
+    if len(every := {score for of in found.values() for score in of.values()}) == 1:
+        raise DataError(
+            f"seeds 1 to {max(found[_FIRST])} have one score, {every.pop():g}: the seed does not "
+            "reach the program, or decides nothing; expected a program that uses {seed}",
+            command,
+        )

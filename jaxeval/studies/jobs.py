@@ -14,7 +14,7 @@ import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,20 +28,70 @@ from jaxeval.studies import cohorts, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Study, Trial
 
-_BUSY = "another process works on this job"
-
-
-class Job(NamedTuple):
-    """A part of a cohort, which one process trains."""
-
-    whole: Cohort
-    part: Cohort  # its own entries; the name is that of the job
+_BUSY, _LOG = "another process works on this job", "events.jsonl"
 
 
 class End(NamedTuple):
     """The end of a job, after all its other events; `error` is for the user."""
 
     error: str | None
+
+
+@dataclasses.dataclass(eq=False)
+class Job:
+    """A part of a cohort, which another process trains; and what is known of it here."""
+
+    whole: Cohort
+    part: Cohort  # its own entries; the name is that of the job
+    path: Path = Path()  # its file, once written
+    waiting: Sequence[Entry] = ()  # the entries that it trains
+    report: host.Report | None = None  # the last one
+    tries: int = 1  # since then
+    end: End | None = None
+    _read: int = 0  # bytes of its log
+
+    def write(
+        self, waiting: Sequence[Entry], storage: recording.Storage, lanes: int | None = None
+    ) -> None:
+        """Writes the file of the job, which trains these of its entries."""
+        self.path, self.waiting = storage.folder / "jobs" / self.part.name / "job.json", waiting
+        chosen = {*waiting}
+        tree = {
+            "program": reading.digest(self.whole.program),
+            "config": reading.to_dict(self.whole.config) if self.whole.filled else None,
+            "trials": [dataclasses.asdict(entry.trial) for entry in self.whole.entries],
+            "members": [k for k, entry in enumerate(self.whole.entries) if entry in chosen],
+            "hparams": [who.hparams for who in self.whole.members],
+            "steps": self.whole.steps,
+            "pause": self.whole.pause,
+            "lanes": lanes or len(self.part.members),
+            "keys": [entry.key for entry in self.part.entries],
+            "name": self.part.name,
+            "folder": str(storage.folder.absolute()),
+            "current_folder": str(Path.cwd()),  # to which paths of data may be relative
+            "again": storage.again,
+            "outputs": storage.outputs,
+        }
+        files.write_text(self.path, json.dumps(tree))
+        log = self.path.with_name(_LOG)
+        self._read = log.stat().st_size if log.exists() else 0
+
+    def news(self) -> Iterator[running.Compiling | running.Epoch | End]:
+        """Yields the events that its process has noted since the last call, or `write`."""
+        path = self.path.with_name(_LOG)
+        if not path.exists():
+            return
+        with path.open("rb") as log:
+            log.seek(self._read)
+            whole, _, _ = log.read().rpartition(b"\n")
+        self._read += len(whole)
+        for line in whole.splitlines():
+            with contextlib.suppress(json.JSONDecodeError):
+                kind, *values = json.loads(line)
+                if kind == "Epoch":
+                    yield running.Epoch(_report(*values))
+                else:
+                    yield End(*values) if kind == "End" else running.Compiling(*values)
 
 
 def cut(planned: Sequence[Cohort], most: int) -> list[Job]:
@@ -64,36 +114,11 @@ def cut(planned: Sequence[Cohort], most: int) -> list[Job]:
     return jobs
 
 
-def write(
-    job: Job, waiting: Collection[Entry], storage: recording.Storage, lanes: int | None = None
-) -> Path:
-    """Writes the file of a job that trains the waiting ones of its entries, and returns it."""
-    path = storage.folder / "jobs" / job.part.name / "job.json"
-    tree = {
-        "program": reading.digest(job.whole.program),
-        "config": reading.to_dict(job.whole.config) if job.whole.filled else None,
-        "trials": [dataclasses.asdict(entry.trial) for entry in job.whole.entries],
-        "members": [k for k, entry in enumerate(job.whole.entries) if entry in waiting],
-        "hparams": [who.hparams for who in job.whole.members],
-        "steps": job.whole.steps,
-        "pause": job.whole.pause,
-        "lanes": lanes or len(job.part.members),
-        "keys": [entry.key for entry in job.part.entries],
-        "name": job.part.name,
-        "folder": str(storage.folder.absolute()),
-        "current_folder": str(Path.cwd()),  # to which paths of data may be relative
-        "again": storage.again,
-        "outputs": storage.outputs,
-    }
-    files.write_text(path, json.dumps(tree))
-    return path
-
-
 def train(path: Path, session: running.Session) -> Generator[running.Event, None, None]:
-    """Trains a job into its shard; yields the events of `running.run`, and raises its errors.
+    """Trains a job into its shard; notes and yields the events of `running.run`.
 
-    Raises RunError if this process makes another program of the job: by other data, or another
-    version.
+    Raises its errors, and RunError if this process makes another program of the job: by other
+    data, or another version.
     """
     tree = json.loads(path.read_text(encoding="utf-8"))
     folder = Path(tree["folder"])
@@ -101,8 +126,12 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
         os.chdir(tree["current_folder"])
     part = _rebuilt(tree, session)
     more = {"again": tree["again"], "outputs": tree["outputs"], "lanes": tree["lanes"]}
-    with runs.open_store(path.parent, shared=False) as shard:
-        yield from running.run([part], shard, folder, session=session, **more)
+    with contextlib.ExitStack() as closing:
+        shard = closing.enter_context(runs.open_store(path.parent, shared=False))
+        events = running.run([part], shard, folder, session=session, **more)
+        for event in closing.enter_context(contextlib.closing(events)):
+            note(path, event)
+            yield event
 
 
 def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
@@ -147,8 +176,8 @@ def merge(path: Path, store: runs.Store) -> None:
     Raises Busy if a process trains the job.
     """
     with lock(path, 0.0):
-        if (path.parent / stores.FILE).exists():
-            with stores.open_existing(path.parent) as shard:
+        if (path.parent / stores.FILE).exists():  # without tables if its process died at once
+            with runs.open_store(path.parent, shared=False) as shard:
                 store.merge(shard)
         keys = json.loads(path.read_text(encoding="utf-8"))["keys"]
         ended = {key: store.ended(key) for key in {experiment for experiment, *_ in keys}}
@@ -174,32 +203,8 @@ def note(path: Path, event: running.Event | End) -> None:
             line = json.dumps(["Epoch", *report[:5]], default=dataclasses.asdict)
         case _:
             return
-    with path.with_name("events.jsonl").open("a", encoding="utf-8") as log:
+    with path.with_name(_LOG).open("a", encoding="utf-8") as log:
         log.write(f"\n{line}\n")  # a killed process may have left half a line
-
-
-class Log:
-    """A job's log, read from where it ends now."""
-
-    def __init__(self, path: Path):
-        self._path = path.with_name("events.jsonl")
-        self._read = self._path.stat().st_size if self._path.exists() else 0
-
-    def news(self) -> Iterator[running.Compiling | running.Epoch | End]:
-        """Yields the events since the last call."""
-        if not self._path.exists():
-            return
-        with self._path.open("rb") as log:
-            log.seek(self._read)
-            whole, _, _ = log.read().rpartition(b"\n")
-        self._read += len(whole)
-        for line in whole.splitlines():
-            with contextlib.suppress(json.JSONDecodeError):
-                kind, *values = json.loads(line)
-                if kind == "Epoch":
-                    yield running.Epoch(_report(*values))
-                else:
-                    yield End(*values) if kind == "End" else running.Compiling(*values)
 
 
 def _report(scores: list, ended: list, each: list, waiting: int, seconds: float) -> host.Report:

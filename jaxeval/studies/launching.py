@@ -4,7 +4,6 @@ The engine places, starts and restarts jobs; what a job has done is read from th
 """
 
 import contextlib
-import dataclasses
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
@@ -89,18 +88,6 @@ def run(
         yield from _Watch(storage, launcher, lanes, held).events(planned, more)
 
 
-@dataclasses.dataclass
-class _Submitted:
-    """A job that an engine has."""
-
-    job: jobs.Job
-    waiting: Sequence[Entry]  # those that it trains
-    log: jobs.Log
-    report: host.Report | None = None  # the last one
-    tries: int = 1  # since then
-    end: jobs.End | None = None
-
-
 class _Watch:
     """Jobs that have been submitted, by their files; those that die are submitted again."""
 
@@ -112,7 +99,7 @@ class _Watch:
         held: contextlib.ExitStack,
     ):
         self._storage, self._launcher, self._lanes, self._held = storage, launcher, lanes, held
-        self._submitted: dict[Path, _Submitted] = {}
+        self._submitted: dict[Path, jobs.Job] = {}
         self._locked: set[str] = set()  # names of cohorts
         self._compiling: dict[str, Path] = {}  # the job of each program that says so
         self._failures: list[str] = []
@@ -138,26 +125,20 @@ class _Watch:
 
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
-        storage, ended = self._storage, dict[Entry, runs.MemberResult]()
+        storage, ended, new = self._storage, dict[Entry, runs.MemberResult](), list[Path]()
         running.refuse_impossible(planned, storage.again, storage.outputs, self._lanes)
         yield running.check(planned, storage)
         for name in sorted({cohort.name for cohort in planned} - self._locked):
             self._held.enter_context(running.locked(storage.folder, name))
             self._locked.add(name)
         for number, cohort in enumerate(planned):
-            for record in cohort.records:
-                storage.store.register(record)
-            before = storage.ended(cohort)
-            yield running.Started(number, cohort, [*before.values()])
-            for entry, result in before.items():
-                yield running.Ended(entry.trial, result)
-            ended |= before
-        new = []
+            ended |= yield from running.begun(number, cohort, storage)
         for job in jobs.cut(planned, self._lanes or _share(planned, self._launcher)):
             waiting = [entry for entry in job.part.entries if entry not in ended]
             if waiting:
-                new.append(jobs.write(job, waiting, storage, self._lanes))
-                self._submitted[new[-1]] = _Submitted(job, waiting, jobs.Log(new[-1]))
+                job.write(waiting, storage, self._lanes)
+                self._submitted[job.path] = job
+                new.append(job.path)
         for cohort in planned:
             if ended.keys() >= {*cohort.entries}:
                 yield running.Finished(cohort)
@@ -166,22 +147,22 @@ class _Watch:
 
     def _news(self, path: Path, alive: bool) -> Iterator[running.Event]:
         """Yields what a job's log has; `alive` was asked before."""
-        of = self._submitted[path]
-        for event in of.log.news():
+        job = self._submitted[path]
+        for event in job.news():
             if isinstance(event, jobs.End):
-                of.end = event
+                job.end = event
             elif isinstance(event, running.Epoch):
-                of.report, of.tries = event.report, 0
+                job.report, job.tries = event.report, 0
                 yield running.Epoch(self._of_all(event.report))
-            elif self._compiling.setdefault(of.job.whole.program, path) == path:
+            elif self._compiling.setdefault(job.whole.program, path) == path:
                 yield event
-        if of.end is None and alive:
+        if job.end is None and alive:
             return
         try:
             jobs.merge(path, self._storage.store)
         except files.Busy:  # its process is still ending
             return
-        yield from self._over(path, of)
+        yield from self._over(path, job)
 
     def _of_all(self, report: host.Report) -> host.Report:
         """A job's report with the slots of all jobs, and the members that wait in them."""
@@ -192,23 +173,23 @@ class _Watch:
         all_slots = [slot for other in reports for slot in other.slots]
         return report._replace(slots=all_slots, waiting=waiting)
 
-    def _over(self, path: Path, of: _Submitted) -> Iterator[running.Event]:
+    def _over(self, path: Path, job: jobs.Job) -> Iterator[running.Event]:
         """Ends a job whose results are merged, or submits it again."""
-        ended = self._storage.ended(of.job.part)
-        if ended.keys() >= {*of.waiting}:
+        ended = self._storage.ended(job.part)
+        if ended.keys() >= {*job.waiting}:
             del self._submitted[path]
-            for entry in of.waiting:
+            for entry in job.waiting:
                 yield running.Ended(entry.trial, ended[entry])
             if any(result.status == "paused" for result in ended.values()):
                 # the caller may have ended it for good
                 with contextlib.suppress(files.Busy):
                     jobs.merge(path, self._storage.store)
-            if all(other.job.whole is not of.job.whole for other in self._submitted.values()):
-                yield running.Finished(of.job.whole)
-        elif not (of.end and of.end.error) and of.tries < _TRIES:
-            of.end, of.tries = None, of.tries + 1
+            if all(other.whole is not job.whole for other in self._submitted.values()):
+                yield running.Finished(job.whole)
+        elif not (job.end and job.end.error) and job.tries < _TRIES:
+            job.end, job.tries = None, job.tries + 1
             self._launcher.submit([path])
         else:
             del self._submitted[path]
-            died = f"{path}: its process ended {of.tries} times without an epoch; its log says why"
-            self._failures.append((of.end and of.end.error) or died)
+            died = f"its process ended {job.tries} times without an epoch; its log says why"
+            self._failures.append((job.end and job.end.error) or f"{path}: {died}")

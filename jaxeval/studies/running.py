@@ -6,7 +6,7 @@ Observers (terminal, bandit, tuner) read the events.
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,24 +77,6 @@ class Session:
     programs: dict[str, host.Programs] = dataclasses.field(default_factory=dict)
 
 
-class Progress(NamedTuple):
-    """A trial after one of its epochs."""
-
-    entry: Entry
-    epoch: int  # from 1
-    best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
-    status: slots.Status | None  # how it ended; None: it goes on
-
-
-class Feed(NamedTuple):
-    """A `population.host.Feed` of trials, which have different seeds."""
-
-    arrivals: Mapping[int, int]  # seed of a trial -> epochs of the population until it joins
-    # (epochs of the population, progress of trials) -> (seeds that stop, trials that join now)
-    after_epoch: Callable[[int, Sequence[Progress]], tuple[Collection[int], Sequence[Entry]]]
-    member: Callable[[Entry], Member]  # the member of a trial that joins
-
-
 def run(
     planned: Sequence[Cohort],
     store: runs.Store,
@@ -104,7 +86,7 @@ def run(
     again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
-    feed: Feed | None = None,
+    feed: Callable[[dict[Member, Entry]], host.Feed] | None = None,
 ) -> Generator[Event, None, None]:
     """Trains cohorts one after the other, after checking all of them; prints nothing.
 
@@ -117,7 +99,8 @@ def run(
       outputs: keeps what each member gets right or wrong, item by item of dev and test.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
-      feed: of a single cohort; trials that have ended are only part of `Started`.
+      feed: makes what stops and joins members of a single cohort, given the entries of its
+        members, to which it adds those that join.
 
     Raises:
       ConfigError: a population does not fit into memory, or `again` although nothing is kept.
@@ -130,12 +113,7 @@ def run(
     yield check(planned, storage)
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before reading who has ended
-            for record in cohort.records:
-                store.register(record)
-            ended = storage.ended(cohort)
-            yield Started(number, cohort, [*ended.values()])
-            for entry, result in ended.items() if feed is None else ():
-                yield Ended(entry.trial, result)
+            ended = yield from begun(number, cohort, storage)
             left = spreading.of_first([entry not in ended for entry in cohort.entries])
             waiting = [*itertools.compress(cohort.members, left)]
             yield from _train(cohort, waiting, storage, session, lanes, feed)
@@ -153,13 +131,26 @@ def check(planned: Sequence[Cohort], storage: recording.Storage) -> Checked:
     return Checked(planned, [*remarks], [*warnings])
 
 
+def begun(
+    number: int, cohort: Cohort, storage: recording.Storage
+) -> Generator[Event, None, dict[Entry, runs.MemberResult]]:
+    """Yields the first events of a cohort; returns those of its trials that need no training."""
+    for record in cohort.records:
+        storage.store.register(record)
+    ended = storage.ended(cohort)
+    yield Started(number, cohort, [*ended.values()])
+    for entry, result in ended.items():
+        yield Ended(entry.trial, result)
+    return ended
+
+
 def _train(
     cohort: Cohort,
     waiting: Sequence[Member],
     storage: recording.Storage,
     session: Session,
     lanes: int | None,
-    feed: Feed | None,
+    feed: Callable[[dict[Member, Entry]], host.Feed] | None,
 ) -> Iterator[Event]:
     recorder = recording.Recorder(storage.store, cohort, storage.folder)
     folder = storage.folder / "checkpoints" / cohort.name
@@ -173,7 +164,7 @@ def _train(
         resumed=lambda restored: _refuse_lost_epochs(storage.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
-        feed=_pausing(cohort.pause) if feed is None else _feed(feed, cohort, recorder),
+        feed=_pausing(cohort.pause) if feed is None else feed(recorder.entries),
         steps=cohort.steps,
     )
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
@@ -186,29 +177,6 @@ def _train(
             else:
                 compiling ^= {report.program}  # each begins, then ends
                 yield Compiling(*report, ready=not compiling)
-
-
-def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed:
-    """Translates a feed for the cohort's population; the recorder gets to know who joins."""
-    entries = recorder.entries
-    known, members = feed.arrivals, cohort.members
-    arrivals = {who: known[who.seed] for who in members if who.seed in known}
-
-    def after_epoch(
-        epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
-    ) -> tuple[list[slots.Status | None], list[Member]]:
-        progress = [
-            Progress(entries[slot.member], slot.epoch, slot.reported, status)
-            for slot, status in zip(each, statuses, strict=True)
-            if slot.member is not None
-        ]
-        stopped, joining = feed.after_epoch(epochs, progress)
-        members = {feed.member(entry): entry for entry in joining}
-        entries.update(members)
-        over = [slot.member is not None and slot.member.seed in stopped for slot in each]
-        return ["early_stopped" if stop else None for stop in over], [*members]
-
-    return host.Feed(arrivals, after_epoch)
 
 
 def _pausing(epoch: int) -> host.Feed:

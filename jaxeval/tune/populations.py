@@ -1,13 +1,17 @@
 """Groups settings of a search into populations; settings may join one while it trains."""
 
 import dataclasses
+import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import runs
 from jaxeval.config import reading
+from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.studies import running
+from jaxeval.population import host, slots
+from jaxeval.studies import prepared, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
@@ -20,6 +24,17 @@ class Scored(NamedTuple):
     """Evaluations that have results."""
 
     evaluations: Sequence[Evaluation]
+
+
+class _Progress(NamedTuple):
+    """A trial after one of its epochs."""
+
+    number: int  # of its evaluation
+    seed: int
+    epoch: int  # from 1
+    most: int  # epochs of its config
+    best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
+    status: str | None  # how it ended; None: it goes on
 
 
 @dataclasses.dataclass
@@ -74,12 +89,12 @@ class Populations:
         part = waits and cohort.problem.mode == "vmap"
         return None if part else self.parallel * self.search.seeds
 
-    def feed(self) -> running.Feed:
-        """Returns what stops and joins trials of the population that begins."""
-        assert self.program is not None
-        joined = self._joined(self.number)
-        arrivals = {s: e.joined[1] for e in joined if e.joined for s in e.seeds}
-        return running.Feed(arrivals, self._after_epoch, self.program.member)
+    def feed(self, entries: dict[Member, Entry]) -> host.Feed:
+        """Returns what stops and joins members of the population that begins."""
+        each = self._joined(self.number)
+        joined = {seed: e.joined[1] for e in each if e.joined for seed in e.seeds}
+        arrivals = {who: joined[who.seed] for who in entries if who.seed in joined}
+        return host.Feed(arrivals, functools.partial(self._after_epoch, entries))
 
     def end(self) -> None:
         """Tells of trials that did not fit into memory; all others have ended."""
@@ -99,18 +114,20 @@ class Populations:
         each = []
         while entries := self._next():
             assert self.program is not None
-            pause = self._rung(self._number(entries[0].trial.seed), entries[0])
-            each.append(self.program.cohort(entries, self.name)._replace(pause=pause))
+            first = entries[0]
+            most = first.prepared.config.training.epochs
+            pause = self._rung(self._number(first.trial.seed), most)
+            cohort = self.program.cohort(entries, self.target.record.id)  # one lock for all
+            each.append(cohort._replace(pause=pause))
         return each
 
     def ended(self, event: running.Ended) -> None:
         """Tells of a job's trial that has ended or paused; one that goes on waits for a job."""
         result, number = event.result, self._number(event.trial.seed)
-        trials = self.target.entries(self._history.evaluations[number])
-        entry = next(each for each in trials if each.trial.seed == result.seed)
-        paused = result.status == "paused" and result.epochs == self._rung(number, entry)
-        status = None if paused else result.status
-        self._told([(number, running.Progress(entry, result.epochs, result.dev, status))])
+        most = int(prepared.at(event.trial.config, "training.epochs"))
+        paused = result.status == "paused" and result.epochs == self._rung(number, most)
+        status, of = None if paused else result.status, (number, result.seed)
+        self._told([_Progress(*of, result.epochs, most, result.dev, status)])
         self._leave([number] if paused else [])
         self._stop_paused()
 
@@ -124,11 +141,9 @@ class Populations:
     def _number(self, seed: int) -> int:
         return next(e.number for e in self._history.evaluations if seed in e.seeds)
 
-    def _rung(self, number: int, entry: Entry) -> int:
-        """The epochs of an evaluation's next rung; 0: there is none."""
-        if self.search.halving is None:
-            return 0
-        rungs = self.search.halving.rungs(entry.prepared.config.training.epochs)
+    def _rung(self, number: int, most: int) -> int:
+        """The epochs of an evaluation's next rung, of so many in all; 0: there is none."""
+        rungs = [] if self.search.halving is None else self.search.halving.rungs(most)
         return next(iter(rungs[len(self._history.evaluations[number].rungs) :]), 0)
 
     def news(self) -> list[Scored]:
@@ -247,39 +262,50 @@ class Populations:
         self._tell(number, scores if lost is None else f"{known[lost]}{which}")
 
     def _after_epoch(
-        self, epochs: int, brought: Sequence[running.Progress]
-    ) -> tuple[set[int], list[Entry]]:
-        """Stops and joins trials, as of `running.Feed`; repeated epochs decide nothing again."""
-        before = self._history
+        self,
+        entries: dict[Member, Entry],
+        epochs: int,
+        each: Sequence[slots.Slot],
+        statuses: Sequence[slots.Status | None],
+    ) -> tuple[list[slots.Status | None], list[Member]]:
+        """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
+        assert self.program is not None
+        before, known = self._history, []
         number_of = {seed: e.number for e in before.evaluations for seed in e.seeds}
-        each = [(number_of[progress.entry.trial.seed], progress) for progress in brought]
-        self._told(each)
+        for slot, status in zip(each, statuses, strict=True):
+            if slot.member is not None:
+                most = entries[slot.member].prepared.config.training.epochs
+                of = number_of[slot.member.seed], slot.member.seed, slot.epoch, most
+                known.append(_Progress(*of, slot.reported, status))
+        self._told(known)
         joining = self._propose(epochs) if self.search.halving else []
         if self._history != before:
             self.state.save(self._history)
+        members = {self.program.member(entry): entry for entry in joining}
+        entries.update(members)
         # a resumed population repeats epochs before a stop
-        stops = {n: e.stopped.epochs for n, e in enumerate(self._history.evaluations) if e.stopped}
-        over = {p.entry.trial.seed for n, p in each if p.epoch >= stops.get(n, p.epoch + 1)}
-        return over, joining
+        stops = {
+            s: e.stopped.epochs for e in self._history.evaluations for s in e.seeds if e.stopped
+        }
+        over = [of.member and of.epoch >= stops.get(of.member.seed, math.inf) for of in each]
+        return ["early_stopped" if stop else None for stop in over], [*members]
 
-    def _told(self, each: Sequence[tuple[int, running.Progress]]) -> None:
+    def _told(self, each: Sequence[_Progress]) -> None:
         """Judges evaluations at rungs, and tells of those that have ended."""
-        alive = [(n, p) for n, p in each if not self._history.evaluations[n].ended]
+        alive = [of for of in each if not self._history.evaluations[of.number].ended]
         self._judge(alive)
-        for number, progress in alive:
-            if progress.status is not None and not self._history.evaluations[number].ended:
-                seed = progress.entry.trial.seed
-                self._score(number, seed, progress.best, str(progress.status))
+        for of in alive:
+            if of.status is not None and not self._history.evaluations[of.number].ended:
+                self._score(of.number, of.seed, of.best, of.status)
 
-    def _judge(self, each: Sequence[tuple[int, running.Progress]]) -> None:
+    def _judge(self, each: Sequence[_Progress]) -> None:
         """Stops evaluations that have reached a rung and are not promoted."""
         if self.search.halving is None:
             return
-        reached: dict[int, tuple[float, Stopped]] = {}
-        for number, progress in each:
-            most = progress.entry.prepared.config.training.epochs
-            rung = self._rung(number, progress.entry)
-            if progress.best is not None and progress.epoch == rung:
-                reached[number] = progress.best, Stopped(progress.epoch, most)
-        ended = [number for number, progress in each if progress.status is not None]
+        reached = {
+            of.number: (of.best, Stopped(of.epoch, of.most))
+            for of in each
+            if of.best is not None and of.epoch == self._rung(of.number, of.most)
+        }
+        ended = [of.number for of in each if of.status is not None]
         self.state.history = self.search.halving.judge(self._history, reached, ended)

@@ -120,7 +120,7 @@ def _train(
     populations: Populations, cohort: Cohort, lanes: int | None, folder: Path
 ) -> Generator[running.Event | Scored, None, bool]:
     """Trains a population in so many lanes; returns whether it fitted into memory."""
-    how: Any = {"session": populations.target.session, "lanes": lanes, "feed": populations.feed()}
+    how: Any = {"session": populations.target.session, "lanes": lanes, "feed": populations.feed}
     try:
         for event in running.run([cohort], populations.store, folder, **how):
             yield event

@@ -9,7 +9,7 @@ import pytest
 from jaxeval import runs, space
 from jaxeval.report import plots
 from jaxeval.report import sweeps as figures
-from jaxeval.sensitivity import hyperparameters, trials
+from jaxeval.sensitivity import metrics, trials
 from jaxeval.sensitivity.trials import Sweep
 from tests.space import fabricated
 
@@ -23,7 +23,7 @@ SPACE = {
 
 
 def _sweep(scores: list[float], **values: list) -> Sweep:
-    axes = hyperparameters.axes(values, len(scores), space.from_dict(SPACE))
+    axes = metrics.axes(values, len(scores), space.from_dict(SPACE))
     return Sweep("s", np.array(scores), axes)
 
 

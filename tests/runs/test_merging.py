@@ -78,3 +78,23 @@ def test_a_training_that_goes_on_adds_nothing_to_one_that_has_ended() -> None:
             assert _contents(merged) == _contents(ended)
     ended.close()
     longer.close()
+
+
+def test_a_pause_takes_nothing_from_an_end() -> None:
+    """Dies if a shard that has paused undoes what was decided of it, or an end elsewhere; or if
+    what has paused counts as ended, or not from its epoch on."""
+    key = ("a", 1, 0, 0, "{}")
+    paused, whole = _shard([("a", 1, 2)]), _shard([("a", 1, EPOCHS + 1)])
+    result = runs.MemberResult(*key, "paused", 2, 1, 0.5, 0.25, 1.0, *[""] * 5)
+    paused.record([result], [])
+    assert paused.ended("a") == paused.ended("a", 3) == {} != paused.ended("a", 2)
+    with stores.open_store(None) as merged:
+        merged.merge(paused)
+        merged.stop(result)
+        merged.merge(paused)
+        assert [(row.status, row.epochs) for row in merged.members()] == [("early_stopped", 2)]
+        merged.merge(whole)
+        merged.merge(paused)
+        assert _contents(merged) == _contents(whole)
+    paused.close()
+    whole.close()

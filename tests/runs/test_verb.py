@@ -1,4 +1,4 @@
-"""`jaxeval runs`: what is recorded, listed and exported."""
+"""`jaxeval report` and `jaxeval runs export` of a folder."""
 
 import csv
 import dataclasses
@@ -43,11 +43,11 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
         verbs.runs(["export", str(filled), "--to", "out.xls"])
 
 
-def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
+def test_report(filled: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if diverged members are dropped in silence."""
-    assert verbs.runs(["list", str(filled), "--json", "-"]) == 0
+    assert verbs.report([str(filled), "--json", "-"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)["experiments"]
     assert listed["statuses"] == {"finished": 1, "diverged": 1}
     assert (listed["dev"]["n"], listed["test"]["n"], listed["test"]["median"]) == (1, 1, 0.25)
-    assert verbs.runs(["list", str(filled)]) == 0
+    assert verbs.report([str(filled)]) == 0
     assert "1 diverged" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.sensitivity import metrics
-from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.sensitivity.metrics import Axis
 
 
 def metrics_of(scores: np.ndarray, axes: Sequence[Axis]) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity import analysis
-from jaxeval.sensitivity.hyperparameters import axes
+from jaxeval.sensitivity.metrics import axes
 from tests.sensitivity import published
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"

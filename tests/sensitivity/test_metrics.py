@@ -10,7 +10,7 @@ from scipy import stats
 from jaxeval import space
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.sensitivity import analyze, difference, metrics
-from jaxeval.sensitivity.hyperparameters import axes
+from jaxeval.sensitivity.metrics import axes
 
 DRAW = np.random.default_rng(0)
 SCORES = np.round(DRAW.beta(4, 1, 60), 3)

@@ -217,7 +217,8 @@ def test_two_drivers_do_not_share_a_study(tmp_path: Path) -> None:
 
 
 def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    """Dies if a job that another process trains is merged, or fails, meanwhile."""
+    """Dies if a job that another process trains is merged, or fails, meanwhile; or if one whose
+    process died before it had made its tables ends the study."""
     planned = toy_kind.planned(TRIALS)
     with runs.open_store(tmp_path) as store:
         happening = studies.run(planned, store, tmp_path, launcher=here.Here(1, [2]))
@@ -229,17 +230,20 @@ def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
             assert store.curves() == []
         jobs.merge_all(tmp_path, store)
         assert {row.epoch for row in store.curves()} >= {1, 2} and path.exists()
+        path.with_name("runs.sqlite").write_bytes(b"")
+        jobs.merge_all(tmp_path, store)
 
 
 def test_a_log_survives_kills(tmp_path: Path) -> None:
     """Dies if half a line hides the next event, an event is read twice, or a number changes."""
-    who = slots.Slot(toy_kind.cohort(TRIALS).members[0], 2, 0.1 + 0.2, 1, bests=(0.1 + 0.2,))
+    whole = toy_kind.cohort(TRIALS)
+    who = slots.Slot(whole.members[0], 2, 0.1 + 0.2, 1, bests=(0.1 + 0.2,))
     assert who.member is not None
     scores = [slots.EpochScores(who.member, 2, "train", {"loss": math.inf})]
     end = slots.MemberEnd(who.member, "diverged", 2, None, None, None, 0.5, "why")
     report = host.Report(scores, [end], [who, slots.Slot()], 3, 0.5, {}, {})
     path = tmp_path / "job.json"
-    log = jobs.Log(path)
+    log = jobs.Job(whole, whole, path)
     assert [*log.news()] == []
     (tmp_path / "events.jsonl").write_text('\n["Epoch", [')
     assert [*log.news()] == []
@@ -248,7 +252,6 @@ def test_a_log_survives_kills(tmp_path: Path) -> None:
     assert [*log.news()] == [running.Epoch(report), running.Compiling("epoch", None, False)]
     jobs.note(path, jobs.End(None))
     assert [*log.news()] == [jobs.End(None)] and [*log.news()] == []
-    assert [*jobs.Log(path).news()] == []
 
 
 def test_all_cohorts_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -81,20 +81,6 @@ def _line(summary: ExperimentSummary) -> str:
     return f"{_title(summary)}: {part} {label} median {median}, {low} to {high}; {statuses}"
 
 
-def listing(summaries: Sequence[ExperimentSummary]) -> Table:
-    """Returns a row for each experiment."""
-    head = ("experiment", "id", "members", "metric", "n of dev", "dev", "n of test", "test")
-    rows = []
-    for each in summaries:
-        label = scores.label(each.metric, each.unit)
-        cells = [each.name, each.experiment, text.statuses(each.statuses), label]
-        for known in (each.dev, each.test):
-            median = None if known is None else known.median
-            cells += [str(known.n if known else 0), scores.shown(median, each.unit)]
-        rows.append(cells)
-    return Table(head, rows, "dev and test: medians over n members", 4)
-
-
 def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
     yield Heading(_title(summary))
     rows = []

@@ -12,7 +12,7 @@ from jaxeval import space as spaces
 from jaxeval.report import plots, scores, sweeps
 from jaxeval.report.document import Figure
 from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
-from jaxeval.sensitivity import hyperparameters
+from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.insight import Insight, Slice
@@ -152,10 +152,8 @@ def _slices(tuned: Tuned) -> Figure:
     columns = {of.name: [e.values.get(of.name, "") for e, _ in scored] for of in known.parameters}
     means = np.array([mean for _, mean in scored]) / scores.factor(tuned.unit)
     axes = [
-        dataclasses.replace(axis, scale=hyperparameters.scale(of.distribution))
-        for axis, of in zip(
-            hyperparameters.axes(columns, len(scored)), known.parameters, strict=True
-        )
+        dataclasses.replace(axis, scale=metrics.scale(of.distribution))
+        for axis, of in zip(metrics.axes(columns, len(scored)), known.parameters, strict=True)
     ]
     sweep = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
     drawing, panels = sweeps.draw_marginals([sweep], apart=0.0)

@@ -60,7 +60,7 @@ def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None
     assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
     drawn = figures._scatter(of(folder, "repeated"))
     assert "n = 3" in drawn.caption and len(drawn.rows) == 3
-    verbs.runs(["list", str(folder), "--json", "-"])
+    verbs.report([str(folder), "--json", "-"])
     told = json.loads(capsys.readouterr().out)["experiments"]
     listed = {entry["name"]: entry for entry in told}
     assert listed["repeated"]["test"]["n"] == 3
