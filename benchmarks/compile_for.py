@@ -276,7 +276,7 @@ def _moved(module: Module, name: str, kernel: Instruction) -> int:
         for user in (each for each in inside if value in each.operands):
             if user.kind == "bitcast":
                 parts += read(user.name)
-            elif user.kind in ("dynamic-slice", "gather") and user.operands[0] == value:
+            elif user.kind in ("slice", "dynamic-slice", "gather") and user.operands[0] == value:
                 parts += user.bytes
             elif user.kind != "dynamic-update-slice" or user.operands[0] != value:
                 return sizes[value]

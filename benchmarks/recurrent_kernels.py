@@ -1,7 +1,7 @@
 """Is the way back through a recurrent kernel faster from the kernel as stored, or from a copy?
 
 Gradients of an LSTM over 35 steps, A B A B in one process on one core: seconds with a transposed
-copy of the kernel, divided by those with the kernel as it is (`recurrence._reads_as_stored`); and
+copy of the kernel, divided by those with the kernel as it is (`unroll._reads_as_stored`); and
 whether both gradients are equal to the last bit.
 
     taskset -c 0 python benchmarks/recurrent_kernels.py
@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxeval.models import recurrence
+from jaxeval.models import unroll
 
 STEPS, TURNS = 35, 40
 SHAPES = [(hidden, rows) for hidden in (100, 200, 512, 650) for rows in (1, 8, 20, 32, 64)]
@@ -43,10 +43,10 @@ def main() -> None:
 
 def _compiled(kernel: jax.Array, inputs: jax.Array, stored: bool) -> Any:
     start = (jnp.zeros((inputs.shape[1], len(kernel))),) * 2
-    recurrence._reads_as_stored = lambda rows, units: stored
+    unroll._reads_as_stored = lambda rows, units: stored
 
     def loss(kernel: jax.Array, inputs: jax.Array) -> jax.Array:
-        return jnp.sum(recurrence.unroll(_lstm, {"recurrent": kernel}, {}, {}, inputs, start)[1])
+        return jnp.sum(unroll.unroll(_lstm, {"recurrent": kernel}, {}, {}, inputs, start)[1])
 
     program = jax.jit(jax.grad(loss, (0, 1))).lower(kernel, inputs).compile()
     return lambda: program(kernel, inputs)
@@ -57,7 +57,7 @@ def _lstm(tap: Any, weights: Any, masks: Any, state: Any, inputs: Any) -> Any:
     gates = [own + given for own, given in zip(tap("recurrent", hidden), inputs, strict=True)]
     entry, keep, output = map(jax.nn.sigmoid, gates[:3])
     memory = keep * memory + entry * jnp.tanh(gates[3])
-    return (output * jnp.tanh(memory), memory), output * jnp.tanh(memory)
+    return output * jnp.tanh(memory), memory
 
 
 def _seconds(run: Any) -> float:

@@ -281,15 +281,6 @@ def test_wrong_tables(source: Any, models: tuple[str, ...], message: str) -> Non
         jaxeval.settle_table(source, *models)
 
 
-def test_failed_runs_of_a_table_withhold_the_claim() -> None:
-    """Dies if the seeds that finished decide."""
-    rows: list[dict[str, Any]] = _table({"old": [0.8, 0.81, 0.79], "new": [0.9, 0.91, 0.9]})
-    rows = [{**row, "status": "completed"} for row in rows]
-    rows.append({"model": "new", "seed": 4, "f1": None, "status": "diverged"})
-    found = jaxeval.settle_table(rows, score="f1", missing="drop")
-    assert found.verdict == "failed" and "new" in found.failures
-
-
 def test_a_growing_table_is_followed(folder: Path) -> None:
     """Dies if new rows are not seen, or a file without a candidate ends it."""
     lines = ["model,seed,f1"] + [f"old,{seed},{0.8 + seed % 3 / 100}" for seed in range(1, 9)]

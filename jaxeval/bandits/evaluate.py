@@ -82,7 +82,8 @@ def run(
                 continue
             note = "; tried again"
             if not again:
-                why = f"{name(number)} failed {retries + 1} times: {result}"
+                times = f" {retries + 1} times" * (retries > 0)
+                why = f"{name(number)} failed{times}: {result}"
                 state = rule.failed(state, model, number, why)
                 note = f"; {model} was dropped" if model in state.excluded else ""
             yield Evaluated(state, model, number, None, f"{result}{note}")

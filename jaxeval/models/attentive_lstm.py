@@ -28,11 +28,12 @@ from jaxeval.models import (
     seq2seq,
     times_transposed,
     transposed,
+    unroll,
 )
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.recurrence import Blocks, Tap
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
+from jaxeval.models.unroll import Blocks, Tap
 
 _GATES = 4
 _DIRECTIONS = ("forward", "backward")
@@ -106,16 +107,19 @@ class AttentiveLstm(Module):
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
         state, bias = self._start(inputs.shape[1]), memory.attention_bias
-        _, hidden = recurrence.unroll(_step, kernels, weights, bias, inputs, state, "context")
+        _, hidden = unroll.unroll(_step, kernels, weights, bias, inputs, state, "context")
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
     def stepwise(self, memory: _Encoded, width: int, steps: int) -> seq2seq.Decoder:
-        """Decodes from the learned h and c, which are [H, B K] in a state; any number of steps."""
-        del steps
+        """Decodes from the learned h and c, which are [H, B K] in a state."""
+        rows = memory.keys.shape[1] * width
         kernels, weights = self._weights(memory)
         copies = {name: transposed(kernel) for name, kernel in kernels.items()}
         output = ragged.transposed(self.output)
+        # gates of all symbols, if those are fewer than what would be multiplied step by step
+        few = 2 * len(self.target) < rows * steps
+        table = self._inputs(self.target[None])[0] if few else None
 
         def tap(name: str, x: Array) -> list[Array]:
             if name == "query":
@@ -124,16 +128,17 @@ class AttentiveLstm(Module):
             return jnp.split(copies[name] @ x, _GATES)
 
         def step(state: tuple, tokens: Array, position: Array) -> tuple[Array, tuple]:
-            inputs = self._inputs(self.target[tokens.reshape(1, -1)])[0]
+            flat = tokens.reshape(-1)
+            inputs = self._inputs(self.target[flat][None])[0] if table is None else table[flat]
             blocks = jnp.split(inputs.T, _GATES)
-            state, hidden = _step(tap, weights, memory.attention_bias, state, blocks)
-            return ragged.affine(output, hidden.T).reshape(*tokens.shape, -1), state
+            state = _step(tap, weights, memory.attention_bias, state, blocks)
+            return ragged.affine(output, state[0].T).reshape(*tokens.shape, -1), state
 
         def reorder(state: tuple, parent: Array) -> tuple:
             rows = (jnp.arange(len(parent))[:, None] * width + parent).reshape(-1)
             return tuple(leaf[:, rows] for leaf in state)
 
-        start = tuple(leaf.T for leaf in self._start(memory.keys.shape[1] * width))
+        start = tuple(leaf.T for leaf in self._start(rows))
         return seq2seq.Decoder(step, reorder, start)
 
     def _start(self, rows: int) -> tuple[Array, Array]:
@@ -167,7 +172,7 @@ def _step(tap: Tap, weights: Weights, bias: Array, state: tuple, inputs: Blocks)
     parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
     gates: Any = [sum(part) for part in parts]
     hidden, cell = cells.PLAIN.update(gates, cell, {})
-    return (hidden, cell), hidden
+    return hidden, cell
 
 
 def _recurrent(key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis) -> Weights:

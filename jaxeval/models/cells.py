@@ -18,8 +18,8 @@ from pydantic import Field
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import Module, Weights, recurrence
-from jaxeval.models.recurrence import Blocks, Tap
+from jaxeval.models import Module, Weights, recurrence, unroll
+from jaxeval.models.unroll import Blocks, Tap
 
 Kind = Literal["lstm", "rhn", "nas"]
 Gates = Literal["untied", "tied", "capped"]
@@ -176,12 +176,14 @@ def _dropped(x: Array, mask: Array | None) -> Array:
 
 def _lstm_step(
     cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
-) -> tuple[Tree, Array]:
+) -> Tree:
     """One step of the LSTM with state (h, c); one block of inputs per gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
-    biases = jnp.split(weights["bias"], cell.blocks)
-    gates = [a + b + c[None] for a, b, c in zip(inputs, product, biases, strict=True)]
+    gates = [*map(jnp.add, inputs, product)]
+    if weights:
+        biases = jnp.split(weights["bias"], cell.blocks)
+        gates = [gate + bias[None] for gate, bias in zip(gates, biases, strict=True)]
     candidate, output_gate, forget_gate, *input_gates = gates
     update = _dropped(jnp.tanh(candidate), masks.update)
     forget = jax.nn.sigmoid(forget_gate)
@@ -192,12 +194,12 @@ def _lstm_step(
     hidden = jax.nn.sigmoid(output_gate) * jnp.tanh(memory)  # before it is clipped
     if cell.clip is not None:
         memory = jnp.clip(memory, -cell.clip, cell.clip)
-    return (hidden, memory), hidden
+    return hidden, memory
 
 
 def _rhn_step(
     cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Array, inputs: Blocks
-) -> tuple[Array, Array]:
+) -> Array:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
         product = tap(f"recurrent_{level}", _dropped(state, masks.state))
@@ -209,12 +211,12 @@ def _rhn_step(
         tied = cell.gates == "tied"
         transform = 1.0 - carry if tied else jax.nn.sigmoid(transform_gate[0])
         state = carry * state + transform * _dropped(jnp.tanh(candidate), masks.update)
-    return state, state
+    return state
 
 
 def _nas_step(
     cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
-) -> tuple[Tree, Array]:
+) -> Tree:
     """One step of the NAS cell (Zoph & Le 2017): state (h, c), 8 input blocks, no biases."""
     hidden, memory = state
     a, b = inputs, tap("recurrent", _dropped(hidden, masks.state))
@@ -225,7 +227,7 @@ def _nas_step(
     fourth = sigmoid(tanh(a[6] + b[6]) + sigmoid(a[7] + b[7]))
     memory = tanh(first + memory) * second
     hidden = tanh(memory * tanh(third + fourth))
-    return (hidden, memory), hidden
+    return hidden, memory
 
 
 _STEPS: dict[Kind, Any] = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
@@ -251,8 +253,10 @@ class Layer(Module):
         names = [] if cell.kind == "nas" else [f"bias{level}" for level in levels]
         biases = {name: self.param(name, _biases, cell, self.width) for name in names}
         step = functools.partial(_STEPS[cell.kind], cell)
+        if cell.kind == "lstm" and recurrence.accelerated():  # three kernels of a step fewer
+            projected, biases = projected + biases["bias"][None, None], {}
         summed = "recurrent" if cell.kind == "lstm" else None
-        return recurrence.unroll(step, kernels, biases, masks, projected, state, summed)
+        return unroll.unroll(step, kernels, biases, masks, projected, state, summed)
 
 
 def _biases(key: Array, cell: Cell, width: int) -> Array:

@@ -114,7 +114,6 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
 def lane_of(program: Program, who: Member, split: Split, longest: int) -> _Lane:
     """Returns a member's lane, on the host; `longest` is `most_steps` of its cohort."""
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
-    batch = program.evaluation_batch_size
     hparams = {name: np.float32(value) for name, value in who.hparams}
     train = [np.asarray(rows, np.int32) for rows in split.train]
     steps = _member_steps(who, split)
@@ -126,7 +125,8 @@ def lane_of(program: Program, who: Member, split: Split, longest: int) -> _Lane:
 
     def whole(part: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Pads rows with -1 to whole batches that hold dev and test."""
-        lengths = [-(-size // batch) * batch for size in sizes]
+        batches = [member.evaluation_rows(program, size) for size in sizes]
+        lengths = [-(-size // batch) * batch for size, batch in zip(sizes, batches, strict=True)]
         pairs = zip(part, lengths, strict=True)
         return [np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs]
 

@@ -145,6 +145,19 @@ def batch_size(program: Program, inputs: Inputs) -> Array | int:
     return program.batch_size
 
 
+def evaluation_rows(program: Program, rows: int) -> int:
+    """Rows of each batch when so many of a bucket are evaluated: equal, so that few are padding.
+
+    They are multiples of 16, as products of others are slow on CPUs. Tasks whose state is carried
+    from batch to batch have batches of one size.
+    """
+    most, rows = program.evaluation_batch_size, max(1, rows)
+    if jax.tree.leaves(jax.eval_shape(lambda: program.task.start(1))):
+        return most
+    share = -(-rows // -(-rows // most))
+    return min(most, -(-share // 16) * 16)
+
+
 def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
     """Returns a member's state before its first epoch."""
     rows = min(program.at_once, program.batch_size)
@@ -205,9 +218,10 @@ def row_counts(
         return jax.tree.map(lambda leaf: jnp.zeros(len(rows[bucket]), leaf.dtype), counts)
 
     def add(written: Tree, counts: Tree, number: Array) -> Tree:
-        begin = (number * program.evaluation_batch_size,)
         return jax.tree.map(
-            lambda all_rows, some: lax.dynamic_update_slice(all_rows, some, begin), written, counts
+            lambda all_rows, some: lax.dynamic_update_slice(all_rows, some, (number * len(some),)),
+            written,
+            counts,
         )
 
     counts = _counted(program, shared, params, inputs, rows, count, zero, add)
@@ -228,11 +242,11 @@ def _counted(
 
     `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
-    task, size = program.task, program.evaluation_batch_size
-    key = key_of(inputs.seed, EVALUATE, 0)
+    task, key = program.task, key_of(inputs.seed, EVALUATE, 0)
 
     @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
+        size = evaluation_rows(program, len(rows[bucket]))
         chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
         batch = gather(shared, inputs.tables, bucket, chosen)
         step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
@@ -241,6 +255,7 @@ def _counted(
 
     def bucket_counts(bucket: int) -> Tree:
         filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
+        size = evaluation_rows(program, len(rows[bucket]))
         start = task.start(size)
         shapes, _ = batch_counts.eval_shape(bucket, first, start)
 

@@ -53,8 +53,7 @@ class Pairs(NamedTuple):
     """The items that two models answered, and which of them each choice shows."""
 
     items: Sequence[tuple[_Answer, _Answer]]
-    chosen: Mapping[str, Sequence[int]]  # choice -> places in `items`
-    titles: Mapping[str, str]
+    chosen: Mapping[str, tuple[str, Sequence[int]]]  # choice -> title, places in `items`
     notes: Sequence[str]
 
 
@@ -67,11 +66,12 @@ def part(paths: Sequence[str]) -> app.Part:
         pairs = logs.pairs(asked)
         if form == "html":
             return HTMLResponse(_page(logs, asked, pairs))
-        of = {k: choice for choice, places in pairs.chosen.items() for k in places}
+        of = {k: choice for choice, (_, places) in pairs.chosen.items() for k in places}
         rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
         if form == "csv":
             return Response(to_csv([("item", *asked[:2], "choice"), *rows]), media_type="text/csv")
-        found = {"items": rows, "titles": pairs.titles, "notes": pairs.notes}
+        titles = {choice: title for choice, (title, _) in pairs.chosen.items()}
+        found = {"items": rows, "titles": titles, "notes": pairs.notes}
         return JSONResponse(to_json({**asked._asdict(), **found}))
 
     home = Route("/", lambda _: RedirectResponse("/logs", 303))
@@ -112,7 +112,7 @@ class _Logs:
             notes.append(f"{text.counted(alone, 'item')} of one of them alone left out")
         recorded = rows.recorded.get((asked.task, asked.metric))
         higher = metrics.higher_is_better(asked.metric) if recorded is None else recorded
-        return Pairs(items, *_choices(items, both, higher is not False), notes)
+        return Pairs(items, _choices(items, both, higher is not False), notes)
 
     def _answers(self, where: np.ndarray, keys: np.ndarray) -> dict[int, _Answer]:
         rows, found = self.rows, dict[int, tuple[int, list[float]]]()
@@ -128,8 +128,8 @@ class _Logs:
 
 def _choices(
     items: Sequence[tuple[_Answer, _Answer]], both: tuple[str, str], higher: bool
-) -> tuple[dict[str, list[int]], dict[str, str]]:
-    """Returns choice -> places of items, and choice -> title.
+) -> dict[str, tuple[str, list[int]]]:
+    """Returns choice -> its title, and the places of its items.
 
     Answers are right or wrong if all scores are from 0 to 1; else one is better than the other,
     and the largest difference comes first. An answer without a score is wrong, or the worse one.
@@ -157,8 +157,10 @@ def _choices(
         }
         with np.errstate(invalid="ignore"):
             order = np.argsort(-np.nan_to_num(np.abs(first - second)), kind="stable")
-    chosen = {name: order[np.asarray(mask)[order]].tolist() for name, (_, mask) in masks.items()}
-    return chosen, {name: title for name, (title, _) in masks.items()}
+    return {
+        name: (title, order[np.asarray(mask)[order]].tolist())
+        for name, (title, mask) in masks.items()
+    }
 
 
 def _parse(logs: _Logs, query: Mapping[str, str]) -> _Asked:
@@ -180,13 +182,13 @@ def _parse(logs: _Logs, query: Mapping[str, str]) -> _Asked:
 
 
 def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
-    counts = {name: len(places) for name, places in pairs.chosen.items()}
-    show = asked.show if asked.show in counts else "a"
-    last = max(1, -(-counts[show] // _ON_A_PAGE))
+    show = asked.show if asked.show in pairs.chosen else "a"
+    _, places = pairs.chosen[show]
+    last = max(1, -(-len(places) // _ON_A_PAGE))
     asked = asked._replace(show=show, page=min(asked.page, last))
     begin = (asked.page - 1) * _ON_A_PAGE
-    shown = [pairs.items[k] for k in pairs.chosen[show][begin : begin + _ON_A_PAGE]]
-    listed = [f"{title}: {counts[name]}" for name, title in pairs.titles.items()]
+    shown = [pairs.items[k] for k in places[begin : begin + _ON_A_PAGE]]
+    listed = [f"{title}: {len(of)}" for title, of in pairs.chosen.values()]
     document = Document(
         [f"{text.counted(len(pairs.items), 'item')}. {'; '.join(listed)}."],
         notes=[*pairs.notes, "jaxeval compare logs says whether one is better on other items too"],
@@ -202,8 +204,8 @@ def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
         asked=asked,
         known={"models": logs.models, "metrics": logs.metrics},
         choices=[
-            (asked.address(show=name, page=1), title, counts[name], name == show)
-            for name, title in pairs.titles.items()
+            (asked.address(show=name, page=1), title, len(of), name == show)
+            for name, (title, of) in pairs.chosen.items()
         ],
         items=_with_texts(shown),
         place=f"page {asked.page} of {last}",

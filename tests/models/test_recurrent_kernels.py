@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.models import recurrence
+from jaxeval.models import cells, recurrence, unroll
 
 STEPS = 5
 
@@ -23,18 +23,76 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
     inputs = draw.normal(size=(STEPS, rows, width))
 
     def step(tap: Any, weights: Any, masks: Any, state: Any, blocks: Any) -> tuple:
-        state = jnp.tanh(tap("recurrent", state)[0] + blocks[0])
-        return state, state
+        return jnp.tanh(tap("recurrent", state)[0] + blocks[0])
 
     def loss(kernel: Any, inputs: Any) -> Any:
         start, kernels = jnp.zeros((rows, width)), {"recurrent": kernel}
-        return jnp.sum(recurrence.unroll(step, kernels, {}, {}, inputs, start, "recurrent")[1])
+        return jnp.sum(unroll.unroll(step, kernels, {}, {}, inputs, start, "recurrent")[1])
 
     gradients = []
     for backend, stored in (("cpu", True), ("cpu", False), ("gpu", True)):
         monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
-        monkeypatch.setattr(recurrence, "_reads_as_stored", lambda rows, units, s=stored: s)
+        monkeypatch.setattr(unroll, "_reads_as_stored", lambda rows, units, s=stored: s)
         gradients.append(jax.grad(loss, (0, 1))(jnp.asarray(kernel), jnp.asarray(inputs)))
     for other in gradients[1:]:
         for one, same in zip(gradients[0], other, strict=True):
             assert np.abs(one - same).max() < 1e-6 * np.abs(same).max()
+
+
+@pytest.mark.parametrize("rows", [5, 48])
+def test_products_of_a_loop_are_products(rows: int) -> None:
+    """Dies if 48 rows with many units, multiplied by a transposed copy, give another product."""
+    draw = np.random.default_rng(2)
+    x, kernel = draw.normal(size=(rows, 512)), draw.normal(size=(512, 528))
+    product = recurrence.product_of(jnp.asarray(kernel, jnp.float32), rows)
+    np.testing.assert_allclose(product(jnp.asarray(x, jnp.float32)), x @ kernel, atol=2e-4)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("groups", [0, 1, 4])
+def test_an_encoder_of_an_accelerator_has_the_states_and_gradients_of_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, reverse: bool, groups: int
+) -> None:
+    """Dies if states before a step are read at the wrong step, or gates from the wrong columns."""
+    draw, width, rows = np.random.default_rng(3), 4, 3
+    shapes = (STEPS, rows, 4 * width), (4 * width,), (width, 4 * width), *[(rows, width)] * 2
+    inputs, bias, kernel, *start = (jnp.asarray(draw.normal(size=shape)) for shape in shapes)
+    valid = np.arange(STEPS)[:, None] < [5, 3, 1]
+    mask = jnp.asarray(draw.normal(size=(groups, rows, width))) if groups else None
+    weight = draw.normal(size=(STEPS, rows, width))
+
+    def loss(inputs: Any, bias: Any, kernel: Any, start: Any) -> Any:
+        how = cells.PLAIN.update, reverse, None, inputs, bias, kernel, {}, tuple(start)
+        return jnp.sum(weight * recurrence.run(*how, valid, mask))
+
+    found = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
+        found.append(jax.value_and_grad(loss, (0, 1, 2, 3))(inputs, bias, kernel, start))
+    for one, same in zip(*map(jax.tree.leaves, found), strict=True):
+        np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "cell", [cells.Cell(), cells.Cell("rhn", "tied", depth=2), cells.Cell("nas")]
+)
+def test_a_layer_of_an_accelerator_has_the_gradients_of_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, cell: cells.Cell
+) -> None:
+    """Dies if biases count twice or not at all, or if what a step saves is read as another's."""
+    layer, draw = cells.Layer(cell, 3), np.random.default_rng(4)
+    inputs = jnp.asarray(draw.normal(size=(STEPS, 2, 3)))
+    start = jax.tree.map(lambda leaf: jnp.asarray(draw.normal(size=leaf.shape)), cell.start(2, 3))
+    masks = cells.Masks(jnp.asarray(draw.normal(size=(2, 3))))
+    params = layer.init(jax.random.key(0), inputs, start, masks)
+
+    def loss(params: Any, inputs: Any, start: Any) -> Any:
+        final, outputs = layer.apply(params, inputs, start, masks)
+        return sum(jnp.sum(jnp.sin(leaf)) for leaf in jax.tree.leaves((final, outputs)))
+
+    found = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
+        found.append(jax.value_and_grad(loss, (0, 1, 2))(params, inputs, start))
+    for one, same in zip(*map(jax.tree.leaves, found), strict=True):
+        np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)

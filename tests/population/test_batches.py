@@ -108,3 +108,24 @@ def test_impossible_batch_sizes_are_refused() -> None:
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
         host.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)
+
+
+@pytest.mark.parametrize("most", [1, 7, 16, 20, 64, 100])
+def test_evaluated_rows_are_few_more_than_asked(most: int) -> None:
+    """Dies if a bucket's batches do not hold its rows, are larger than asked, or if the padded
+    rows are cut otherwise; if 65 rows in batches of 64 are computed as 128."""
+    program = toy.problem(evaluation_batch_size=most).program
+    for rows in range(1, 300):
+        size = member.evaluation_rows(program, rows)
+        padded = -(-rows // size) * size
+        assert size <= most
+        assert member.evaluation_rows(program, padded) == size
+        assert -(-rows // size) == -(-rows // most)
+        assert padded < rows + min(16, most) * padded // size
+
+
+def test_carried_state_keeps_the_rows() -> None:
+    """Dies if a task whose state is carried from batch to batch gets other rows than asked."""
+    carried = dataclasses.replace(toy.TASK, start=lambda size: jnp.zeros(size))
+    program = toy.problem(evaluation_batch_size=64).program._replace(task=carried)
+    assert member.evaluation_rows(program, 65) == 64
