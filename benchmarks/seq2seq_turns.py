@@ -9,12 +9,11 @@ from typing import Any
 import common
 import jax
 import jax.numpy as jnp
-import numpy as np
 import seq2seq_agreement
 import torch
 
 from jaxeval import studies
-from jaxeval.population import host, lanes
+from jaxeval.population import host
 
 
 class Training:
@@ -38,7 +37,7 @@ class Training:
 
 
 class Decoding:
-    """Turns of decoding one dev row in so many, with the parameters as they are now."""
+    """Turns of decoding all dev rows, with the parameters as they are now."""
 
     def __init__(
         self,
@@ -48,25 +47,9 @@ class Decoding:
     ):
         self.population, self.members = population, args.members
         self.params = jax.tree.map(jnp.copy, population.state.params)
-        rows = seq2seq_agreement.rows_of(prepared, "dev")
-        every = max(1, len(rows) // args.decoded)
-        self.rows, self.buckets = [], []
-        first = 0
-        for numbers in prepared.data.split(0).dev:
-            chosen = rows[first : first + len(numbers)][::every]
-            self.rows += chosen
-            self.buckets.append(len(chosen))
-            first += len(numbers)
-        self.parts = [self._thinned(part, every) for part in population.lanes.dev]
+        self.rows = seq2seq_agreement.rows_of(prepared, "dev")
+        self.buckets = [len(numbers) for numbers in prepared.data.split(0).dev]
         self.accuracy = 0.0
-
-    def _thinned(self, part: jax.Array, every: int) -> jax.Array:
-        """[S, n] row numbers of a bucket, one in so many of them, -1 behind."""
-        host = np.asarray(part)
-        chosen = [numbers[numbers >= 0][::every] for numbers in host]
-        size = host.shape[1]
-        padded = [np.pad(rows, (0, size - len(rows)), constant_values=-1) for rows in chosen]
-        return lanes.shard(np.stack(padded), self.population.engine.mesh)
 
     def ours(self) -> float:
         """Seconds for a member."""
@@ -75,7 +58,11 @@ class Decoding:
         begin = time.perf_counter()
         counts = jax.device_get(
             population.engine.evaluate(
-                population.engine.shared, self.params, population.lanes.inputs, self.parts, flags
+                population.engine.shared,
+                self.params,
+                population.lanes,
+                population.lanes.dev,
+                flags,
             )
         )
         seconds = time.perf_counter() - begin

@@ -103,7 +103,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--evaluation-batch", type=int, default=64)
     parser.add_argument("--members", type=int, default=8)
     parser.add_argument("--items", type=int, default=1024, help="train pairs of a timed turn")
-    parser.add_argument("--decoded", type=int, default=1000, help="dev pairs of a timed turn")
     parser.add_argument("--warm", type=int, default=8192, help="train pairs before the comparison")
     parser.add_argument("--pairs", type=int, default=5, help="rounds")
     parser.add_argument("--batches", nargs="+", choices=BATCHES, default=BATCHES, help="PyTorch's")

@@ -112,11 +112,14 @@ class AttentiveLstm(Module):
         return logits.transpose(1, 0, 2)
 
     def stepwise(self, memory: _Encoded, width: int, steps: int) -> seq2seq.Decoder:
-        """Decodes from the learned h and c, which are [H, B K] in a state; any number of steps."""
-        del steps
+        """Decodes from the learned h and c, which are [H, B K] in a state."""
+        rows = memory.keys.shape[1] * width
         kernels, weights = self._weights(memory)
         copies = {name: transposed(kernel) for name, kernel in kernels.items()}
         output = ragged.transposed(self.output)
+        # gates of all symbols, if those are fewer than what would be multiplied step by step
+        few = 2 * len(self.target) < rows * steps
+        table = self._inputs(self.target[None])[0] if few else None
 
         def tap(name: str, x: Array) -> list[Array]:
             if name == "query":
@@ -125,7 +128,8 @@ class AttentiveLstm(Module):
             return jnp.split(copies[name] @ x, _GATES)
 
         def step(state: tuple, tokens: Array, position: Array) -> tuple[Array, tuple]:
-            inputs = self._inputs(self.target[tokens.reshape(1, -1)])[0]
+            flat = tokens.reshape(-1)
+            inputs = self._inputs(self.target[flat][None])[0] if table is None else table[flat]
             blocks = jnp.split(inputs.T, _GATES)
             state = _step(tap, weights, memory.attention_bias, state, blocks)
             return ragged.affine(output, state[0].T).reshape(*tokens.shape, -1), state
@@ -134,7 +138,7 @@ class AttentiveLstm(Module):
             rows = (jnp.arange(len(parent))[:, None] * width + parent).reshape(-1)
             return tuple(leaf[:, rows] for leaf in state)
 
-        start = tuple(leaf.T for leaf in self._start(memory.keys.shape[1] * width))
+        start = tuple(leaf.T for leaf in self._start(rows))
         return seq2seq.Decoder(step, reorder, start)
 
     def _start(self, rows: int) -> tuple[Array, Array]:

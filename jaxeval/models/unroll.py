@@ -19,8 +19,8 @@ Tap = Callable[[str, Array], Blocks]  # (name of a kernel, x) -> x @ kernel
 _Step = Callable[[Tap, Tree, Tree, Tree, Blocks], Tree]
 
 
-def _blocks(stack: Array, number: Array, width: int, part: slice = slice(None)) -> list[Array]:
-    """Row `number` of stack [T, B, G H], or of a part of its columns, as blocks [B, H]."""
+def _blocks(stack: Array, part: slice, number: Array, width: int) -> list[Array]:
+    """A part of the columns of row `number` of stack [T, B, G H], as blocks [B, H]."""
     sizes = (1, stack.shape[1], width)
     starts = range(stack.shape[2])[part][::width]
     return [lax.dynamic_slice(stack, (number, 0, begin), sizes)[0] for begin in starts]
@@ -60,17 +60,19 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # ty
     width = min(map(len, kernels.values()))  # H
     # memory counts on accelerators; on CPUs adding whole rows makes a step 4 to 10 % slower
     summed = summed if recurrence.accelerated() else None
+    rows = inputs.shape[1]
+    product_of = {name: recurrence.product_of(kernel, rows) for name, kernel in kernels.items()}
 
     def run(state: Tree, number: Array) -> tuple[Tree, list[Array]]:
         products: dict[str, Array] = {}
 
         def tap(name: str, x: Array) -> Blocks:
-            product = x @ kernels[name]
+            product = product_of[name](x)
             products[name] = inputs[number] + product if name == summed else product
             return jnp.split(products[name], products[name].shape[1] // width, axis=1)
 
         none = [0.0] * (inputs.shape[2] // width)
-        blocks = none if summed else _blocks(inputs, number, width)
+        blocks = none if summed else _blocks(inputs, slice(None), number, width)
         after = step(tap, weights, masks, state, blocks)
         states = [*jax.tree.leaves(after)]
         if not recurrence.accelerated():  # an output more, but states need not be moved by a step
@@ -114,62 +116,74 @@ def _unroll_backward(
     step: _Step, summed: str | None, saved: tuple, gradient: tuple[Tree, Array]
 ) -> tuple:
     kernels, weights, masks, inputs, start, stacks = saved
-    summed = summed if inputs is None else None
     width = min(map(len, kernels.values()))  # H
     d_final, d_outputs = gradient
-    rows, (leaves, shape) = d_outputs.shape[1], jax.tree.flatten(start)
-    sizes = [kernel.shape[1] for kernel in kernels.values()]
-    if recurrence.accelerated():
-        parts = recurrence.parts(stacks, [width] * len(leaves) + sizes)
-        after, products = parts[: len(leaves)], parts[len(leaves) :]
-        columns = [stack[:, :, part] for stack, part in after]
-        states = [*map(recurrence.moved, leaves, columns)]
-    else:
-        _, *states = stacks[: 1 + len(leaves)]
-        products = recurrence.parts(stacks[1 + len(leaves) :], sizes)
+    rows, shape = d_outputs.shape[1], jax.tree.structure(start)
+    states, products = _read(stacks, kernels, jax.tree.leaves(start), width)
     axes = {name: int(_reads_as_stored(rows, len(k))) for name, k in kernels.items()}
     back = {name: kernel if axes[name] else kernel.T for name, kernel in kernels.items()}
     zeros = {name: jnp.zeros((rows, k.shape[1]), k.dtype) for name, k in kernels.items()}
 
     def run(carry: tuple, step_inputs: tuple) -> tuple[tuple, list[Array]]:
         (d_state, d_weights), (number, d_output, state) = carry, step_inputs
-        found = [_blocks(stack, number, width, part) for stack, part in products]
-        known = dict(zip(kernels, found, strict=True))
-        first, *others = jax.tree.leaves(d_state)
+        known = {name: _blocks(*of, number, width) for name, of in products.items()}
 
-        def replay(weights: Tree, state: Tree, blocks: Blocks, offsets: dict) -> tuple:
+        def replay(weights: Tree, state: list[Array], blocks: Blocks, offsets: dict) -> tuple:
             factors: dict[str, Array] = {}
 
             def tap(name: str, x: Array) -> Blocks:
                 factors[name] = x
                 return _replayed(axes[name], back[name], x, known[name], offsets[name])
 
-            return step(tap, weights, masks, state, blocks), factors
+            state = jax.tree.unflatten(shape, state)
+            return jax.tree.leaves(step(tap, weights, masks, state, blocks)), factors
 
-        blocks = _blocks(inputs, number, width) if summed is None else [0.0] * len(known[summed])
+        zero = [0.0] * len(known[summed]) if summed in known else []
+        blocks = zero if inputs is None else _blocks(inputs, slice(None), number, width)
         factors: dict[str, Array]
-        _, pull, factors = jax.vjp(
-            replay, weights, jax.tree.unflatten(shape, state), blocks, zeros, has_aux=True
-        )
-        d_state = jax.tree.unflatten(shape, [first + d_output, *others])
-        d_step, d_state, d_blocks, d_products = pull(d_state)
-        d_inputs = [] if summed else [jnp.concatenate(d_blocks, axis=1)]
+        _, pull, factors = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
+        d_step, d_state, d_blocks, d_products = pull([d_state[0] + d_output, *d_state[1:]])
+        d_inputs = [] if inputs is None else [jnp.concatenate(d_blocks, axis=1)]
         d_weights = jax.tree.map(jnp.add, d_weights, d_step)
-        both = [*map(d_products.get, kernels), *map(factors.get, kernels)]
+        both = [of[name] for of in (d_products, factors) for name in kernels]
         return (d_state, d_weights), recurrence.joined([*both, *d_inputs])
 
-    begin = d_final, jax.tree.map(jnp.zeros_like, weights)
+    begin = jax.tree.leaves(d_final), jax.tree.map(jnp.zeros_like, weights)
     steps = jnp.arange(len(d_outputs)), d_outputs, states
     (d_start, d_weights), stacks = lax.scan(run, begin, steps, reverse=True)
-    all_sizes = [*sizes, *map(len, kernels.values()), *([] if summed else inputs.shape[2:])]
-    columns = [stack[:, :, part] for stack, part in recurrence.parts(stacks, all_sizes)]
-    d_products = dict(zip(kernels, columns, strict=False))
+    d_kernels, d_inputs = _of_kernels(stacks, kernels, inputs, summed)
+    d_masks, d_start = jax.tree.map(jnp.zeros_like, masks), jax.tree.unflatten(shape, d_start)
+    return d_kernels, d_weights, d_masks, d_inputs, d_start
+
+
+def _read(
+    stacks: list[Array], kernels: dict[str, Array], start: list[Array], width: int
+) -> tuple[list[Array], dict[str, tuple[Array, slice]]]:
+    """Returns the states before all steps, and where products lie, of what steps have saved."""
+    sizes = [kernel.shape[1] for kernel in kernels.values()]
+    if recurrence.accelerated():
+        parts = recurrence.parts(stacks, [width] * len(start) + sizes)
+        after = [stack[:, :, part] for stack, part in parts[: len(start)]]
+        states, products = [*map(recurrence.moved, start, after)], parts[len(start) :]
+    else:
+        states, products = (
+            stacks[1 : len(start) + 1],
+            recurrence.parts(stacks[len(start) + 1 :], sizes),
+        )
+    return states, dict(zip(kernels, products, strict=True))
+
+
+def _of_kernels(
+    stacks: list[Array], kernels: dict[str, Array], inputs: Array | None, summed: str | None
+) -> tuple[dict[str, Array], Array]:
+    """Returns the gradients of kernels and inputs, of what steps have saved on the way back."""
+    sizes = [kernel.shape[1] for kernel in kernels.values()] + [*map(len, kernels.values())]
+    sizes += [] if inputs is None else inputs.shape[2:]
+    columns = [stack[:, :, part] for stack, part in recurrence.parts(stacks, sizes)]
+    products = dict(zip(kernels, columns, strict=False))
     factors = dict(zip(kernels, columns[len(kernels) :], strict=False))
-    d_inputs = d_products[summed] if summed else columns[-1]
-    d_kernels = {
-        name: recurrence.product_over_rows(factors[name], d_products[name]) for name in kernels
-    }
-    return d_kernels, d_weights, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
+    d_kernels = {n: recurrence.product_over_rows(factors[n], products[n]) for n in kernels}
+    return d_kernels, products[summed] if inputs is None and summed else columns[-1]
 
 
 unroll.defvjp(_unroll_forward, _unroll_backward)

@@ -176,8 +176,8 @@ def merge(path: Path, store: runs.Store) -> None:
     Raises Busy if a process trains the job.
     """
     with lock(path, 0.0):
-        if (path.parent / stores.FILE).exists():
-            with stores.open_existing(path.parent) as shard:
+        if (path.parent / stores.FILE).exists():  # without tables if its process died at once
+            with runs.open_store(path.parent, shared=False) as shard:
                 store.merge(shard)
         keys = json.loads(path.read_text(encoding="utf-8"))["keys"]
         ended = {key: store.ended(key) for key in {experiment for experiment, *_ in keys}}

@@ -99,9 +99,9 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
     saved = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [labelled_text.without_target(content, 1) for content in ("a b c d", "c")]
-    _, encoded = sentiment.encode(data, saved, texts, 2)
-    (others,) = encoded.columns
-    row, known = encoded.shared["row"], classified.corpus.shared["row"]
+    _, (shared, laid) = sentiment.encode(data, saved, texts, 2)
+    (others,) = laid.columns
+    row, known = shared["row"], classified.corpus.shared["row"]
     assert others["length"].tolist() == [3, 3]
     assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()
 

@@ -38,10 +38,10 @@ def teacher_forced(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
     return model.teacher_forced(model.encode(batch.source, batch.length, drop), batch.target, drop)
 
 
-def stepped(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
-    """The same, symbol by symbol, with two steps to spare."""
+def stepped(model: Any, batch: Inputs, drop: HashedDropout, spare: int = 2) -> Array:
+    """The same, symbol by symbol, with some steps to spare."""
     steps = batch.target.shape[1]
-    decoder = model.stepwise(model.encode(batch.source, batch.length, drop), 1, steps + 2)
+    decoder = model.stepwise(model.encode(batch.source, batch.length, drop), 1, steps + spare)
 
     def step(state: Any, symbol: tuple) -> tuple[Any, Array]:
         logits, state = decoder.step(state, *symbol)

@@ -1,5 +1,6 @@
 """What holds of both sequence-to-sequence models: padding, steps, counts, initial values."""
 
+import functools
 from typing import Any
 
 import jax
@@ -27,19 +28,20 @@ def _parameters(name: str, seed: int) -> Any:
     return jax.tree.map(np.float32, pairs.parameters(MODELS[name], seed))
 
 
-@pytest.mark.parametrize("name", [*MODELS, "grouped"])
+@pytest.mark.parametrize("name", [*MODELS, "grouped", "short"])
 def test_writing_step_by_step_equals_teacher_forcing(name: str) -> None:
     """Dies if the step that writes differs from the one that learns, loses its state, writes the
     cache to a wrong place or layer, or if steps to come are looked at; grouped: eight computed
-    heads are two."""
-    like = "transformer" if name == "grouped" else name
+    heads are two; short: symbols are more than steps, so that their gates are no table."""
+    like = {"grouped": "transformer", "short": "attentive_lstm"}.get(name, name)
     p, model = _parameters(like, 2), MODELS[like]
     if name == "grouped":
         model = Transformer(_SHAPE._replace(heads=8), Live(heads=jnp.float32(2)))
         use = quick.jit(lambda p: model.apply({"params": p}, GIVEN, NONE, method=pairs.stepped))
         actual = use(p)
     else:
-        actual = pairs.use(model, pairs.stepped)(p, GIVEN, NONE)
+        stepped = functools.partial(pairs.stepped, spare=0) if name == "short" else pairs.stepped
+        actual = pairs.use(model, stepped)(p, GIVEN, NONE)
     expected = pairs.use(MODELS[like])(p, GIVEN, NONE)
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 

@@ -21,8 +21,8 @@ def _programs(
     split, training = problem.split(0), dataclasses.replace(problem.training, lane_mode=mode)
     mesh = lanes.make_mesh(jax.devices()[:1])
     engine_ = engine.build(problem._replace(training=training), split, mesh)
-    lane = engine.lane_of(problem.program, toy.member(1), split, 0)
-    state = engine.empty_state(engine_, problem.program, lane, S)
+    lane = engine.lane_of(problem, toy.member(1), 0)
+    state = engine.empty_state(problem, engine_.shared, lane, S)
     return engine_, engine._arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
 
 

@@ -217,7 +217,8 @@ def test_two_drivers_do_not_share_a_study(tmp_path: Path) -> None:
 
 
 def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    """Dies if a job that another process trains is merged, or fails, meanwhile."""
+    """Dies if a job that another process trains is merged, or fails, meanwhile; or if one whose
+    process died before it had made its tables ends the study."""
     planned = toy_kind.planned(TRIALS)
     with runs.open_store(tmp_path) as store:
         happening = studies.run(planned, store, tmp_path, launcher=here.Here(1, [2]))
@@ -229,6 +230,8 @@ def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
             assert store.curves() == []
         jobs.merge_all(tmp_path, store)
         assert {row.epoch for row in store.curves()} >= {1, 2} and path.exists()
+        path.with_name("runs.sqlite").write_bytes(b"")
+        jobs.merge_all(tmp_path, store)
 
 
 def test_a_log_survives_kills(tmp_path: Path) -> None:
