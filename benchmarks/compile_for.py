@@ -168,9 +168,9 @@ def lower(prepared: studies.Prepared, target: str, count: int) -> Any:
     problem, split = prepared.problem, prepared.problem.split(0)
     programs = engine.build(problem, split, mesh)
     (who,) = common.members_of(prepared, 1)
-    lane = engine.lane_of(problem.program, who, split, 0)
+    lane = engine.lane_of(problem, who, 0)
     state = jax.tree.map(
-        lambda leaf: leaf[0], engine.empty_state(programs, problem.program, lane, 1)
+        lambda leaf: leaf[0], engine.empty_state(problem, programs.shared, lane, 1)
     )
     each = shapes((state, lane, np.bool_()), mesh, PartitionSpec("member"), count * devices)
     return programs.epoch.lower(programs.shared, *each)

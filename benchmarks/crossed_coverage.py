@@ -76,7 +76,7 @@ def _tables(
 
 def _covered(tables: np.ndarray, truth: dict[str, float]) -> dict[str, float | str]:
     """The share of tables whose interval holds the truth, by what it is of."""
-    squares = crossed.MeanSquares.from_tables(tables)
+    squares = crossed._MeanSquares.from_tables(tables)
     true = {**truth, "any run": sum(truth.values())}
     covered: dict[str, float | str] = dict.fromkeys((*EFFECTS, "any run"), "-")
     for name, part in squares.components.items():

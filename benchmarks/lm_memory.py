@@ -33,7 +33,7 @@ def main() -> None:
     prepared = studies.prepare(studies.read(None, changes, args.data))
     population, _ = common.population(prepared, args.members)
     common.epoch_seconds(population)
-    count, vocabulary = common.parameters(prepared), prepared.source.facts["vocabulary"]
+    count, vocabulary = common.parameters(prepared), prepared.data.facts["vocabulary"]
     positions = args.window * args.batch
     common.report(
         benchmark="lm_memory",

@@ -47,7 +47,7 @@ def main() -> None:
         **peers.summary(rounds, "tokens_per_second", lambda seconds: size / seconds),
         **{k: getattr(args, k) for k in ("kind", "unit", "hidden", "layers", "depth", "batch")},
         members=args.members,
-        vocabulary=prepared.source.facts["vocabulary"],
+        vocabulary=prepared.data.facts["vocabulary"],
         torch=torch.__version__,
         compile_seconds=round(seconds, 1),
         peak_gigabytes=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
@@ -97,7 +97,7 @@ def write(prepared: studies.Prepared, args: argparse.Namespace, path: Path) -> P
     stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * args.batch]
     sizes = {k: getattr(args, k) for k in ("kind", "hidden", "layers", "depth")}
     content = {
-        "model": {**sizes, "vocabulary": int(prepared.source.facts["vocabulary"])},
+        "model": {**sizes, "vocabulary": int(prepared.data.facts["vocabulary"])},
         "tokens": torch.tensor(np.ascontiguousarray(stream.reshape(args.batch, -1).T)).long(),
         "window": args.window,
         "steps": args.steps,

@@ -30,7 +30,7 @@ import scipy
 
 from jaxeval.runs import columns
 from jaxeval.stats import configurations
-from jaxeval.stats.configurations import Option, OptionComparison
+from jaxeval.stats.configurations import OptionComparison
 
 SETS = {
     "wsj_pos_500.pkl": "POS",
@@ -116,7 +116,7 @@ def _compare(table: Table, option: str, *tied: str, **how: Any) -> list[OptionCo
     return configurations.paired_options(table, option, "Test_F1", by=["Dataset"], key=key, **how)
 
 
-def _sd(of: Option, n: int) -> float:
+def _sd(of: Any, n: int) -> float:
     """The paper divides by n, not by n - 1."""
     return (of.sd or 0.0) * math.sqrt((n - 1) / n)
 

@@ -60,7 +60,7 @@ class Decoding:
             population.engine.evaluate(
                 population.engine.shared,
                 self.params,
-                population.lanes.inputs,
+                population.lanes,
                 population.lanes.dev,
                 flags,
             )

@@ -160,7 +160,7 @@ def _nights(repetitions: int, candidates: int = 10, most: int = 30) -> dict[str,
 
 
 def _wrong(
-    seen: sequential.Looks, *, g: float = sequential.PRIOR_VARIANCE, alpha: float = ALPHA
+    seen: sequential.Looks, *, g: float = sequential._PRIOR_VARIANCE, alpha: float = ALPHA
 ) -> float:
     """Share of experiments in which one model is ever claimed to be better."""
     sides = [sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less")]
@@ -169,7 +169,7 @@ def _wrong(
 
 def _wins(differences: np.ndarray) -> float:
     won, lost = (np.cumsum(sign * differences > 0, axis=-1) for sign in (1, -1))
-    sides = [claims.log_e_wins(won, lost, side) for side in ("greater", "less")]
+    sides = [claims._log_e_wins(won, lost, side) for side in ("greater", "less")]
     return float((np.maximum(*sides) >= np.log(2 / ALPHA)).any(-1).mean())
 
 

@@ -105,7 +105,7 @@ def _cell(rule: Rule, effect: float, repetitions: int, most: int) -> tuple[float
 
 
 def settle(
-    a: np.ndarray, b: np.ndarray | None = None, *, g: float = sequential.PRIOR_VARIANCE, known=0
+    a: np.ndarray, b: np.ndarray | None = None, *, g: float = sequential._PRIOR_VARIANCE, known=0
 ) -> Outcome:
     """First claims, by differences within pairs if there is no B, and seeds until then."""
     seen = sequential.looks(a, b, known)
@@ -120,7 +120,7 @@ def settle(
 def _wins(a: np.ndarray, b: np.ndarray) -> Outcome:
     won, pairs = np.cumsum(a > b, axis=-1), np.arange(1, a.shape[-1] + 1)
     better, worse = (
-        claims.log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
+        claims._log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
         for side in ("greater", "less")
     )
     return _first(better.astype(int) - worse, pairs)

@@ -187,7 +187,7 @@ def _judged(
         row, labels = by_key[entry.key], entry.trial.labels
         mode, task, name = (labels[key] for key in ("mode", "task", "vectors"))
         metrics[task] = entry.record.metric
-        coverage[name, task] = entry.prepared.source.findings.facts["vectors"]
+        coverage[name, task] = entry.prepared.data.findings.facts["vectors"]
         trainings.append({**labels, **{field: getattr(row, field) for field in _RECORDED}})
         of_file = scores.setdefault(mode, {}).setdefault(name, {})
         of_file.setdefault(task, []).append(np.nan if row.test is None else row.test)

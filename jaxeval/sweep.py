@@ -66,7 +66,7 @@ def sweep(
         config, [*changes], data, known, where, seed=seed, count=trials, folder=Path(out)
     )
     if dry_run:
-        findings, estimates = drawn.base.source.findings, drawn.estimates(programs)
+        findings, estimates = drawn.base.data.findings, drawn.estimates(programs)
         if not quiet:
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]

@@ -50,7 +50,9 @@ def _share_engines(patch: pytest.MonkeyPatch) -> None:
 
     def sharing(problem: member.Problem, split: Split, mesh: Mesh) -> engine.Engine:
         # jit keeps what it has compiled for a function: the functions must be the same
-        key = problem.task, repr(problem.program[1:]), mesh, problem.mode
+        sizes = ("batch_size", "evaluation_batch_size", "micro_batch", "optimiser")
+        how = [getattr(problem.training, name) for name in sizes]
+        key = problem.task, repr(how), mesh, problem.mode
         if key not in engines:
             built = build(problem, split, mesh)
             engines[key] = built._replace(shared=None)  # a corpus lives no longer than its users

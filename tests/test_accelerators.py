@@ -73,8 +73,8 @@ def test_a_step_is_of_one_bucket_and_no_lane_has_a_corpus(task: str, tmp_path: P
     mesh = lanes.make_mesh(jax.devices()[:1])
     in_step = dataclasses.replace(problem.training, lane_mode="vmap")
     programs = engine.build(problem._replace(training=in_step), split, mesh)
-    lane = engine.lane_of(problem.program, who, split, 0)
-    state = engine.empty_state(programs, problem.program, lane, S)
+    lane = engine.lane_of(problem, who, 0)
+    state = engine.empty_state(problem, programs.shared, lane, S)
     arguments = engine._arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
     # a lane's own row numbers and tables of its split have one axis beside the lanes'
     shapes = {leaf.shape for leaf in jax.tree.leaves(problem.corpus) if leaf.ndim > 1}

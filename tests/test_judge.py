@@ -60,7 +60,7 @@ def judged(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("judged")
     for seeds in (1, 2):
         tree = _judge(folder, out, ["sentiment"], "--seeds", str(seeds), "--modes", "fixed")
-        assert (tree["modes"][0]["overall"] is None) == (seeds == 1)
+        assert (tree["modes"][0]["study"] is None) == (seeds == 1)
     return out
 
 
@@ -86,10 +86,10 @@ def test_judged_resumed_and_told(
                 expected = [recorded[f"{name} {mode['mode']}", metric, s] for s in mode["seeds"]]
                 assert by_seed == expected
         assert {*mode["reductions"]["a"]} == {"ner", "sentiment", "mean"}
-        assert mode["overall"]["pairs"][0]["data_set"] == "mean of tasks"
+        assert mode["study"]["overall"][0]["data_set"] is None
     assert tree["coverage"]["a"]["ner"]["train"]["tokens"] == 1 and len(tree["trainings"]) == 40
     shown = capsys.readouterr().out
-    assert "Vectors fine-tuned, task by task: " in shown and "reduction against b" in shown
+    assert "Vectors fine-tuned: Data set by data set, " in shown and "reduction against b" in shown
     html = page.read_text()
     assert html.count("<svg") > 1 and "Tokens (types) of test" in html
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", html) and "<script" not in html

@@ -1,26 +1,26 @@
 """Text as one stream of tokens, and the windows in which it is read.
 
 A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token is
-predicted once: the first from an end of line, the last window in part. A split of a tfds set reads
-as one file, with a newline after each example that does not end in one.
+predicted once: the first from an end of line, the last window in part.
 
 Notation: N tokens of a part, T tokens of a window, B streams, which are read side by side.
 """
 
 import array
+import dataclasses
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import checks, splits, text, tfds
+from jaxeval.data import checks, corpora, splits, text
 from jaxeval.errors import ConfigError, DataError, argument
 
 _Unit = Literal["word", "byte"]
@@ -32,39 +32,28 @@ _SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 class LanguageData:
     """A text, and how it is cut into windows."""
 
-    path: Annotated[str, fields.IMMATERIAL, about("folder, one file or tfds:NAME")] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder or one file")] = ""
     unit: Annotated[_Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"
     test: fields.FilePattern = "*test*"
-    text_feature: Annotated[str | None, about("tfds: feature that holds the text")] = None
     window: Annotated[fields.Length, about("tokens of a window")] = 35
     steps_per_epoch: Annotated[
         fields.Rows, about("updates of an epoch; dev is scored after each")
     ] = 200
 
 
-class Text(NamedTuple):
-    """A corpus ready for training.
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Text(corpora.Source):
+    """A text: a bucket of windows; `shared["tokens"]` holds all parts, each after an end of line.
 
     Attributes:
-      corpus: one bucket of windows; `shared["tokens"]` holds all parts end to end, each after an
-        end of line.
+      tokens: number of predicted tokens of each part.
       symbols: the word of each of the V numbers, or the value of its byte (-1: no byte).
     """
 
-    corpus: Corpus
-    rows: Mapping[str, np.ndarray]
-    vocabulary: int  # V
-    tokens: Mapping[str, int]  # number of predicted tokens of each part
-    fingerprint: str
-    symbols: Sequence[str | int] = ()
-    findings: checks.Findings = checks.Findings()
-
-    @property
-    def positions(self) -> list[np.ndarray]:
-        """Start of each window in the text, by bucket; -1 for windows without tokens."""
-        return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
+    tokens: Mapping[str, int]
+    symbols: Sequence[str | int]
 
     def split(self, number: int) -> Split:
         """Returns the given split; raises ConfigError for another, since a text has no other."""
@@ -72,7 +61,11 @@ class Text(NamedTuple):
             raise ConfigError(
                 f"a text has only the split that its files give; leave {argument('splits')} out"
             )
-        return splits.to_split({part: [rows] for part, rows in self.rows.items()}, ())
+        return splits.to_split(self.given_split, ())
+
+    def vocabulary(self, number: int) -> Mapping[str, Any]:
+        """Returns the symbols."""
+        return {"tokens": [*self.symbols]}
 
 
 def _windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +114,17 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     ]
     findings = checks.Findings({"unseen_tokens": unknown}, remarks, same)
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
-    read = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols, findings)
+    read = Text(
+        corpus=Corpus((), {"tokens": tokens}),
+        given_split={},
+        name=where,
+        fingerprint=digest,
+        facts={"tokens": sizes, "vocabulary": len(symbols)},
+        positions=(),
+        findings=findings,
+        tokens=sizes,
+        symbols=symbols,
+    )
     return lay_out(read, settings, batch, evaluation_batch)
 
 
@@ -136,12 +139,15 @@ def lay_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: in
         length.append(size)
         ends.append(ends[-1] + len(first))
         offset += read.tokens[part] + 1
-    rows = dict(
-        zip(splits.PARTS, np.split(np.arange(ends[-1], dtype=np.int32), ends[1:3]), strict=True)
-    )
+    rows = np.split(np.arange(ends[-1], dtype=np.int32), ends[1:3])
     columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
-    buckets = ({name: column.astype(np.int32) for name, column in columns.items()},)
-    return read._replace(corpus=read.corpus._replace(buckets=buckets), rows=rows)
+    bucket = {name: column.astype(np.int32) for name, column in columns.items()}
+    return dataclasses.replace(
+        read,
+        corpus=read.corpus._replace(buckets=(bucket,)),
+        given_split={part: [own] for part, own in zip(splits.PARTS, rows, strict=True)},
+        positions=[np.where(bucket["length"] > 0, bucket["start"], -1)],
+    )
 
 
 # token numbers of each part; meaning of each number; tokens of dev and test that train lacks
@@ -152,9 +158,9 @@ def _words(settings: LanguageData) -> _Numbered:
     """Numbers words: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     whole = {}
-    for part, (name, pieces) in _pieces(settings).items():
+    for part, file in _files(settings).items():
         stream = array.array("i")
-        for line in text.iterate_lines(name, pieces):
+        for line in text.iterate_lines(file):
             stream.extend(map(numbers.__getitem__, line.split()))
             stream.append(0)
         whole[part] = np.array(stream, np.int32)
@@ -167,7 +173,7 @@ def _words(settings: LanguageData) -> _Numbered:
 
 def _bytes(settings: LanguageData) -> _Numbered:
     """Numbers bytes: those of train in order of value; 0 is unseen, and starts a part."""
-    raw = {part: b"".join(pieces) for part, (_, pieces) in _pieces(settings).items()}
+    raw = {part: b"".join(text.pieces(file)) for part, file in _files(settings).items()}
     whole = {part: np.frombuffer(read, np.uint8) for part, read in raw.items()}
     parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
     seen = np.unique(parts["train"])
@@ -177,14 +183,9 @@ def _bytes(settings: LanguageData) -> _Numbered:
     return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
 
 
-def _pieces(settings: LanguageData) -> dict[str, tuple[str | Path, Iterator[bytes]]]:
-    """Returns the name of each part that exists and its bytes, decompressed, in pieces."""
-    path = settings.path
-    if path.startswith(tfds.PREFIX):
-        examples = tfds.texts(path, settings.text_feature)
-        return {part: (f"{path} ({part})", own) for part, own in examples.items()}
-    files = text.find_parts(settings, "data", alone=Path(path).is_file())
-    return {part: (file, text.pieces(file)) for part, file in files.items()}
+def _files(settings: LanguageData) -> dict[str, Path]:
+    """Returns the file of each part that exists."""
+    return text.find_parts(settings, "data", alone=Path(settings.path).is_file())
 
 
 def _cut(

@@ -17,7 +17,17 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import checks, corpora, generated, splits, text, vectors, word_table, words
+from jaxeval.data import (
+    buckets,
+    checks,
+    corpora,
+    generated,
+    splits,
+    text,
+    vectors,
+    word_table,
+    words,
+)
 from jaxeval.data.text import Line
 from jaxeval.errors import DataError, parsing
 
@@ -96,18 +106,19 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     forms, table, findings = word_table.build(settings, of_words)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
     in_words = _sides(pairs, settings.padded_to)
-    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
+    rows, shapes, columns = buckets.lay_out_words(in_words, forms, batch_size, settings)
     for bucket, arrays in zip(rows, columns, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
-    return corpora.WordCorpus(
+    return corpora.WordCorpus.described(
+        settings,
+        table,
+        items,
+        "pairs",
         corpus=Corpus(tuple(columns), table.shared()),
         given_split=splits.given(parts, rows),
-        table=table,
         labels=labels,
         saved={"labels": labels},
-        settings=settings,
-        fingerprint=splits.fingerprint(items),
-        facts={"labels": labels, "padded_widths": widths},
+        facts={"labels": labels, "padded_widths": [shape.width for shape in shapes]},
         findings=checks.Findings({}, remarks, warnings).joined(findings),
         positions=rows,
         forms=_SIDES,
@@ -254,7 +265,7 @@ def encode(
     pairs: Sequence[LabelledPair],
     file: Path,
     batch: int,
-) -> corpora.Encoded:
+) -> buckets.Encoded:
     """Encodes pairs of a file for a trained classifier, in batches of `batch`.
 
     Shared is row [F]; a bucket holds premise and hypothesis [N, T] and their lengths [N]. Raises
@@ -262,4 +273,4 @@ def encode(
     """
     tokenised = settings.source.format == "ppdb"
     cut = [_cut(_in_words(pair, tokenised, file), settings.longest) for pair in pairs]
-    return corpora.encode(vocabulary, _sides(cut, settings.padded_to), batch, settings)[1]
+    return buckets.encode(vocabulary, _sides(cut, settings.padded_to), batch, settings)[1]

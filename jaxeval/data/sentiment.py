@@ -15,7 +15,17 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import checks, corpora, generated, labelled_text, splits, text, word_table, words
+from jaxeval.data import (
+    buckets,
+    checks,
+    corpora,
+    generated,
+    labelled_text,
+    splits,
+    text,
+    word_table,
+    words,
+)
 from jaxeval.data.labelled_text import LabelledText, Sentence
 from jaxeval.errors import ConfigError, DataError
 
@@ -89,33 +99,36 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     forms, table, findings = word_table.build(settings, of_words)
     by_part = {part: _rows(settings, own) for part, own in parts.items()}
     rows = [row for part in splits.PARTS for row in by_part[part]]
-    columns, positions, shapes = _lay_out(settings, rows, forms, labels, batch_size)
-    given = splits.given(by_part, positions)
+    in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
+    laid = buckets.lay_out_words(in_words, forms, batch_size, settings, targets)
+    _add_targets(laid, rows, labels)
+    given = splits.given(by_part, laid.rows)
     groups = splits.collect(
         [row.words for row in rows],
         [[target.label for target in row.targets] for row in rows],
         [part for part in splits.PARTS for _ in by_part[part]],
-        positions,
+        laid.rows,
         (settings.dev_fraction, settings.test_fraction) if settings.split == "block" else None,
     )
     sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
     if settings.vocabulary == "all":
         sizes = np.maximum(sizes, groups.most_rows())
-    return corpora.WordCorpus(
-        corpus=Corpus(columns, table.shared()),
+    return corpora.WordCorpus.described(
+        settings,
+        table,
+        parts,
+        settings.rows,
+        corpus=Corpus(tuple(laid.columns), table.shared()),
         given_split=given,
-        table=table,
         labels=labels,
         saved={"labels": labels, "targeted": read.targeted, "tokenised": read.tokenised},
-        settings=settings,
-        fingerprint=splits.fingerprint(parts),
         facts={
             "labels": labels,
-            "padded_widths": [shape.width for shape in shapes],
-            "padded_targets": [shape.targets for shape in shapes],
+            "padded_widths": [shape.width for shape in laid.shapes],
+            "padded_targets": [shape.targets for shape in laid.shapes],
         },
         findings=_findings(settings, parts, read).joined(findings),
-        positions=positions,
+        positions=laid.rows,
         groups=groups,
         sizes=sizes,
     )
@@ -212,45 +225,28 @@ def _rows(settings: SentimentData, sentences: Sequence[Sentence]) -> list[Senten
     return [s._replace(targets=(target,)) for s in padded for target in s.targets]
 
 
-def _lay_out(
-    settings: SentimentData,
-    rows: Sequence[Sentence],
-    forms: Sequence[str],
-    labels: Sequence[str],
-    batch_size: int,
-) -> tuple[tuple[dict[str, np.ndarray], ...], list[np.ndarray], list[corpora.Shape]]:
-    """Returns the arrays, rows and shape of each bucket.
+def _most_targets(rows: Sequence[Sentence]) -> list[int]:
+    """Returns for each row the most targets of a row with its text.
 
-    Rows of one text lie in one bucket, since splits keep them together: each counts as having as
-    many targets as the one that has most.
+    Rows of one text lie in one bucket, since splits keep them together.
     """
     most: dict[tuple[str, ...], int] = {}
     for row in rows:
         most[row.words] = max(len(row.targets), most.get(row.words, 1))
-    lengths, targets = [len(row.words) for row in rows], [most[row.words] for row in rows]
-    shapes = corpora.choose_shapes(lengths, targets, batch_size, settings.max_widths)
-    positions = corpora.assign(lengths, targets, shapes)
-    form_numbers = {form: number for number, form in enumerate(forms)}
+    return [most[row.words] for row in rows]
+
+
+def _add_targets(laid: buckets.Laid, rows: Sequence[Sentence], labels: Sequence[str]) -> None:
+    """Adds the arrays start, end, targets and labels to buckets of rows."""
     numbered = {label: number for number, label in enumerate(labels)}  # others are unlabelled
-    columns = []
-    for bucket, shape in zip(positions, shapes, strict=True):
-        inside = [rows[row] for row in bucket]
-        numbers = [[form_numbers[word] for word in row.words] for row in inside]
+    for bucket, shape, arrays in zip(*laid, strict=True):
         each = [
-            [(t.start, t.end, numbered.get(t.label, 0)) for t in row.targets] for row in inside
+            [(t.start, t.end, numbered.get(t.label, 0)) for t in rows[row].targets]
+            for row in bucket
         ]
-        start, end, classes = ([[t[k] for t in own] for own in each] for k in range(3))
-        columns.append(
-            {
-                "forms": corpora.pad(numbers, shape.width),
-                "length": corpora.count(numbers),
-                "start": corpora.pad(start, shape.targets),
-                "end": corpora.pad(end, shape.targets),
-                "targets": corpora.count(classes),
-                "labels": corpora.pad(classes, shape.targets),
-            }
-        )
-    return tuple(columns), positions, shapes
+        columns = [[[target[k] for target in own] for own in each] for k in range(3)]
+        start, end, classes = (buckets.pad(column, shape.targets) for column in columns)
+        arrays |= {"start": start, "end": end, "targets": buckets.count(each), "labels": classes}
 
 
 def read_unlabelled(
@@ -286,15 +282,14 @@ def read_unlabelled(
 
 def encode(
     settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
-) -> tuple[list[Sentence], corpora.Encoded]:
+) -> tuple[list[Sentence], buckets.Encoded]:
     """Encodes texts for a trained classifier, in batches of `batch`; returns the rows, too.
 
     A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
     the arrays of `build`, with meaningless labels.
     """
-    sentences = labelled_text.in_words({"texts": texts}, vocabulary.tokenised)["texts"]
-    rows = _rows(settings, sentences)
-    forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
-    columns, positions, _ = _lay_out(settings, rows, forms, vocabulary.labels, batch)
-    row = vocabulary.lookup(forms, settings.fold)
-    return rows, corpora.Encoded({"row": row}, positions, columns)
+    rows = _rows(settings, labelled_text.in_words({"texts": texts}, vocabulary.tokenised)["texts"])
+    in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
+    _, encoded = buckets.encode(vocabulary, in_words, batch, settings, targets)
+    _add_targets(encoded[1], rows, vocabulary.labels)
+    return rows, encoded

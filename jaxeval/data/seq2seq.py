@@ -6,20 +6,20 @@ START, its symbols, END (after Wiemerslage et al. 2024).
 Notation: N pairs of a bucket, Ts and Tt its widths.
 """
 
+import dataclasses
 import functools
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-import numpy as np
 import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus, Split
-from jaxeval.data import checks, corpora, splits, text
+from jaxeval.contracts import Corpus
+from jaxeval.data import buckets, checks, corpora, splits, text
 from jaxeval.data.text import Line
 from jaxeval.errors import ConfigError, DataError, argument
 
@@ -131,24 +131,20 @@ class Vocabularies:
         return joint.join(self.target_names[number] for number in numbers[begin:end])
 
 
-class SequenceCorpus(NamedTuple):
-    """A corpus ready for training.
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class SequenceCorpus(corpora.Source):
+    """A corpus of pairs; all splits have the vocabularies of the given one.
 
     A bucket holds source [N, Ts], source_length [N], target [N, Tt] and target_length [N]; lengths
     count START, END and features; PAD follows. UNKNOWN in a target is a symbol that train lacks:
     any output for it is wrong, UNKNOWN too.
     """
 
-    corpus: Corpus
-    given_split: splits.Rows
     vocabularies: Vocabularies
-    fingerprint: str
-    findings: checks.Findings
-    positions: Sequence[np.ndarray]  # bucket b: [N_b] numbers of its pairs: train, dev, test
 
-    def split(self, number: int) -> Split:
-        """Returns split `number` (0: the given one); vocabularies are those of the given one."""
-        return splits.to_split(splits.deal(self.given_split, number), ())
+    def vocabulary(self, number: int) -> Mapping[str, Any]:
+        """Returns the vocabularies as JSON."""
+        return reading.to_dict(self.vocabularies)
 
 
 def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
@@ -164,7 +160,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         "source": [vocabularies.encode_source(pair) for pair in pairs],
         "target": [vocabularies.encode_target(pair) for pair in pairs],
     }
-    rows, _, columns = corpora.lay_out(numbers, batch_size, settings.max_widths, tight=True)
+    rows, _, columns = buckets.lay_out(numbers, batch_size, settings.max_widths, tight=True)
     unseen, remarks = {}, list[str]()
     warnings = checks.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
@@ -176,13 +172,21 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
             raise DataError(f"the targets of train have a single symbol; {see}", settings.path)
         unseen[side], lines = checks.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
+    widths = [[c[side].shape[1] for side in ("source", "target")] for c in columns]
     return SequenceCorpus(
-        Corpus(tuple(columns), {}),
-        splits.given(parts, rows),
-        vocabularies,
-        splits.fingerprint(parts),
-        checks.Findings({"unseen_symbols": unseen}, remarks, warnings),
-        rows,
+        corpus=Corpus(tuple(columns), {}),
+        given_split=splits.given(parts, rows),
+        name=settings.path,
+        fingerprint=splits.fingerprint(parts),
+        facts={
+            "pairs": {part: len(own) for part, own in parts.items()},
+            "source_symbols": len(vocabularies.source_names),
+            "target_symbols": len(vocabularies.target_names),
+            "padded_widths": widths,
+        },
+        positions=rows,
+        findings=checks.Findings({"unseen_symbols": unseen}, remarks, warnings),
+        vocabularies=vocabularies,
     )
 
 
@@ -253,8 +257,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[Seq
 
 def encode(
     settings: Seq2SeqData, vocabularies: Vocabularies, pairs: Sequence[SequencePair], batch: int
-) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
-    """Returns the sources in each bucket, and their arrays source [N, Ts], source_length [N]."""
+) -> buckets.Laid:
+    """Returns the sources in buckets: arrays source [N, Ts], source_length [N]."""
     numbers = {"source": [vocabularies.encode_source(pair) for pair in pairs]}
-    rows, _, columns = corpora.lay_out(numbers, batch, settings.max_widths, tight=True)
-    return rows, columns
+    return buckets.lay_out(numbers, batch, settings.max_widths, tight=True)

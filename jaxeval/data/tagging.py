@@ -1,4 +1,4 @@
-"""Sequence tagging: sentences of files, of tfds or generated -> a corpus of padded arrays.
+"""Sequence tagging: sentences of files, or generated -> a corpus of padded arrays.
 
 Notation: N sentences of a bucket, T its width, F word forms, W characters of the longest word,
 V rows of the word table, Y labels that can be predicted. Form 0 and row 0 are padding.
@@ -17,6 +17,7 @@ from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
 from jaxeval.data import (
+    buckets,
     checks,
     conll,
     corpora,
@@ -24,7 +25,6 @@ from jaxeval.data import (
     schemes,
     splits,
     text,
-    tfds,
     word_table,
     words,
 )
@@ -40,11 +40,9 @@ _ADVICE = (
 
 @reading.settings
 class SentenceSource:
-    """Files, a `tfds:` name, or the generated corpus."""
+    """Files, or the generated corpus."""
 
-    path: Annotated[
-        fields.CorpusPath, about("folder of the files or tfds:NAME; absent: generated")
-    ] = None
+    path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "conll", "conllu", "tempeval3"],
         about("auto: conllu for *.conllu files, else conll"),
@@ -55,7 +53,6 @@ class SentenceSource:
     word_column: Annotated[_Column, about("from 0; conll, tempeval3")] = 0
     tag_column: Annotated[_Column, about("from 0, -1: last")] = -1
     tag: Annotated[conll.Tag, about("conllu: what is predicted")] = "upos"
-    tag_feature: Annotated[str | None, about("tfds: feature that holds the tags")] = None
     scheme: Annotated[
         Literal["auto", "none", "iob1", "bio", "iobes"],
         about("scheme of the tags as read; none: not entities"),
@@ -67,9 +64,7 @@ class SentenceSource:
 class TaggingData(word_table.WordSettings):
     """The source of the sentences and how they are read."""
 
-    source: Annotated[SentenceSource, about("files, a tfds name or the generated corpus")] = (
-        SentenceSource()
-    )
+    source: Annotated[SentenceSource, about("files or the generated corpus")] = SentenceSource()
     scheme: Annotated[Literal["bio", "iobes"], about("tag scheme inside, of entity tags")] = (
         "iobes"
     )
@@ -115,24 +110,25 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     in_words = {"forms": [sentence.words for sentence in sentences]}
-    rows, widths, columns = corpora.lay_out_words(in_words, forms, batch_size, settings)
+    rows, shapes, columns = buckets.lay_out_words(in_words, forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
-    for bucket, width, arrays in zip(rows, widths, columns, strict=True):
+    for bucket, shape, arrays in zip(rows, shapes, columns, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
-        arrays["labels"] = corpora.pad(numbered, width)
+        arrays["labels"] = buckets.pad(numbered, shape.width)
     letters = sorted(set().union(*{word for p in inside for s in of_words[p] for word in s}))
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
     meanings = {"characters": letters, "longest": characters.shape[1], "scheme": scheme}
-    return corpora.WordCorpus(
+    return corpora.WordCorpus.described(
+        settings,
+        table,
+        items,
+        "sentences",
         corpus=Corpus(tuple(columns), shared),
         given_split=splits.given(parts, rows),
-        table=table,
         labels=labels,
         saved={"labels": predicted, **meanings},
-        settings=settings,
-        fingerprint=splits.fingerprint(items),
-        facts={"labels": len(predicted), "padded_widths": widths},
+        facts={"labels": len(predicted), "padded_widths": [s.width for s in shapes]},
         findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
         positions=rows,
     )
@@ -148,8 +144,6 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
     files = {p: f"{source.path} ({p})" for p in splits.PARTS}
     if source.path is None:
         parts = generated.sentences(source.seed)
-    elif source.path.startswith(tfds.PREFIX):
-        parts = tfds.sentences(source.path, source.tag_feature)
     else:
         found = text.find_parts(source, "data.source")
         files = {part: str(file) for part, file in found.items()}
@@ -214,7 +208,7 @@ def encode(
     vocabulary: SavedVocabulary,
     sentences: Sequence[Sequence[str]],
     batch: int,
-) -> corpora.Encoded:
+) -> buckets.Encoded:
     """Encodes sentences for a trained tagger, in batches of `batch`.
 
     Shared are row [F], characters [F, W], casing and capitals [F]; a bucket holds forms [N, T] and
@@ -222,8 +216,8 @@ def encode(
     """
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
-    forms, encoded = corpora.encode(vocabulary, {"forms": sentences}, batch, settings)
+    forms, (shared, laid) = buckets.encode(vocabulary, {"forms": sentences}, batch, settings)
     characters = words.characters(forms, vocabulary.characters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
     padded = np.pad(characters, ((0, 0), (0, padding)))
-    return encoded._replace(shared={**encoded.shared, "characters": padded, **words.shapes(forms)})
+    return {**shared, "characters": padded, **words.shapes(forms)}, laid

@@ -125,11 +125,6 @@ class WordTable(NamedTuple):
         """Returns the arrays that all members read."""
         return {"row": self.row, "vectors": self.vectors, "pretrained": self.pretrained}
 
-    def untrained(self, trained: bool) -> dict[str, np.ndarray]:
-        """Returns the vectors if a model reads some that it does not train."""
-        outside = len(self.vectors) > self.vocabulary
-        return {"vectors": self.vectors} if outside or not trained else {}
-
 
 def build(
     settings: WordSettings, sentences: Mapping[str, Iterable[Iterable[str]]]

@@ -16,13 +16,13 @@ import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Tree
 from jaxeval.models import Module, Weights, recurrence, unroll
 from jaxeval.models.unroll import Blocks, Tap
 
-Kind = Literal["lstm", "rhn", "nas"]
-Gates = Literal["untied", "tied", "capped"]
+_Kind = Literal["lstm", "rhn", "nas"]
+_Gates = Literal["untied", "tied", "capped"]
 _BIAS = 1.0  # initial mean bias of a forget or carry gate
 _TRUNCATED = 0.87962566103423978  # standard deviation of a normal truncated at two of its own
 
@@ -141,33 +141,31 @@ class Masks(NamedTuple):
     update: Array | None = None  # on the candidate (Semeniuta et al. 2016); not for NAS cells
 
 
-class Cell(NamedTuple):
-    """The cell of a language model's layers; static.
+@reading.settings
+class Cell:
+    """The cell of a language model's layers.
 
     Gates: equations 1 (untied), 2 (tied), 3 (capped) of the paper; a highway has no capped ones.
     """
 
-    kind: Kind = "lstm"
-    gates: Gates = "capped"
-    clip: float | None = None  # keeps the LSTM's memory within [-clip, clip]
-    depth: int = 1  # levels of the highway
+    kind: _Kind = Field("lstm", description="of the cells")
+    gates: _Gates | None = Field(
+        None, description="input gate; absent: capped for lstm, untied for rhn"
+    )
+    clip: float | None = Field(None, gt=0, description="of lstm's memory, to [-clip, clip]")
+    depth: fields.Layers = Field(1, description="levels of the one rhn layer")
 
     @property
     def blocks(self) -> int:
         """Number of gate blocks of H units."""
         return {"lstm": 4, "rhn": 3, "nas": 8}[self.kind] - (self.gates == "tied")
 
-    def parameters(self, inputs: int, hidden: int) -> int:
+    def layer_parameters(self, inputs: int, hidden: int) -> int:
         """Number of parameters of one layer."""
         if self.kind == "nas":
             return self.blocks * hidden * (inputs + hidden)
         levels = (self.depth - 1) * self.blocks * hidden * (hidden + 1)
         return self.blocks * hidden * (inputs + hidden + 1) + levels
-
-    def start(self, rows: int, hidden: int) -> Tree:
-        """The zero state of a layer: (h, c), or a highway's s."""
-        zero = jnp.zeros((rows, hidden))
-        return zero if self.kind == "rhn" else (zero, zero)
 
 
 def _dropped(x: Array, mask: Array | None) -> Array:
@@ -188,7 +186,7 @@ def _lstm_step(
     update = _dropped(jnp.tanh(candidate), masks.update)
     forget = jax.nn.sigmoid(forget_gate)
     input_gate = 1.0 - forget if cell.gates == "tied" else jax.nn.sigmoid(input_gates[0])
-    if cell.gates == "capped":
+    if cell.gates in (None, "capped"):
         input_gate = jnp.minimum(1.0 - forget, input_gate)
     memory = forget * memory + input_gate * update
     hidden = jax.nn.sigmoid(output_gate) * jnp.tanh(memory)  # before it is clipped
@@ -230,7 +228,7 @@ def _nas_step(
     return hidden, memory
 
 
-_STEPS: dict[Kind, Any] = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
+_STEPS: dict[str, Any] = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
 
 
 class Layer(Module):

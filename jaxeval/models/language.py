@@ -6,9 +6,10 @@ where E differs from H; the softmax has a bias, and its logits are never whole i
 """
 
 import bisect
+import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ from jaxeval.models.dropout import KeyedDropout, site
 # dropout sites; append only: masks are numbered by place (`dropout._mask_number`)
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")
 _SLICE = 1 << 23  # logits [N, V] that exist at once: 32 MB per member
-_BUDGET = 1_000_000
+_BUDGET, _MOST_UNITS = 1_000_000, 2**14
 
 
 @reading.settings
@@ -47,21 +48,15 @@ class _LanguageDropout:
 
 
 @reading.settings
-class LanguageModelSettings:
+class LanguageModelSettings(Cell):
     """A stack of cells; either sizes, or a budget that determines them."""
 
-    kind: cells.Kind = Field("lstm", description="of the cells")
-    gates: cells.Gates | None = Field(
-        None, description="input gate; absent: capped for lstm, untied for rhn"
-    )
     layers: fields.Layers = Field(1, description="of lstm and nas")
-    depth: fields.Layers = Field(1, description="levels of the one rhn layer")
     hidden: fields.Size | None = Field(None, description="units; absent: by budget")
     embedding: fields.Size | None = Field(None, description="with hidden; absent: as hidden")
     budget: fields.Count | None = Field(None, description="most parameters; absent: a million")
     ratio: float | None = Field(None, gt=0, description="with budget: E / H, at most 1")
     tied: bool = Field(True, description="input and output share the embedding")
-    clip: float | None = Field(None, gt=0, description="of lstm's memory")
     state_reset_probability: float = Field(0.01, ge=0, lt=1, description="of a stream, by window")
     dropout: _LanguageDropout = _LanguageDropout()
 
@@ -90,100 +85,84 @@ class LanguageModelSettings:
         absent = {"inter_layer": self.layers == 1, "projected": not projects}
         return frozenset(dropout.rate_name(site) for site in absent if absent[site])
 
-    def cell(self) -> Cell:
-        """The cell of every layer."""
-        gates = self.gates or ("capped" if self.kind == "lstm" else "untied")
-        return Cell(self.kind, gates, self.clip, self.depth)
-
-    def shape(self, vocabulary: int) -> "LanguageShape":
-        """The sizes, set or solved for. Raises ConfigError if the budget is too small."""
-        if self.hidden is not None:
-            size = self.embedding or self.hidden
-            return LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
-        shape = LanguageShape(vocabulary, 1, 1, self.layers, self.tied)
-        return _solve(shape, self.budget or _BUDGET, self.cell(), self.ratio or 1.0)
-
-
-class LanguageShape(NamedTuple):
-    """Sizes of a language model; the output embedding has size E too."""
-
-    vocabulary: int
-    hidden: int
-    embedding: int
-    layers: int = 1
-    tied: bool = True  # input and output share the embedding
-
     @property
     def projected(self) -> bool:
         """True if outputs are projected down to the embedding size."""
         return self.embedding != self.hidden
 
-    def parameters(self, cell: Cell) -> int:
-        """Number of parameters, the softmax bias included."""
-        embeddings = self.vocabulary * self.embedding * (1 if self.tied else 2)
-        projection = self.hidden * self.embedding if self.projected else 0
-        sizes = [self.embedding, *[self.hidden] * (self.layers - 1)]
-        inner = sum(cell.parameters(size, self.hidden) for size in sizes)
-        return embeddings + self.vocabulary + projection + inner
+    def sized(self, vocabulary: int) -> "LanguageModelSettings":
+        """Returns the settings with both sizes: as set, or the largest within the budget.
 
-    def start(self, cell: Cell, rows: int) -> tuple[Tree, ...]:
-        """The zero state of all layers."""
-        return tuple(cell.start(rows, self.hidden) for _ in range(self.layers))
+        E / H is `ratio`, rounded, and at most 1 (Melis et al. 2018, section 4). Raises ConfigError
+        if not even one hidden unit fits.
+        """
+        if self.hidden is not None:
+            return dataclasses.replace(self, embedding=self.embedding or self.hidden)
+        budget, ratio = self.budget or _BUDGET, min(self.ratio or 1.0, 1.0)
 
+        def sizes(hidden: int) -> tuple[int, int]:
+            return hidden, max(1, round(ratio * hidden))
 
-def _solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
-    """Returns the largest model within a budget of parameters (Melis et al. 2018, section 4).
+        def parameters(hidden: int) -> int:
+            return self._count(vocabulary, *sizes(hidden))
 
-    Replaces H and E of `like`; E / H is `ratio`, rounded, and at most 1 (no projection).
-    Raises ConfigError if not even one hidden unit fits.
-    """
+        if parameters(1) > budget:
+            least = f"expected at least {parameters(1)} for this vocabulary, got {budget}"
+            raise ConfigError(f"model.budget: {least}")
+        each = range(min(budget, _MOST_UNITS) + 1)  # a unit takes more than one parameter
+        hidden, size = sizes(bisect.bisect_right(each, budget, lo=1, key=parameters) - 1)
+        return dataclasses.replace(self, hidden=hidden, embedding=size, budget=None, ratio=None)
 
-    def shape(hidden: int) -> LanguageShape:
-        embedding = max(1, round(min(ratio, 1.0) * hidden))
-        return like._replace(hidden=hidden, embedding=embedding)
+    def parameters(self, vocabulary: int) -> int:
+        """Number of parameters, the softmax bias included; needs both sizes."""
+        assert self.hidden is not None and self.embedding is not None
+        return self._count(vocabulary, self.hidden, self.embedding)
 
-    def parameters(hidden: int) -> int:
-        return shape(hidden).parameters(cell)
+    def _count(self, vocabulary: int, hidden: int, embedding: int) -> int:
+        embeddings = vocabulary * embedding * (1 if self.tied else 2)
+        projection = 0 if embedding == hidden else hidden * embedding
+        sizes = [embedding, *[hidden] * (self.layers - 1)]
+        inner = sum(self.layer_parameters(size, hidden) for size in sizes)
+        return embeddings + vocabulary + projection + inner
 
-    if parameters(1) > budget:
-        least = f"expected at least {parameters(1)} for this vocabulary, got {budget}"
-        raise ConfigError(f"model.budget: {least}")
-    # as many units as the budget has parameters are too many
-    too_many = bisect.bisect_right(range(budget + 1), budget, lo=1, key=parameters)
-    return shape(too_many - 1)
+    def start(self, rows: int) -> tuple[Tree, ...]:
+        """The zero state of all layers: (h, c), or a highway's s."""
+        zero = jnp.zeros((rows, self.hidden or 0))
+        return (zero if self.kind == "rhn" else (zero, zero),) * self.layers
 
 
 class LanguageModel(Module):
     """Embeds tokens and runs the layers: the part of the model before the softmax."""
 
-    shape: LanguageShape
-    cell: Cell
+    choices: LanguageModelSettings  # with both sizes
+    vocabulary: int
 
     @nn.compact
     def __call__(self, tokens: Array, state: Tree, drop: KeyedDropout) -> tuple[Tree, Array]:
         """Reads tokens [T, B] from the layers' states; returns new states, outputs [T, B, E]."""
-        shape, width = self.shape, self.shape.hidden
+        choices = self.choices
+        assert choices.hidden is not None and choices.embedding is not None
         # truncated normal with standard deviation sqrt(1 / E)
         initial = nn.initializers.variance_scaling(1.0, "fan_out", "truncated_normal")
-        size = (shape.vocabulary, shape.embedding)
+        size = (self.vocabulary, choices.embedding)
         table = self.param("embedding", initial, size)
-        if not shape.tied:
+        if not choices.tied:
             self.param("softmax", initial, size)
-        self.param("softmax_bias", nn.initializers.zeros, (shape.vocabulary,))
+        self.param("softmax_bias", nn.initializers.zeros, (self.vocabulary,))
         x = drop.elements("input", table[tokens])
-        outputs, ends, rows = [], [], (tokens.shape[1], width)
-        for number in range(shape.layers):
+        outputs, ends, rows = [], [], (tokens.shape[1], choices.hidden)
+        for number in range(choices.layers):
             if number:
                 x = drop.elements("inter_layer", x, number)
             on_state = drop.mask("state", rows, number)
-            on_update = None if self.cell.kind == "nas" else drop.mask("update", rows, number)
-            layer = cells.Layer(self.cell, width, name=f"layer_{number}")
+            on_update = None if choices.kind == "nas" else drop.mask("update", rows, number)
+            layer = cells.Layer(choices, choices.hidden, name=f"layer_{number}")
             end, x = layer(x, state[number], Masks(on_state, on_update))
             ends.append(end)
             outputs.append(x)
         output = drop.elements("output", functools.reduce(jnp.add, outputs))
-        if shape.projected:
-            square = (width, shape.embedding)
+        if choices.projected:
+            square = (choices.hidden, choices.embedding)
             projection = self.param("projection", nn.initializers.orthogonal(), square)
             output = drop.elements("projected", jnp.einsum("tbh,he->tbe", output, projection))
         return tuple(ends), output

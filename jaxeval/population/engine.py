@@ -2,9 +2,10 @@
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,19 +13,11 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh
 
-from jaxeval.contracts import Array, Member, Split, Tree
+from jaxeval.contracts import Array, Corpus, Member, Split, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member
-from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
-
-
-class _Lane(NamedTuple):
-    """A lane's member: its inputs, and the rows that it is scored on."""
-
-    inputs: Inputs
-    dev: Sequence[np.ndarray]
-    test: Sequence[np.ndarray]
+from jaxeval.population.member import Lane, MemberState, Problem, Shared
 
 
 class Engine(NamedTuple):
@@ -38,21 +31,24 @@ class Engine(NamedTuple):
     shared: Shared
     fill: Callable[..., Tree]  # (shared, state, lane, fresh) -> state
     epoch: Callable[..., Tree]  # (shared, state, lane, active) -> (state, loss [S])
-    evaluate: Callable[..., Tree]  # (shared, params, inputs, rows, active) -> counts, leaves [S]
+    evaluate: Callable[..., Tree]  # (shared, params, lane, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, best, params, better) -> best
     row_counts: Callable[..., Tree]  # as `evaluate`, leaves [S, rows]; compiled at the first call
 
 
 def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     """Returns the programs, not yet compiled; any split of the corpus gives the sizes."""
-    program, mode = problem.program, problem.mode
+    mode, shared = problem.mode, _shared(problem, split, mesh)
+    # programs are kept for longer than corpora
+    problem = Problem(problem.task, Corpus((), ()), lambda number: split, problem.training)
 
-    def fill(shared: Shared, state: MemberState, lane: _Lane, fresh: Array) -> Tree:
-        init = functools.partial(member.init, program, shared, lane.inputs)
-        return lanes.choose(mode, fresh, init, state)
+    def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
+        return lanes.choose(
+            mode, fresh, functools.partial(member.init, problem, shared, lane), state
+        )
 
-    def epoch(shared: Shared, state: MemberState, lane: _Lane, active: Array) -> Tree:
-        train = functools.partial(epochs.train_epoch, program, shared, state, lane.inputs)
+    def epoch(shared: Shared, state: MemberState, lane: Lane, active: Array) -> Tree:
+        train = functools.partial(epochs.train_epoch, problem, shared, state, lane)
         if mode == "vmap":  # an idle lane would wait anyway: it trains too, and nobody reads it
             return train()
         return lax.cond(active, train, lambda: (state, jnp.float32(0)))
@@ -62,19 +58,17 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
         return lanes.choose("vmap", better, lambda: params, best)
 
     def over_part(count: Callable) -> Callable[..., Tree]:
-        def counts(
-            shared: Shared, params: Tree, inputs: Inputs, rows: Tree, active: Array
-        ) -> Tree:
+        def counts(shared: Shared, params: Tree, lane: Lane, rows: Tree, active: Array) -> Tree:
             # an idle lane evaluates no rows: its loops end before their first step
             rows = [jnp.where(active, part, -1) for part in rows]
-            return count(program, shared, params, inputs, rows)
+            return count(problem, shared, params, lane, rows)
 
         return lanes.spread(counts, mesh, mode)
 
     return Engine(
         mesh,
         mode,
-        _shared(problem, split, mesh),
+        shared,
         lanes.spread(fill, mesh, mode, donate=True, brief=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         over_part(member.evaluate),
@@ -111,8 +105,9 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
     return 1 << (most - 1).bit_length() if most else 0
 
 
-def lane_of(program: Program, who: Member, split: Split, longest: int) -> _Lane:
+def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
     """Returns a member's lane, on the host; `longest` is `most_steps` of its cohort."""
+    split = problem.split_of(who)
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     hparams = {name: np.float32(value) for name, value in who.hparams}
     train = [np.asarray(rows, np.int32) for rows in split.train]
@@ -121,32 +116,29 @@ def lane_of(program: Program, who: Member, split: Split, longest: int) -> _Lane:
         padding = (0, longest - len(steps.bucket))
         padded = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
         steps = member.Steps(*padded, steps.count)
-    inputs = Inputs(np.uint32(who.seed), hparams, train, split.tables, steps)
 
     def whole(part: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Pads rows with -1 to whole batches that hold dev and test."""
-        batches = [member.evaluation_rows(program, size) for size in sizes]
+        batches = [member.evaluation_rows(problem, size) for size in sizes]
         lengths = [-(-size // batch) * batch for size, batch in zip(sizes, batches, strict=True)]
         pairs = zip(part, lengths, strict=True)
         return [np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs]
 
-    return _Lane(inputs, whole(split.dev), whole(split.test))
+    scored = whole(split.dev), whole(split.test)
+    return Lane(np.uint32(who.seed), hparams, split.tables, train, *scored, steps)
 
 
-def with_hparams(lane: _Lane, changes: Mapping[str, float]) -> _Lane:
+def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
     """Returns the lane with hyperparameters changed or added."""
     changed = {name: np.float32(value) for name, value in changes.items()}
-    inputs = lane.inputs._replace(hparams={**lane.inputs.hparams, **changed})
-    return lane._replace(inputs=inputs)
+    return lane._replace(hparams={**lane.hparams, **changed})
 
 
-def empty_state(engine: Engine, program: Program, lane: _Lane, width: int) -> Tree:
+def empty_state(problem: Problem, shared: Shared, lane: Lane, width: int) -> Tree:
     """Returns zeros of the shape of a population's state: [S, ...]."""
     # shapes and types alone: arrays have a mesh too, for which `init` would be traced again
-    inputs = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), (engine.shared, lane.inputs)
-    )
-    shape = jax.eval_shape(functools.partial(member.init, program), *inputs)
+    each = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (shared, lane))
+    shape = jax.eval_shape(functools.partial(member.init, problem), *each)
     return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
 
 
@@ -155,16 +147,16 @@ def stack(each: Sequence[Tree]) -> Tree:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *each)
 
 
-def _arguments(state: MemberState, lane: _Lane, flags: Array) -> dict[str, tuple]:
+def _arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
     """Returns the arguments of each program after `_shared`, by its name."""
     whole = state, lane, flags
-    scored = state.params, lane.inputs, lane.dev, flags
+    scored = state.params, lane, lane.dev, flags
     kept = state.best, state.params, flags
     return {"epoch": whole, "evaluate": scored, "fill": whole, "keep": kept}
 
 
 def compile_all(
-    engine: Engine, state: MemberState, lane: _Lane, tell: Callable[[str, float | None], None]
+    engine: Engine, state: MemberState, lane: Lane, tell: Callable[[str, float | None], None]
 ) -> Engine:
     """Compiles the programs for these shapes, in parallel threads.
 
@@ -193,32 +185,34 @@ def compile_all(
     return engine._replace(**programs)
 
 
-class Scorer:
-    """Scores members with given parameters."""
+def scorer(
+    problem: Problem, members: Sequence[Member], params: Sequence[Tree]
+) -> Callable[..., list[dict[str, float]]]:
+    """Returns the function (part, hparams for all) -> scores of each member on "dev" or "test"."""
+    mesh = lanes.make_mesh()
+    idle = lanes.round_up(len(members), mesh) - len(members)
+    first = problem.split_of(members[0])
+    engine, longest = build(problem, first, mesh), most_steps(members, first)
+    each = [lane_of(problem, who, longest) for who in members]
 
-    def __init__(self, problem: Problem, members: Sequence[Member], params: Sequence[Tree]):
-        self._task, self._mesh = problem.task, lanes.make_mesh()
-        self._width = lanes.round_up(len(members), self._mesh)
-        first = problem.split_of(members[0])
-        self._engine, longest = build(problem, first, self._mesh), most_steps(members, first)
-        self._lanes = [
-            lane_of(problem.program, who, problem.split_of(who), longest) for who in members
-        ]
-        self._params = self._stacked(params)
+    def stacked(each: Sequence[Tree]) -> Tree:
+        # idle lanes repeat the last member and score no rows
+        return lanes.shard(stack([*each, *[each[-1]] * idle]), mesh)
 
-    def _stacked(self, each: Sequence[Tree]) -> Tree:
-        idle = self._width - len(each)  # these lanes repeat the last member and score no rows
-        return lanes.shard(stack([*each, *[each[-1]] * idle]), self._mesh)
+    placed = stacked(params)
 
-    def scores(
-        self, part: Literal["dev", "test"], more: Mapping[str, float] | None = None
-    ) -> list[dict[str, float]]:
-        """Scores each member on a part; `more` are hyperparameters for all."""
-        stacked = self._stacked([with_hparams(lane, more or {}) for lane in self._lanes])
-        flags = lanes.shard(np.arange(self._width) < len(self._lanes), self._mesh)
-        each = self._params, stacked.inputs, getattr(stacked, part), flags
-        counts = jax.device_get(self._engine.evaluate(self._engine.shared, *each))
-        return [
-            self._task.score({name: float(values[k]) for name, values in counts.items()})
-            for k in range(len(self._lanes))
-        ]
+    def scores(part: str, more: Mapping[str, float] = types.MappingProxyType({})) -> list:
+        lane = stacked([with_hparams(own, more) for own in each])
+        flags = lanes.shard(np.arange(len(each) + idle) < len(each), mesh)
+        counts = engine.evaluate(engine.shared, placed, lane, getattr(lane, part), flags)
+        return member_scores(problem, jax.device_get(counts), range(len(each)))
+
+    return scores
+
+
+def member_scores(
+    problem: Problem, counts: Mapping[str, np.ndarray], chosen: Iterable[int]
+) -> list[dict[str, float]]:
+    """Returns the scores of chosen lanes by their counts, leaves [S]."""
+    each = ({name: float(values[lane]) for name, values in counts.items()} for lane in chosen)
+    return [problem.task.score(sums) for sums in each]

@@ -52,26 +52,26 @@ _TakeStep = Callable[[_Step, Tree], _Stepped]  # (step, the optimiser's state) -
 class _Epoch(NamedTuple):
     """Arguments that all steps of an epoch share."""
 
-    program: member.Program
+    problem: member.Problem
     shared: member.Shared
-    inputs: member.Inputs
+    lane: member.Lane
     optimiser: optax.GradientTransformation
     order: Sequence[Array]  # bucket b: its rows in the member's order of this epoch
     filled: Sequence[int]  # [F] the buckets that have train rows
 
     def batch(self, branch: int, rows: Array) -> Batch:
         """The batch of rows [n] of bucket `filled[branch]`."""
-        return member.gather(self.shared, self.inputs.tables, self.filled[branch], rows)
+        return member.gather(self.shared, self.lane.tables, self.filled[branch], rows)
 
     def whole_batch(self, branch: int, step: _Step) -> Batch:
         """The batch of a step."""
-        size, order = self.program.batch_size, self.order[self.filled[branch]]
+        size, order = self.problem.training.batch_size, self.order[self.filled[branch]]
         return self.batch(branch, lax.dynamic_slice(order, (step.batch * size,), (size,)))
 
     def gradient(self, batch: Batch, step: _Step, key: Array) -> _Stepped:
         """The gradient of a batch's loss."""
-        function = jax.value_and_grad(self.program.task.loss, has_aux=True)
-        (loss, carry), grads = function(step.params, step.carry, batch, key, self.inputs.hparams)
+        function = jax.value_and_grad(self.problem.task.loss, has_aux=True)
+        (loss, carry), grads = function(step.params, step.carry, batch, key, self.lane.hparams)
         return _Stepped(grads, carry, loss, jnp.sum(batch.weight))
 
     def updated(self, grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
@@ -90,21 +90,19 @@ def _epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int
 
 
 def train_epoch(
-    program: member.Program,
-    shared: member.Shared,
-    state: member.MemberState,
-    inputs: member.Inputs,
+    problem: member.Problem, shared: member.Shared, state: member.MemberState, lane: member.Lane
 ) -> tuple[member.MemberState, Array]:
     """Trains on all of the member's rows once; also returns the mean loss of steps by weight."""
-    whole = inputs.steps is None and program.at_once >= program.batch_size
-    order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
-    order = _epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
-    filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
-    size = member.batch_size(program, inputs)
-    optimiser = optimisers.make(program.optimiser, inputs.hparams, state.epoch, size)
-    epoch = _Epoch(program, shared, inputs, optimiser, order, filled)
+    training = problem.training
+    whole = lane.steps is None and training.at_once >= training.batch_size
+    order_key = member.key_of(lane.seed, member.ORDER, state.epoch)
+    order = _epoch_order(order_key, lane.train, training.batch_size if whole else 1)
+    filled = [bucket for bucket, rows in enumerate(lane.train) if len(rows)]
+    size = member.batch_size(problem, lane)
+    optimiser = optimisers.make(training.optimiser, lane.hparams, state.epoch, size)
+    epoch = _Epoch(problem, shared, lane, optimiser, order, filled)
     take_step = (_step_of_rows(epoch, state.params) if whole else None) or _step(epoch, whole)
-    steps_key = member.key_of(inputs.seed, member.STEP, state.epoch)
+    steps_key = member.key_of(lane.seed, member.STEP, state.epoch)
 
     def step(running: tuple, now: tuple) -> tuple[tuple, None]:
         params, optimiser_state, carry, total, weight = running
@@ -115,7 +113,7 @@ def train_epoch(
         return (*after.changed, after.carry, total, weight), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
-    steps = inputs.steps or shared.steps
+    steps = lane.steps or shared.steps
     if whole:
         last, _ = lax.scan(step, start, (jnp.arange(len(steps.bucket)), steps.bucket, steps.batch))
     else:  # the number of steps is traced
@@ -148,8 +146,9 @@ def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
 
 def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
     """The gradient of a batch of the member's size, summed over parts; carries nothing."""
-    program, order = epoch.program, epoch.order[epoch.filled[branch]]
-    most, size = program.at_once, member.batch_size(program, epoch.inputs)
+    problem, order = epoch.problem, epoch.order[epoch.filled[branch]]
+    task, size = problem.task, member.batch_size(problem, epoch.lane)
+    most = problem.training.at_once
     first = step.batch * size
     last = jnp.minimum(first + size, len(order))
     # under vmap every branch is computed: no parts of a bucket that no lane is in
@@ -158,11 +157,11 @@ def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
     def add(number: Array, sums: tuple) -> tuple:
         positions = first + number * most + jnp.arange(most)
         rows = jnp.where(positions < last, order[jnp.minimum(positions, len(order) - 1)], -1)
-        by_position = program.task.keyed_by_position
+        by_position = task.keyed_by_position
         key = step.key if by_position else jax.random.fold_in(step.key, number)
         batch = epoch.batch(branch, rows)._replace(positions=positions - first)
         grads, _, loss, weight = epoch.gradient(batch, step, key)
-        normaliser = program.task.normaliser(batch)
+        normaliser = task.normaliser(batch)
         grads, loss = jax.tree.map(lambda part: normaliser * part, (grads, loss))
         return jax.tree.map(jnp.add, sums, (grads, loss, normaliser, weight))
 
@@ -204,10 +203,10 @@ def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
     A branch updates as many rows as its bucket's batches read. They are put back after the branch:
     one that returned the table would copy it.
     """
-    table = epoch.program.task.table
-    if table is None or not _leaves_others(epoch.program.optimiser):
+    table, training = epoch.problem.task.table, epoch.problem.training
+    if table is None or not _leaves_others(training.optimiser):
         return None
-    numbers = jnp.zeros(epoch.program.batch_size, jnp.int32)
+    numbers = jnp.zeros(training.batch_size, jnp.int32)
     most = max(
         len(jax.eval_shape(lambda b=b: table.rows(epoch.batch(b, numbers))))
         for b in range(len(epoch.filled))

@@ -64,7 +64,13 @@ CLOSED = Feed({}, lambda epochs, each, ended: ([None] * len(each), []))
 class Population:
     """The lanes of a running cohort: arrays on the devices, slots on the host.
 
-    Arguments are those of `loop.train`.
+    Args:
+      members: all different.
+      count: lanes, rounded up to a multiple of the devices; fixed when resumed, as under `vmap`
+        the width can change last bits.
+      programs: of populations of the same problem: reused if they fit; new ones are added.
+      count_rows: reports hold the counts of each row of dev and test of members that end.
+      steps: least room for steps of an epoch, if members have batch sizes of their own.
     """
 
     def __init__(
@@ -91,10 +97,10 @@ class Population:
         self._key = count, self._most_steps, names, mesh, problem.mode
         known = self._programs.get(self._key)
         self.engine = known or engine.build(problem, first_split, mesh)
-        lane = engine.lane_of(problem.program, members[0], first_split, self._most_steps)
+        lane = engine.lane_of(problem, members[0], self._most_steps)
         self.slots = [slots.Slot()] * count
         self._host_lanes = [lane] * count  # an idle lane keeps its last member's data
-        self.state = self._shard(engine.empty_state(self.engine, problem.program, lane, count))
+        self.state = self._shard(engine.empty_state(problem, self.engine.shared, lane, count))
         self._put_lanes()
 
     def _shard(self, tree: Tree) -> Tree:
@@ -140,8 +146,7 @@ class Population:
     def _load(self, lane: int, slot: slots.Slot) -> None:
         assert slot.member is not None
         self.waiting.remove(slot.member)
-        split, program = self.problem.split_of(slot.member), self.problem.program
-        self._host_lanes[lane] = engine.lane_of(program, slot.member, split, self._most_steps)
+        self._host_lanes[lane] = engine.lane_of(self.problem, slot.member, self._most_steps)
         self.slots[lane] = slot
         if slot.decays:
             self._decay_rate(lane)
@@ -262,9 +267,10 @@ class Population:
         if not any(chosen):
             return scores
         counts = self._evaluated(self.engine.evaluate, part, params, chosen)
-        for lane in np.flatnonzero(chosen):
-            sums = {name: float(each[lane]) for name, each in counts.items()}
-            scores[lane] = self.problem.task.score(sums)
+        places = np.flatnonzero(chosen)
+        each = engine.member_scores(self.problem, counts, places)
+        for lane, own in zip(places, each, strict=True):
+            scores[lane] = own
         metric, known = self.problem.task.metric.name, scores[chosen.index(True)]
         if metric not in known:
             raise ConfigError(f"metric: expected one of {', '.join(known)}, got {metric!r}")
@@ -274,7 +280,7 @@ class Population:
         self, program: Callable[..., Tree], part: str, params: Tree, chosen: Sequence[bool]
     ) -> Mapping[str, np.ndarray]:
         """Runs a program that counts, in the chosen lanes."""
-        arguments = params, self.lanes.inputs, getattr(self.lanes, part), self.flags(chosen)
+        arguments = params, self.lanes, getattr(self.lanes, part), self.flags(chosen)
         counts: Mapping[str, np.ndarray] = lanes.fetch(program(self.engine.shared, *arguments))
         return counts
 

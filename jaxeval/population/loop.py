@@ -22,11 +22,10 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Tree
 from jaxeval.errors import RunError
-from jaxeval.population import host, slots
-from jaxeval.population.host import Feed, Population, Programs, Report, Snapshot
-from jaxeval.population.member import Problem
+from jaxeval.population import slots
+from jaxeval.population.host import Population, Report, Snapshot
 
 _SNAPSHOTS = 2  # the older one serves if the newer one is damaged
 
@@ -39,37 +38,21 @@ class _Compilation(NamedTuple):
 
 
 def train(
-    problem: Problem,
-    members: Sequence[Member],
+    population: Population,
     folder: Path,
     record: Callable[[Report], None],
-    count: int,
-    devices: Sequence[jax.Device] | None = None,
     resumed: Callable[[Sequence[slots.Slot]], None] = lambda restored: None,
-    programs: Programs | None = None,
-    count_rows: bool = False,
-    feed: Feed = host.CLOSED,
-    steps: int = 0,
 ) -> Generator[_Compilation | Report, None, None]:
     """Trains all members; yields compilations, then a report after every epoch of the population.
 
     Closing the generator early saves the state; after an exception in `record` the epoch repeats.
 
     Args:
-      members: all different.
       folder: of checkpoints, from which training resumes; removed at the end, but for a pause.
       record: stores a report durably, before its state is checkpointed: after a kill, epochs are
         repeated and equal records rewritten.
-      count: lanes, rounded up to a multiple of the devices; fixed when resumed, as under `vmap`
-        the width can change last bits.
       resumed: called with the slots of a checkpoint; may raise.
-      programs: of populations of the same problem: reused if they fit; new ones are added.
-      count_rows: reports hold the counts of each row of dev and test of members that end.
-      steps: least room for steps of an epoch, if members have batch sizes of their own.
     """
-    if not members:
-        return
-    population = Population(problem, members, count, devices, programs, count_rows, feed, steps)
     saved = _Checkpoints(folder)
     try:
         snapshot = saved.restore(population.state)
@@ -89,7 +72,7 @@ def train(
                     saved.remove()
                 raise
             paused = any(end.status == "paused" for end in report.ended)
-            if paused or population.epochs % problem.training.checkpoint_every == 0:
+            if paused or population.epochs % population.problem.training.checkpoint_every == 0:
                 saved.save(population.snapshot())
             if paused:
                 return

@@ -11,7 +11,9 @@ in all lanes. Which rows fill a bucket's batches is drawn by member and epoch.
 
 import functools
 import types
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -19,10 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxeval import files
 from jaxeval.contracts import Array, Batch, Corpus, Hparams, Member, Split, Task, Tree
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, DataError, parsing
 from jaxeval.population import lanes, optimisers
-from jaxeval.population.settings import Optimiser, Training
+from jaxeval.population.settings import Training
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
 
@@ -45,13 +48,15 @@ class MemberState(NamedTuple):
     epoch: Array  # [] int32, epochs done
 
 
-class Inputs(NamedTuple):
+class Lane(NamedTuple):
     """A member's own arguments; numpy arrays on the host, traced in a program."""
 
     seed: Array | np.uint32  # [] uint32
     hparams: Hparams  # scalars
-    train: Sequence[Array | np.ndarray]  # bucket b: [N_b] int32
     tables: Tree  # of the member's split
+    train: Sequence[Array | np.ndarray]  # bucket b: [N_b] int32
+    dev: Sequence[Array | np.ndarray] = ()  # rows to score, padded with -1 to whole batches
+    test: Sequence[Array | np.ndarray] = ()
     steps: Steps | None = None  # of a member with a batch size of its own
 
 
@@ -60,21 +65,6 @@ class Shared(NamedTuple):
 
     corpus: Corpus
     steps: Steps
-
-
-class Program(NamedTuple):
-    """The static part of a member's functions."""
-
-    task: Task
-    optimiser: Optimiser
-    batch_size: int  # rows per update, of members without a `batch_size` among their hparams
-    evaluation_batch_size: int
-    micro_batch: int | None = None  # rows computed at once; None: the whole batch
-
-    @property
-    def at_once(self) -> int:
-        """Rows whose gradient is computed at once."""
-        return self.micro_batch or self.batch_size
 
 
 class Problem(NamedTuple):
@@ -90,13 +80,6 @@ class Problem(NamedTuple):
     def split_of(self, who: Member) -> Split:
         """Returns the member's own split, with the tables that depend on it."""
         return self.splits.get(who.vectors, self.split)(who.split)
-
-    @property
-    def program(self) -> Program:
-        """The static part of a member's functions."""
-        training = self.training
-        sizes = training.batch_size, training.evaluation_batch_size, training.micro_batch
-        return Program(self.task, training.optimiser, *sizes)
 
     @property
     def mode(self) -> lanes.Mode:
@@ -138,49 +121,49 @@ def gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
     return Batch(columns, (rows >= 0).astype(jnp.float32), shared.corpus.shared, tables)
 
 
-def batch_size(program: Program, inputs: Inputs) -> Array | int:
+def batch_size(problem: Problem, lane: Lane) -> Array | int:
     """Rows of an update: [] int32 if the number is the member's own."""
-    if "batch_size" in inputs.hparams:
-        return jnp.asarray(inputs.hparams["batch_size"], jnp.int32)
-    return program.batch_size
+    if "batch_size" in lane.hparams:
+        return jnp.asarray(lane.hparams["batch_size"], jnp.int32)
+    return problem.training.batch_size
 
 
-def evaluation_rows(program: Program, rows: int) -> int:
+def evaluation_rows(problem: Problem, rows: int) -> int:
     """Rows of each batch when so many of a bucket are evaluated: equal, so that few are padding.
 
     They are multiples of 16, as products of others are slow on CPUs. Tasks whose state is carried
     from batch to batch have batches of one size.
     """
-    most, rows = program.evaluation_batch_size, max(1, rows)
-    if jax.tree.leaves(jax.eval_shape(lambda: program.task.start(1))):
+    most, rows = problem.training.evaluation_batch_size, max(1, rows)
+    if jax.tree.leaves(jax.eval_shape(lambda: problem.task.start(1))):
         return most
     share = -(-rows // -(-rows // most))
     return min(most, -(-share // 16) * 16)
 
 
-def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
+def init(problem: Problem, shared: Shared, lane: Lane) -> MemberState:
     """Returns a member's state before its first epoch."""
-    rows = min(program.at_once, program.batch_size)
-    batch = gather(shared, inputs.tables, 0, jnp.zeros(rows, jnp.int32))
+    task, training = problem.task, problem.training
+    rows = min(training.at_once, training.batch_size)
+    batch = gather(shared, lane.tables, 0, jnp.zeros(rows, jnp.int32))
     # jit: traced once for all that ask for shapes, and for the program that fills lanes
-    draw = jax.jit(program.task.init)
-    params = draw(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
-    epoch = jnp.int32(0)
-    size = batch_size(program, inputs)
-    state = optimisers.make(program.optimiser, inputs.hparams, epoch, size).init(params)
-    return MemberState(params, state, params, program.task.start(program.batch_size), epoch)
+    params = jax.jit(task.init)(key_of(lane.seed, INIT, 0), batch, lane.hparams)
+    epoch, size = jnp.int32(0), batch_size(problem, lane)
+    state = optimisers.make(training.optimiser, lane.hparams, epoch, size).init(params)
+    return MemberState(params, state, params, task.start(training.batch_size), epoch)
 
 
-def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
+def parameter_shapes(problem: Problem, who: Member) -> Tree:
     """Returns shapes and types of a member's parameters, computing nothing."""
     hparams = {name: np.float32(value) for name, value in who.hparams}
-    inputs = Inputs(np.uint32(who.seed), hparams, split.train, split.tables)
-    shared = Shared(corpus, steps([0], program.batch_size))
-    return jax.eval_shape(functools.partial(init, program), shared, inputs).params
+    split = problem.split(0)
+    lane = Lane(np.uint32(who.seed), hparams, split.tables, split.train)
+    shared = Shared(problem.corpus, steps([0], problem.training.batch_size))
+    return jax.eval_shape(functools.partial(init, problem), shared, lane).params
 
 
 def evaluate(
-    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
+    problem: Problem, shared: Shared, params: Tree, lane: Lane, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
     """Sums counts over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding)."""
 
@@ -195,12 +178,12 @@ def evaluate(
         after = jax.tree.map(jnp.add, sums, more)
         return after, jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
 
-    counts = _counted(program, shared, params, inputs, rows, program.task.count, zero, add)
+    counts = _counted(problem, shared, params, lane, rows, problem.task.count, zero, add)
     return jax.tree.map(lambda *sums: sum(sums), *(sums for sums, _ in counts))
 
 
 def row_counts(
-    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
+    problem: Problem, shared: Shared, params: Tree, lane: Lane, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
     """Returns the counts of each row of a part, bucket after bucket: leaves [sum of n].
 
@@ -210,7 +193,7 @@ def row_counts(
 
     def count(outputs: Tree, batch: Batch) -> Mapping[str, Array]:
         by_row = jax.vmap(
-            lambda weight: program.task.count(outputs, batch._replace(weight=weight))
+            lambda weight: problem.task.count(outputs, batch._replace(weight=weight))
         )
         return by_row(jnp.diag(batch.weight))
 
@@ -224,15 +207,15 @@ def row_counts(
             counts,
         )
 
-    counts = _counted(program, shared, params, inputs, rows, count, zero, add)
+    counts = _counted(problem, shared, params, lane, rows, count, zero, add)
     return jax.tree.map(lambda *buckets: jnp.concatenate(buckets), *counts)
 
 
 def _counted(
-    program: Program,
+    problem: Problem,
     shared: Shared,
     params: Tree,
-    inputs: Inputs,
+    lane: Lane,
     rows: Sequence[Array],
     count: Callable[[Tree, Batch], Mapping[str, Array]],
     zero: Callable[[Tree, int], Tree],
@@ -242,20 +225,20 @@ def _counted(
 
     `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
-    task, key = program.task, key_of(inputs.seed, EVALUATE, 0)
+    task, key = problem.task, key_of(lane.seed, EVALUATE, 0)
 
     @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
-        size = evaluation_rows(program, len(rows[bucket]))
+        size = evaluation_rows(problem, len(rows[bucket]))
         chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
-        batch = gather(shared, inputs.tables, bucket, chosen)
+        batch = gather(shared, lane.tables, bucket, chosen)
         step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
-        outputs, carry = task.predict(params, carry, batch, step_key, inputs.hparams)
+        outputs, carry = task.predict(params, carry, batch, step_key, lane.hparams)
         return count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Tree:
         filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
-        size = evaluation_rows(program, len(rows[bucket]))
+        size = evaluation_rows(problem, len(rows[bucket]))
         start = task.start(size)
         shapes, _ = batch_counts.eval_shape(bucket, first, start)
 
@@ -268,3 +251,46 @@ def _counted(
         return lax.fori_loop(first, batches, step, (zero(shapes, bucket), start))[0]
 
     return [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
+
+
+def _names(params: Tree) -> list[str]:
+    """The name of each leaf: the keys that lead to it, joined by "/"."""
+    paths = jax.tree_util.tree_flatten_with_path(params)[0]
+    return ["/".join(str(key.key) for key in path) for path, _ in paths]
+
+
+def save(path: Path, params: Tree) -> None:
+    """Writes parameters atomically: one file of arrays, readable with numpy alone."""
+    leaves = map(np.asarray, jax.tree.leaves(jax.device_get(params)))
+    with files.replacing(path, "wb") as stream:
+        np.savez(stream, allow_pickle=False, **dict(zip(_names(params), leaves, strict=True)))
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Reads the arrays that `save` wrote, by name. Raises DataError if it is no such file."""
+    with parsing("no readable parameters", path, passing=()):
+        if not zipfile.is_zipfile(path):
+            raise ValueError("not an .npz file")
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+
+def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
+    """Returns arrays by name as the tree that they were.
+
+    `like` is the expected tree of shapes and dtypes. Raises DataError, naming the path, if the
+    arrays are of another model.
+    """
+    leaves, structure = jax.tree.flatten(like)
+    named = dict(zip(_names(like), leaves, strict=True))
+    shapes, found = (
+        {name: f"{leaf.dtype}{[*leaf.shape]}" for name, leaf in each.items()}
+        for each in (named, arrays)
+    )
+    for name in sorted({*shapes, *found}):
+        shape, other = (each.get(name, "nothing") for each in (shapes, found))
+        if shape != other:
+            raise DataError(
+                f"parameters of another model: {name} is {other}, expected {shape}", path
+            )
+    return jax.tree.unflatten(structure, [arrays[name] for name in shapes])

@@ -169,6 +169,11 @@ class Training:
     ] = False
     checkpoint_every: Annotated[Count, fields.IMMATERIAL, about("epochs between checkpoints")] = 5
 
+    @property
+    def at_once(self) -> int:
+        """Rows whose gradient is computed at once."""
+        return self.micro_batch or self.batch_size
+
     def width(self, members: int) -> int:
         """Returns how many of so many members are trained at once."""
         return min(self.lanes or _WIDEST, members)

@@ -10,7 +10,7 @@ from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
 from jaxeval.stats.crossed import Crossed, t_quantile
-from jaxeval.stats.nested import TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import TrainingPlan
 from jaxeval.stats.results import Interval
 
 _PARTS = {"interaction": "split x seed"}
@@ -19,12 +19,6 @@ _SOURCES = {
     "seed": "due to the seed",
     "interaction": "due to both together",
     "error": "error",
-}
-_PLAN = ("design", "splits", "seeds", "runs", "half-width")
-_KINDS = {
-    "independent": "each run its own split and seed",
-    "nested": "each split its own seeds",
-    "crossed": "every seed on every split",
 }
 
 
@@ -65,11 +59,6 @@ class Noise(Result):
             blocks = _components(last, metric, scale)
             if last.plan:
                 answer.append(_advice(last.components, last.plan, metric, scale))
-                rows = [
-                    (_KINDS[d.kind], str(d.splits), str(d.seeds), str(d.runs), scale(d.half_width))
-                    for d in last.plan.designs
-                ]
-                blocks += [Table(_PLAN, rows)] if rows else []
             details = [block for of, name in others for block in _components(of, name, scale)]
         title, signature = "Where the variance comes from", text.versions()
         return Document(answer, blocks, self.warnings, details, title=title, signature=signature)
@@ -161,24 +150,11 @@ def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) ->
     if half <= plan.precision:
         runs = of.splits * of.seeds * of.repeats
         enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
-    aim, most = f"For a mean {metric} within {within} (half of a 95 % interval)", plan.MOST
-    if not plan.designs:
-        return f"{aim} no design of up to {most:,} runs is enough.{enough}"
-    best = plan.designs[0]
-    crossed = next((_design(of) for of in plan.designs if of.kind == "crossed"), None)
-    beside = f"; crossed it would be {crossed or f'more than {most:,} runs'}"
-    cautious = f"over {most:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
+    aim, most = f"For a mean {metric} within {within} (half of a 95 % interval)", f"{plan.MOST:,}"
+    if plan.runs is None:
+        return f"{aim} not even {most} runs are enough.{enough}"
+    cautious = f"over {most}" if plan.cautious_runs is None else f"{plan.cautious_runs:,}"
     return (
-        f"{aim}, train {_design(best)}{'' if best.kind == 'crossed' else beside}. If the sd of a "
-        f"run is at the upper end of its interval, {cautious} runs, each with its own split and "
-        f"seed, are needed.{enough}"
+        f"{aim}, train {plan.runs:,} runs, each with its own split and seed; {cautious} if the sd "
+        f"of a run is at the upper end of its interval.{enough}"
     )
-
-
-def _design(design: TrainingDesign) -> str:
-    splits, runs = design.splits, design.runs
-    return {
-        "independent": f"{runs} runs, each with its own split and seed",
-        "nested": f"{splits} splits with {runs // splits} new seeds each, {runs} runs",
-        "crossed": f"{splits} splits x {design.seeds} seeds, {runs} runs",
-    }[design.kind]

@@ -12,6 +12,7 @@ from jaxeval.report.comparison import answers, figures, tables, words
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
+from jaxeval.stats.study import RunStudy
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
 from jaxeval.vectors.similarity import Unknown
@@ -156,7 +157,7 @@ class JudgedVectors(Result):
             notes=[note for mode in self.modes for note in _reduction_notes(mode)],
             details=[
                 Table(("vectors", *self.metrics), covered, title),
-                *(block for mode in self.modes for block in _comparisons(mode)),
+                *(block for mode in self.modes for block in _comparison(mode)),
             ],
             figures=self._figures,
             title=f"Word vectors judged: {text.listed([*self.files])}",
@@ -167,13 +168,12 @@ class JudgedVectors(Result):
         yield Heading(_MODES[mode.mode])
         tasks = [f"{task} ({self.metrics[task]})" for task in mode.tasks]
         title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
-        if mode.overall is None or len(mode.scores) < 3:
+        if mode.study is None or not mode.study.in_mean or len(mode.scores) < 3:
             yield Table(("vectors", MEAN, *tasks), rows, title)
         else:
-            head = ("vectors", MEAN, words.level(mode.overall), "rank", "tied", *tasks)
-            rows = [
-                (*row[:2], *cells, *row[2:]) for row, cells in zip(rows, _ranks(mode), strict=True)
-            ]
+            head = ("vectors", MEAN, words.level(mode.study), "rank", "tied", *tasks)
+            ranks = _ranks(mode.study)
+            rows = [(*row[:2], *ranks[row[0]], *row[2:]) for row in rows]
             yield Table(head, rows, f"{title}; files that share a letter were not told apart")
         if mode.reductions:
             reduced = dict.fromkeys(task for of in mode.reductions.values() for task in of)
@@ -184,7 +184,7 @@ class JudgedVectors(Result):
     def _figures(self) -> list[Figure]:
         drawn = []
         for mode in self.modes:
-            for figure in figures.draw(mode.by_task) if mode.by_task else ():
+            for figure in figures.draw(mode.study) if mode.study else ():
                 title = f"{figure.title}, {_MODES[mode.mode].lower()}"
                 drawn.append(figure._replace(name=f"{figure.name}_{mode.mode}", title=title))
         return drawn
@@ -192,14 +192,12 @@ class JudgedVectors(Result):
 
 def _judgement(mode: Judgement) -> Iterator[str]:
     title = _MODES[mode.mode]
-    if mode.overall is not None:
-        yield from (f"{title}, {MEAN}: {line}" for line in answers.answer(mode.overall))
+    if mode.study is not None:
+        yield from (f"{title}: {line}" for line in answers.answer(mode.study))
     elif len(mode.scores) < 2:
         yield f"{title}: {' '.join(next(_means(mode))[:2])} ({MEAN})."
     else:
         yield f"{title}: one score says nothing about a distribution; none is compared."
-    if mode.by_task is not None and len(mode.tasks) > 1:
-        yield from (f"{title}, task by task: {x}" for x in answers.answer(mode.by_task))
 
 
 def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
@@ -216,14 +214,17 @@ def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
         yield (name, *map(cell, (by_task.mean(axis=0), *by_task)))
 
 
-def _ranks(mode: Judgement) -> Iterator[tuple[str, str, str]]:
-    """Yields the interval of each file's mean over tasks, its rank, and its tie groups."""
-    assert mode.overall is not None
-    means = {of.model: of.summary.mean_interval for of in mode.overall.models}
-    places, scale = mode.places(), words.score_format(mode.overall)
-    for name in mode.scores:
-        place = places[name]
-        yield scale.interval(means[name]), tables.rank(place), tables.tied(place.groups)
+def _ranks(study: RunStudy) -> dict[str, tuple[str, str, str]]:
+    """Returns the interval of each file's mean over tasks, its rank, and its tie groups."""
+    places, scale = study.places(), words.score_format(study)
+    return {
+        of.model: (
+            scale.interval(of.summary.mean_interval),
+            tables.rank(places[of.model]),
+            tables.tied(places[of.model].groups),
+        )
+        for of in study.in_mean
+    }
 
 
 def _reduction(effect: Effect) -> str:
@@ -241,12 +242,11 @@ def _reduction_notes(mode: Judgement) -> Iterator[str]:
         yield f"{mode.baseline} makes no error to reduce in {text.listed(perfect)}"
 
 
-def _comparisons(mode: Judgement) -> Iterator[Block]:
-    for study, what in ((mode.overall, MEAN), (mode.by_task, "task by task")):
-        if study is not None:
-            yield Heading(f"{_MODES[mode.mode]}, {what}")
-            document = comparison.Comparison(study).document()
-            yield from (*document.blocks, *document.details)
+def _comparison(mode: Judgement) -> Iterator[Block]:
+    if mode.study is not None:
+        yield Heading(_MODES[mode.mode])
+        document = comparison.Comparison(mode.study).document()
+        yield from (*document.blocks, *document.details)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

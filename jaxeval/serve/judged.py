@@ -124,7 +124,7 @@ def leaderboard(
 
 def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
     """Returns the numbers of each file on a leaderboard, the best first."""
-    places, described = mode.places(), mode.overall.models if mode.overall else ()
+    places, described = (mode.study.places(), mode.study.in_mean) if mode.study else ({}, ())
     means, rows = {of.model: of.summary.mean_interval for of in described}, []
     for name, by_task in mode.scores.items():
         place, interval = places.get(name), means.get(name)

@@ -27,7 +27,7 @@ Statistic = Literal["t", "wins", "betting"]
 _Verdict = Literal["better", "worse", "equal", "undecided"]
 
 
-class Course(NamedTuple):
+class _Course(NamedTuple):
     """What is known at each look.
 
     The ends of intervals are open: an end that is itself rejected is moved by one float, so that
@@ -46,7 +46,7 @@ class Course(NamedTuple):
     """[L] log e against "A is no better than B"."""
 
 
-def log_e_wins(
+def _log_e_wins(
     wins: np.ndarray | int,
     losses: np.ndarray | int,
     alternative: sequential.Alternative = "two-sided",
@@ -66,7 +66,7 @@ def log_e_wins(
         return log_e + np.log(2) + np.log(scipy.special.betainc(lost + 1, won + 1, 0.5))
 
 
-def wins(differences: np.ndarray, alpha: float = 0.05) -> Course:
+def wins(differences: np.ndarray, alpha: float = 0.05) -> _Course:
     """Returns the course of a sign test: where do as many differences lie above as below?
 
     A difference d is rejected when those above d are too many, or too few, among all that are not
@@ -79,16 +79,16 @@ def wins(differences: np.ndarray, alpha: float = 0.05) -> Course:
     d = np.asarray(differences, np.float64)
     below, above = _low_ends(d, alpha), _low_ends(-d, alpha)
     won, lost = np.cumsum(d > 0), np.cumsum(d < 0)
-    greater, less = log_e_wins(won, lost, "greater"), log_e_wins(won, lost, "less")
+    greater, less = _log_e_wins(won, lost, "greater"), _log_e_wins(won, lost, "less")
     return _both_sides(below, -above, greater, less)
 
 
 def _both_sides(
     low: np.ndarray, high: np.ndarray, greater: np.ndarray, less: np.ndarray
-) -> Course:
+) -> _Course:
     p_values = np.minimum(1, 2 * np.exp(-np.maximum(0, np.maximum(greater, less))))
     ends = np.maximum.accumulate(low), np.minimum.accumulate(high)
-    return Course(np.arange(1, len(low) + 1), *ends, p_values, greater)
+    return _Course(np.arange(1, len(low) + 1), *ends, p_values, greater)
 
 
 def _low_ends(d: np.ndarray, alpha: float) -> np.ndarray:
@@ -112,14 +112,14 @@ def _low_ends(d: np.ndarray, alpha: float) -> np.ndarray:
 def _fewest(losses: int, alpha: float) -> int:
     """Returns the fewest untied pairs that reject with so many losses."""
     n = 1 + (_fewest(losses - 1, alpha) if losses else 0)
-    while log_e_wins(n - losses, losses, "greater") < np.log(2 / alpha):
+    while _log_e_wins(n - losses, losses, "greater") < np.log(2 / alpha):
         n += 1
     return n
 
 
 def betting(
     differences: np.ndarray, alpha: float = 0.05, margins: Sequence[float] = (0.0,)
-) -> Course:
+) -> _Course:
     """Returns the course of bets on the mean difference of scores from 0 to 1.
 
     Hedged capital with predictable plug-in bets (Waudby-Smith & Ramdas 2024, "Estimating means of
@@ -245,7 +245,7 @@ def contradict(low: float, high: float) -> bool:
     return low > np.nextafter(high, np.inf)
 
 
-def _claim(seen: Course, margin: float) -> tuple[_Verdict, int | None]:
+def _claim(seen: _Course, margin: float) -> tuple[_Verdict, int | None]:
     """Returns the first claim that a look allows, and which look it is."""
     shown: dict[_Verdict, np.ndarray] = {
         "better": seen.low > margin,
@@ -257,11 +257,11 @@ def _claim(seen: Course, margin: float) -> tuple[_Verdict, int | None]:
     return verdict, first.get(verdict)
 
 
-def _by_t(a: np.ndarray, b: np.ndarray | None, known: int, alpha: float) -> Course:
+def _by_t(a: np.ndarray, b: np.ndarray | None, known: int, alpha: float) -> _Course:
     seen = sequential.looks(a, b, known)
     ends = sequential.confidence_sequence(seen, alpha)
     better = sequential.e_process(seen, alternative="greater")
-    return Course(seen.scores, *ends, sequential.p_values(seen), better)
+    return _Course(seen.scores, *ends, sequential.p_values(seen), better)
 
 
 def _difference(a: np.ndarray, b: np.ndarray | None, statistic: Statistic) -> float:

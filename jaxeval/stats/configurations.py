@@ -39,7 +39,7 @@ class SeedEffect(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Option:
+class _Option:
     """One value of the option, over the configurations that have all values."""
 
     value: Hashable
@@ -59,7 +59,7 @@ class OptionComparison:
     group: _Group
     n: int  # configurations with all values
     best: Hashable  # the most frequent winner
-    options: tuple[Option, ...]
+    options: tuple[_Option, ...]
     friedman: HypothesisTest | None  # for three or more values
     friedman_adjusted: float | None
     as_often: tuple[Hashable, ...]  # values that win as often as the best, which is the first
@@ -148,7 +148,7 @@ def _comparison(
         tested = tests.get((group, k, "sign_test")), tests.get((group, k, "brown_forsythe"))
         p = {name: p for (of, j, name), p in adjusted.items() if (of, j) == (group, k)}
         middle = sign * float(np.median(own))
-        options.append(Option(value, float(wins[k]), middle, spread, gap, *tested, p))
+        options.append(_Option(value, float(wins[k]), middle, spread, gap, *tested, p))
     whole, most = (group, None, "friedman"), itertools.compress(compared, as_often)
     friedman = tests.get(whole), adjusted.get(whole)
     found = n, compared[best], tuple(options), *friedman, tuple(most)

@@ -67,7 +67,7 @@ class Combination(NamedTuple):
         return np.maximum(0.0, estimate - below), np.maximum(0.0, estimate + above)
 
 
-class MeanSquares(NamedTuple):
+class _MeanSquares(NamedTuple):
     """Mean squares of tables of one shape. Their expectations, with the variances v:
 
     error        v_error
@@ -83,7 +83,7 @@ class MeanSquares(NamedTuple):
     shape: tuple[Any, Any, int]  # S, R, n: numbers, or arrays of many designs
 
     @classmethod
-    def from_tables(cls, scores: np.ndarray) -> "MeanSquares":
+    def from_tables(cls, scores: np.ndarray) -> "_MeanSquares":
         """Mean squares of tables [..., S, R, n]; exactly 0 if all scores are equal."""
         splits, seeds, repeats = scores.shape[-3:]
         cell = (scores - scores[..., :1, :1, :1]).mean(-1)  # [..., S, R]
@@ -194,7 +194,7 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     if table.ndim != 3 or min(table.shape[:2]) < 2 or not np.isfinite(table).all():
         shape = list(np.shape(scores))
         raise DataError(f"crossed design: {expected}, finite numbers; found shape {shape}")
-    squares = MeanSquares.from_tables(table)
+    squares = _MeanSquares.from_tables(table)
     parts = squares.components
     sizes = {name: float(part.estimate) for name, part in parts.items() if name != "any run"}
     sizes["any run"] = whole = sum(max(0.0, size) for size in sizes.values())

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
-from jaxeval.stats import multiple, study
+from jaxeval.stats import study
 from jaxeval.stats.results import Effect, Interval, Rules
 from jaxeval.stats.study import RunStudy
 
@@ -31,8 +31,8 @@ class Judgement:
       scores: file -> [T, S], NaN for a failed training; best mean over tasks first.
       reductions: file -> task, and "mean" of all tasks in which the baseline makes errors -> RER,
         of the seeds without a failure; empty without a baseline.
-      overall, by_task: comparisons of the means over tasks, and task by task; None for one file,
-        and if one has a single score.
+      study: the comparison of the files, with tasks as data sets; None for one file, and if one
+        has a single score of a task.
     """
 
     mode: str
@@ -41,17 +41,7 @@ class Judgement:
     scores: Mapping[str, np.ndarray]
     baseline: str | None
     reductions: Mapping[str, Mapping[str, Effect]]
-    overall: RunStudy | None
-    by_task: RunStudy | None
-
-    def places(self) -> dict[str, multiple.Place]:
-        """Returns the ranks of files by their means over tasks; none if they are not compared."""
-        if self.overall is None:
-            return {}
-        means = {of.model: of.summary.mean for of in self.overall.models}
-        pairs = [pair for pair in self.overall.pairs if pair.better]
-        apart = [pair.names if pair.better > 0 else pair.names[::-1] for pair in pairs]
-        return multiple.places(means, apart)
+    study: RunStudy | None
 
 
 def judge(
@@ -64,7 +54,7 @@ def judge(
 ) -> Judgement:
     """Compares files by their scores: file -> fractions [T, S], NaN for a failed training."""
     rules = rules or Rules()
-    means = {name: of.mean(axis=0)[None] for name, of in scores.items()}
+    means = {name: of.mean(axis=0) for name, of in scores.items()}
     known = {name: of[~np.isnan(of)] for name, of in means.items()}
     order = sorted(scores, key=lambda name: -known[name].mean() if len(known[name]) else np.inf)
     scores = {name: scores[name] for name in order}
@@ -75,7 +65,6 @@ def judge(
         scores,
         baseline,
         {} if baseline is None else _reductions(scores, tasks, baseline, rules.confidence),
-        _study({name: means[name] for name in order}, [MEAN], seeds, rules),
         _study(scores, tasks, seeds, rules),
     )
 
@@ -94,9 +83,7 @@ def _study(
             values = of[k][None, :, None], status[None, :, None]
             models[name] = ModelScores(*values, labels, rows)
         data_sets.append(DataSetScores(task, "", True, "recorded", models, unit="fraction"))
-    found = study.study(Scores("trainings", tuple(arrays), tuple(data_sets)), rules, "seed")
-    # the mean over tasks is a study of its own
-    return dataclasses.replace(found, overall=(), overall_primary=None)
+    return study.study(Scores("trainings", tuple(arrays), tuple(data_sets)), rules, "seed")
 
 
 def _reductions(

@@ -10,7 +10,7 @@ import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
-from jaxeval.stats.crossed import Crossed, MeanSquare, MeanSquares
+from jaxeval.stats.crossed import Crossed
 from jaxeval.stats.results import Interval, varies
 
 
@@ -69,73 +69,24 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainingDesign:
-    """A design of one kind: the numbers of splits and seeds to train."""
-
-    kind: str
-    splits: int
-    seeds: int  # distinct ones
-    runs: int
-    half_width: float  # of the mean's interval, expected
-
-
-@dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """Designs to train for a precision of the mean, from the components of a study."""
+    """Runs to train for a precision of the mean, each with its own split and seed.
+
+    As many runs of a crossed or nested design are never more precise.
+    """
 
     precision: float  # half-width of the mean's interval, at most
-    designs: tuple[TrainingDesign, ...]  # the one of each kind with fewest runs, fewest first
-    cautious_runs: int | None  # independent ones, at the upper end of the total variance
-    MOST: ClassVar[int] = 10_000  # runs of a design
+    runs: int | None  # None: more than `MOST`
+    cautious_runs: int | None  # at the upper end of the interval of a run's sd
+    MOST: ClassVar[int] = 10_000
 
 
 def plan(of: Crossed, precision: float) -> TrainingPlan:
     """Plans what to train next for a precision of the mean, from scores that vary."""
-    squares = {name: part.sd**2 for name, part in of.components.items()}
-    rest, how = squares["interaction"] + squares.get("error", 0.0), of.mean_interval.confidence
-    total = of.total.sd_interval.high**2
-    cautious = {d.kind: d.runs for d in _smallest((0.0, 0.0, total), precision, how)}
-    designs = _smallest((squares["split"], squares["seed"], rest), precision, how)
-    return TrainingPlan(precision, tuple(designs), cautious.get("independent"))
-
-
-def _smallest(
-    of: tuple[float, float, float], half_width: float, confidence: float = 0.95
-) -> list[TrainingDesign]:
-    """Finds the design of each kind with fewest runs that gives a half-width, fewest first.
-
-    With S splits, R seeds and N runs the variance of the mean is, if crossed, v_split / S + v_seed
-    / R + v_rest / N; if nested, v_split / S + (v_seed + v_rest) / N; if independent (as in FIESTA,
-    Moss et al. 2019), their sum / N. All designs of up to 10,000 runs are tried.
-
-    Args:
-      of: variances of one run's score: v_split, v_seed, v_rest.
-    """
-    v_split, v_seed, v_rest = of
-    most = TrainingPlan.MOST
-    numbers = np.arange(2, most // 2 + 1)
-    splits = np.repeat(numbers, most // numbers - 1)
-    each = np.concatenate([np.arange(2, most // number + 1) for number in numbers])
-    total, single = splits * each, np.arange(2, most + 1)
-    expected = MeanSquares(
-        MeanSquare(v_rest + each * v_split, splits - 1),
-        MeanSquare(v_rest + splits * v_seed, each - 1),
-        MeanSquare(np.full(len(total), v_rest), (splits - 1) * (each - 1)),
-        None,
-        (splits, each, 1),
-    )
-    nested = v_split / splits + (v_seed + v_rest) / total
-    grids = (  # kind, splits, seeds, runs, variance of the mean and its degrees of freedom
-        ("crossed", splits, each, total, *expected.of_mean),
-        ("nested", splits, total, total, nested, splits - 1),
-        ("independent", single, single, single, sum(of) / single, single - 1),
-    )
-    designs = []
-    for kind, *columns, variance, df in grids:
-        width = np.sqrt(variance) * crossed.t_quantile(df, confidence)
-        runs = np.where(width <= half_width, columns[2], np.inf)
-        best = int(np.lexsort((width, runs))[0])
-        if np.isfinite(runs[best]):
-            sizes = int(columns[0][best]), int(columns[1][best]), int(columns[2][best])
-            designs.append(TrainingDesign(kind, *sizes, float(width[best])))
-    return sorted(designs, key=lambda design: (design.runs, design.half_width))
+    runs = np.arange(2, TrainingPlan.MOST + 1)
+    reached = crossed.t_quantile(runs - 1, of.mean_interval.confidence) / np.sqrt(runs)
+    found = []
+    for sd in (of.total.sd, of.total.sd_interval.high):
+        enough = runs[sd * reached <= precision]
+        found.append(int(enough[0]) if len(enough) else None)
+    return TrainingPlan(precision, *found)

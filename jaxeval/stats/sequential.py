@@ -17,7 +17,7 @@ from jaxeval.stats import results
 FIRST_LOOK = 3
 """Scores of each model before the first look: with two, a spread that is 0 by chance decides."""
 
-PRIOR_VARIANCE = 2.0
+_PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
 _ROUNDS = 20
@@ -93,12 +93,12 @@ def _looks(
     return Looks(count, estimate, error, df, effective)
 
 
-def log_e_t(
+def _log_e_t(
     t: np.ndarray | float,
     df: np.ndarray | float,
     effective: np.ndarray | float,
     *,
-    g: float = PRIOR_VARIANCE,
+    g: float = _PRIOR_VARIANCE,
     alternative: Alternative = "two-sided",
 ) -> np.ndarray:
     """Returns log e of the t statistic against equal means of normal scores.
@@ -130,14 +130,14 @@ def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
 
 
 def e_process(
-    seen: Looks, *, g: float = PRIOR_VARIANCE, alternative: Alternative = "two-sided"
+    seen: Looks, *, g: float = _PRIOR_VARIANCE, alternative: Alternative = "two-sided"
 ) -> np.ndarray:
     """Returns log e [..., L] against equal means at each look.
 
     A look at scores that do not vary yet has log e = 0: it says nothing.
     """
     t = seen.estimate / seen.error
-    log_e = log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
+    log_e = _log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
     return np.where(np.isnan(t), 0.0, log_e)
 
 
@@ -164,7 +164,7 @@ def confidence_sequence(seen: Looks, alpha: float = 0.05) -> tuple[np.ndarray, n
 
 def _critical_t(df: np.ndarray, effective: np.ndarray, alpha: float) -> np.ndarray:
     """Returns the t with a one-sided e of 2 / alpha; infinite where no t has it."""
-    shrunk = 1 + effective * PRIOR_VARIANCE
+    shrunk = 1 + effective * _PRIOR_VARIANCE
     needed = np.full(np.shape(df), np.log(2 / alpha))
     two_sided = needed - np.log(2)
     t = np.zeros(np.shape(df))

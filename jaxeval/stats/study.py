@@ -10,7 +10,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import datasets, describe, failures, pairs, power, samples
+from jaxeval.stats import datasets, describe, failures, multiple, pairs, power, samples
 from jaxeval.stats import single_models as singles
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.items import study as items_study
@@ -25,7 +25,7 @@ _Bounds = tuple[float, float] | None  # of the metric
 
 
 @dataclasses.dataclass(frozen=True)
-class Described:
+class _Described:
     """One model on one data set."""
 
     model: str
@@ -39,7 +39,7 @@ class RunStudy:
 
     unit: Unit  # of replication
     averaged: tuple[int, int]  # fewest and most scores that were averaged into one
-    models: tuple[Described, ...]
+    models: tuple[_Described, ...]
     pairs: tuple[Pair, ...]  # empty if all pairs have a model with copies
     overall: tuple[Pair, ...]  # in the mean over the data sets, a family of its own
     primary: Primary  # the tests of location on each data set, and what their design can show
@@ -54,6 +54,16 @@ class RunStudy:
     failures: failures.Failures | None  # None if no run failed
     scores: Scores = dataclasses.field(repr=False)
     samples: Samples = dataclasses.field(repr=False)
+    # in the mean over the data sets, or on the only one; empty without a mean
+    in_mean: tuple[_Described, ...] = dataclasses.field(default=(), repr=False)
+
+    def places(self) -> dict[str, multiple.Place]:
+        """Returns the ranks of models by their means over data sets; {} without such means."""
+        means = {of.model: of.summary.mean for of in self.in_mean}
+        sign = 1 if self.scores.higher_is_better else -1
+        pairs = [pair for pair in self.overall or self.pairs if pair.better]
+        apart = [pair.names if pair.better > 0 else pair.names[::-1] for pair in pairs]
+        return multiple.places({m: sign * mean for m, mean in means.items()}, apart)
 
 
 def study(
@@ -82,6 +92,7 @@ def study(
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     in_mean = [] if mean is None else _chosen(scores, mean, mean, control, ())
     overall, _ = _compared(in_mean, rules, scores, bounds)
+    whole = mean or (units if len(units.data_sets) == 1 else None)
     return RunStudy(
         *(units.unit, units.averaged),
         models=tuple(_described(units, rules, bounds)),
@@ -99,10 +110,11 @@ def study(
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         samples=units,
+        in_mean=() if whole is None else tuple(_described(whole, rules, bounds)),
     )
 
 
-def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[Described]:
+def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[_Described]:
     """Describes every model on every data set; intervals of means lie within the bounds."""
     for place, cell in units.by_data_set.items():
         for model, of in cell.items():
@@ -110,7 +122,7 @@ def _described(units: Samples, rules: Rules, bounds: _Bounds) -> Iterator[Descri
             if bounds is not None and summary.mean_interval is not None:
                 inside = summary.mean_interval.clip(*bounds)
                 summary = dataclasses.replace(summary, mean_interval=inside)
-            yield Described(model, place, summary)
+            yield _Described(model, place, summary)
 
 
 def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:

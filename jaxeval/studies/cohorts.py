@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jaxeval import runs
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member
+from jaxeval.data import corpora
 from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
 from jaxeval.studies.prepared import Prepared, Study, Trial
@@ -60,7 +61,7 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
         key = reading.canonical(config), random_splits
         if key not in known:
             kind = registry.kind(config.get("task", "tagging"))
-            known[key] = loader.prepare(reading.from_dict(kind.Config, config), random_splits)
+            known[key] = loader.prepare(reading.read(kind.Config, config), random_splits)
         return known[key]
 
     loaded = [(trial, load(trial.config, bool(trial.split))) for trial in trials]
@@ -120,7 +121,7 @@ def program(own: Prepared, ragged: bool = False, filled: bool = False) -> str:
     hyperparameters = fields.traced(own.config).values()
     names = sorted(h.name for h in hyperparameters if h.active and not (filled and fills(h)))
     tree = {key: v for key, v in fields.static(own.config, ragged).items() if key != "name"}
-    return reading.canonical([tree, names, own.source.fingerprint, own.source.pretrained])
+    return reading.canonical([tree, names, own.data.fingerprint, own.data.pretrained])
 
 
 def fills(hyperparameter: fields.Hyperparameter) -> bool:
@@ -143,7 +144,7 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
     names = [_family(own) for own in each]
     for own, family in zip(each, names, strict=True):
         if family:
-            families.setdefault(family, {}).setdefault(own.source.pretrained, own)
+            families.setdefault(family, {}).setdefault(own.data.pretrained, own)
     joints: dict[tuple[str, str], _Joint] = {}
     for family, by_file in families.items():
         files = sorted(by_file)  # whatever the order of the trials
@@ -154,7 +155,7 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
             if len(part) > 1:
                 joints |= _join(family, part)
     return [
-        joints.get((family, own.source.pretrained)) or (program(own), own.problem, "")
+        joints.get((family, own.data.pretrained)) or (program(own), own.problem, "")
         for own, family in zip(each, names, strict=True)
     ]
 
@@ -165,23 +166,22 @@ def _family(own: Prepared) -> str:
     A config whose models are saved has a program of its own: its parameters must be no larger than
     its vocabulary.
     """
-    if not own.source.pretrained or own.kind.joining is None or own.config.training.save_models:
+    if not own.data.pretrained or own.kind.joining is None or own.config.training.save_models:
         return ""
-    data = dataclasses.replace(own.config.data, vectors=None)
-    config = dataclasses.replace(own.config, data=data)
-    source = own.source._replace(pretrained="")
-    common = own.kind.joining.key(own.config, own.data)
-    return reading.canonical([program(own._replace(config=config, source=source)), common])
+    settings = dataclasses.replace(own.config.data, vectors=None)
+    config = dataclasses.replace(own.config, data=settings)
+    data = dataclasses.replace(own.data, pretrained="")
+    common = own.kind.joining(own.config, own.data)
+    return reading.canonical([program(own._replace(config=config, data=data)), common])
 
 
 def _join(family: str, by_file: dict[str, Prepared]) -> dict[tuple[str, str], _Joint]:
     """Joins configs with the word vectors of several files, by (family, file)."""
     first = next(iter(by_file.values()))
-    assert first.kind.joining is not None
-    data = first.kind.joining.join([own.data for own in by_file.values()])
-    source, task = first.kind.build(first.config, data[0])
+    data = corpora.join([own.data for own in by_file.values()])
+    _, task = first.kind.build(first.config, data[0])
     splits = {name: each.split for name, each in zip(by_file, data, strict=True)}
-    problem = Problem(task, source.corpus, source.split, first.config.training, splits)
+    problem = Problem(task, data[0].corpus, data[0].split, first.config.training, splits)
     text = reading.canonical([family, [*by_file]])
     return {(family, name): (text, problem, name) for name in by_file}
 

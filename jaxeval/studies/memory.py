@@ -7,7 +7,7 @@ import jax
 
 from jaxeval import backend
 from jaxeval.config import reading
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes as spreading
@@ -23,14 +23,9 @@ class TooLarge(ConfigError):
     """A population does not fit into memory."""
 
 
-def parameter_shapes(problem: Problem, who: Member) -> Tree:
-    """Returns shapes and types of a member's parameters."""
-    return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
-
-
 def parameters(problem: Problem, who: Member) -> int:
     """Returns the number of a member's trained parameters."""
-    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
+    return sum(leaf.size for leaf in jax.tree.leaves(member.parameter_shapes(problem, who)))
 
 
 def refuse_too_large(
@@ -91,7 +86,7 @@ def _bytes() -> float:
 def describe(cohort: "Cohort") -> dict[str, Json]:
     """Returns the plan of a cohort of one config: data, sizes, batches, memory."""
     own = cohort.entries[0].prepared
-    source, training = own.source, own.config.training
+    source, training = own.data, own.config.training
     width = training.width(len(cohort.members))
     width = spreading.round_up(width, spreading.make_mesh())
     count = parameters(cohort.problem, cohort.members[0])
@@ -117,13 +112,13 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
 
 def _batches(cohort: "Cohort") -> list[dict[str, float]]:
     """Nominal and effective rows of a batch; a bucket's last batch is a rest."""
-    program, split = cohort.problem.program, cohort.entries[0].prepared.source.split(0)
-    size, rows = program.batch_size, [len(rows) for rows in split.train]
+    training, split = cohort.problem.training, cohort.entries[0].prepared.data.split(0)
+    size, rows = training.batch_size, [len(rows) for rows in split.train]
     updates = int(member.steps(rows, size).count)
     batch = {
         "nominal": size,
-        "at_once": min(program.at_once, size),
-        "micro_batches": -(-size // program.at_once),
+        "at_once": min(training.at_once, size),
+        "micro_batches": -(-size // training.at_once),
         "updates_an_epoch": updates,
         "effective": round(sum(rows) / updates, 1),
     }

@@ -30,7 +30,7 @@ def jobs(each: Iterable[Entry]) -> list[Job]:
     """Returns what the cost model knows of trials."""
     known = []
     for own in [entry.prepared for entry in each]:
-        training, split = own.config.training, own.source.split(0)
+        training, split = own.config.training, own.data.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
         evaluated = -(-training.epochs // training.evaluate_every) * dev + test
         known.append(Job(shape_of(own), training.batch_size, training.epochs, evaluated))
@@ -39,7 +39,7 @@ def jobs(each: Iterable[Entry]) -> list[Job]:
 
 def bucket_sizes(own: prepared.Prepared) -> list[int]:
     """Returns the train rows of each bucket of the corpus."""
-    return [len(rows) for rows in own.source.split(0).train]
+    return [len(rows) for rows in own.data.split(0).train]
 
 
 def neutral(configs: Iterable[Any]) -> dict[str, float]:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from jaxeval import errors, runs
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member, Task
+from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.population.member import Problem
 from jaxeval.space.distributions import Value
 from jaxeval.tasks import registry
-from jaxeval.tasks.kind import Kind, Source
+from jaxeval.tasks.kind import Kind
 
 _REMEMBERED = 32  # configs
 _LISTED = 8  # members in a message
@@ -121,15 +122,14 @@ class Prepared(NamedTuple):
 
     kind: Kind
     config: Any
-    data: Any  # what its kind has read
-    source: Source
+    data: Any  # what its kind has read, a Source
     task: Task
     record: runs.Experiment  # under which its members are recorded
 
     @property
     def problem(self) -> Problem:
         """What its members learn."""
-        return Problem(self.task, self.source.corpus, self.source.split, self.config.training)
+        return Problem(self.task, self.data.corpus, self.data.split, self.config.training)
 
 
 def read(
@@ -152,7 +152,7 @@ def read(
         named = argument("data")
         raise ConfigError(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
-            f"a folder, a file or tfds:NAME, or no {named}"
+            f"a folder or a file, or no {named}"
         )
     task = reading.peek(source, changes, "task") or "tagging"
     changed = [*changes, *data_changes(task, data)]
@@ -207,11 +207,10 @@ class Loader:
         key = reading.canonical([config.task, plain])
         if key not in self._data:
             self._data[key] = kind.read(*arguments)
-        data = self._data[key]
-        source, task = kind.build(config, data)
-        prepared = Prepared(kind, config, data, source, task, _record(config, source, task))
+        data, task = kind.build(config, self._data[key])
+        prepared = Prepared(kind, config, data, task, _record(config, data, task))
         training = config.training
-        if (training.micro_batch or training.batch_size) < training.batch_size:
+        if training.at_once < training.batch_size:
             prepared.problem.refuse_cut_batches("training.micro_batch")
         return prepared
 

@@ -21,7 +21,7 @@ from jaxeval import __version__, backend, files, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import RunError, argument
-from jaxeval.population import host, parameter_files, slots
+from jaxeval.population import host, member, slots
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 
@@ -90,8 +90,8 @@ class Recorder:
         """Saves models that are to be saved, then records a report in one transaction."""
         dev = {end.member: end.dev for end in report.ended}
         best = {} if jax.process_index() else report.best  # one process writes for all
-        for member, params in best.items():
-            save(self._folder, self.entries[member], self._config, member, params, dev[member])
+        for who, params in best.items():
+            save(self._folder, self.entries[who], self._config, who, params, dev[who])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
         self.ended = {
@@ -119,22 +119,22 @@ class Recorder:
         self._store.keep_outcomes([*self._outcomes(report)])
         self._store.record([*self.ended.values()], scores)
 
-    def _key(self, member: Member) -> dict[str, Any]:
+    def _key(self, who: Member) -> dict[str, Any]:
         names = ("experiment", "seed", "split", "repeat", "hparams")
-        return dict(zip(names, self.entries[member].key, strict=True))
+        return dict(zip(names, self.entries[who].key, strict=True))
 
     def _outcomes(self, report: host.Report) -> Iterator[runs.Outcomes]:
         """The counts of members that ended, items in the order of the data."""
-        for member, parts in report.rows.items():
-            source = self.entries[member].prepared.source
-            split = source.split(member.split)
+        for who, parts in report.rows.items():
+            source = self.entries[who].prepared.data
+            split = source.split(who.split)
             for part, (names, counts) in parts.items():
                 buckets = zip(source.positions, getattr(split, part), strict=True)
                 # -1 stands for no row, which has no counts
                 positions = np.concatenate([at[rows[rows >= 0]] for at, rows in buckets])
                 order = np.argsort(positions, kind="stable")
                 items = counts[order[positions[order] >= 0]]
-                yield runs.Outcomes(**self._key(member), part=part, names=names, counts=items)
+                yield runs.Outcomes(**self._key(who), part=part, names=names, counts=items)
 
 
 @reading.settings
@@ -167,30 +167,30 @@ def path_of(folder: Path, entry: Entry) -> Path:
 
 
 def save(
-    folder: Path, entry: Entry, config: Any, member: Member, params: Tree, dev: float | None
+    folder: Path, entry: Entry, config: Any, who: Member, params: Tree, dev: float | None
 ) -> None:
     """Writes a trial's description, its vocabulary once, and last of all its parameters."""
     path, _, vocabulary, *tables = _files(folder, entry)
-    source, record = entry.prepared.source, entry.record
+    source, record = entry.prepared.data, entry.record
     if not vocabulary.is_file():
-        files.write_json(str(vocabulary), source.vocabulary(member.split))
+        files.write_json(str(vocabulary), source.vocabulary(who.split))
     for table in tables:
         if not table.is_file():
-            parameter_files.save(table, dict(source.tables))
+            member.save(table, dict(source.tables(entry.prepared.config)))
     from_record: dict[str, Any] = {name: getattr(record, name) for name in _RECORD_FIELDS}
     description = Description(
         **from_record,
         config=reading.to_dict(config),
         experiment=record.id,
-        seed=member.seed,
-        split=member.split,
-        hparams=dict(member.hparams),
+        seed=who.seed,
+        split=who.split,
+        hparams=dict(who.hparams),
         vocabulary=vocabulary.name,
         dev=dev,
         jaxeval=__version__,
     )
     files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
-    parameter_files.save(path, params)
+    member.save(path, params)
 
 
 def is_whole(folder: Path, entry: Entry) -> bool:
@@ -203,5 +203,6 @@ def _files(folder: Path, entry: Entry) -> Sequence[Path]:
     path = path_of(folder, entry)
     split = f"-split{entry.trial.split}" if entry.trial.split else ""
     vocabulary = path.with_name(f"vocabulary{split}.json")
-    tables = [path.with_name("tables.npz")] if entry.prepared.source.tables else []
+    own = entry.prepared
+    tables = [path.with_name("tables.npz")] if own.data.tables(own.config) else []
     return [path, path.with_suffix(".json"), vocabulary, *tables]

@@ -116,7 +116,8 @@ def run(
             ended = yield from begun(number, cohort, storage)
             left = spreading.of_first([entry not in ended for entry in cohort.entries])
             waiting = [*itertools.compress(cohort.members, left)]
-            yield from _train(cohort, waiting, storage, session, lanes, feed)
+            if waiting:
+                yield from _train(cohort, waiting, storage, session, lanes, feed)
         yield Finished(cohort)
 
 
@@ -125,7 +126,7 @@ def check(planned: Sequence[Cohort], storage: recording.Storage) -> Checked:
     for cohort in planned:
         storage.ended(cohort)
     # cohorts share most findings: each line once
-    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
+    each = [entry.prepared.data.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
     warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
     return Checked(planned, [*remarks], [*warnings])
@@ -155,18 +156,20 @@ def _train(
     recorder = recording.Recorder(storage.store, cohort, storage.folder)
     folder = storage.folder / "checkpoints" / cohort.name
     compiling: set[str] = set()
-    epochs = loop.train(
+    population = host.Population(
         cohort.problem,
         waiting,
-        folder,
-        recorder.record,
         cohort.problem.training.width(lanes or len(cohort.members)),
-        resumed=lambda restored: _refuse_lost_epochs(storage.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
         feed=_pausing(cohort.pause) if feed is None else feed(recorder.entries),
         steps=cohort.steps,
     )
+
+    def resumed(restored: Sequence[slots.Slot]) -> None:
+        _refuse_lost_epochs(storage.store, cohort, restored, folder)
+
+    epochs = loop.train(population, folder, recorder.record, resumed)
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
         for report in epochs:
             if isinstance(report, host.Report):

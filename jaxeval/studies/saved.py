@@ -16,10 +16,9 @@ from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import lay_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.population import parameter_files
-from jaxeval.population.engine import Scorer
+from jaxeval.population import engine, member
 from jaxeval.runs import records
-from jaxeval.studies import memory, prepared, recording
+from jaxeval.studies import prepared, recording
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tasks import kind, language, language_evaluation, registry
 from jaxeval.tasks.kind import Options, SavedModel
@@ -114,16 +113,16 @@ def predictions(models: Sequence[_ModelFile], file: Path, options: Options) -> l
 
 def _loaded(chosen: Iterable[_ModelFile]) -> list[SavedModel]:
     """Reads models without the corpus that they were trained on; shared files only once."""
-    read_json, read_arrays = functools.cache(_read_json), functools.cache(parameter_files.arrays)
+    read_json, read_arrays = functools.cache(_read_json), functools.cache(member.read_arrays)
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls, where = registry.kind(about.task).Config, f"{path.with_suffix('.json')}: "
-        config: Any = reading.from_dict(cls, about.config, where)
+        cls, where = registry.kind(about.task).Config, str(path.with_suffix(".json"))
+        config: Any = reading.read(cls, about.config, (), where)
         program = reading.canonical([about.config, str(meanings)])
         shared = read_arrays(tables) if tables.exists() else {}
         read = program, config, read_json(meanings), meanings, shared
-        models.append(SavedModel(path, *read, parameter_files.arrays(path), about.hparams))
+        models.append(SavedModel(path, *read, member.read_arrays(path), about.hparams))
     return models
 
 
@@ -179,8 +178,8 @@ def load(cohort: Cohort, folder: Path) -> Models:
             f"{argument('again', True)}, if it was trained without), or choose other "
             f"{argument('seeds')}: a member that diverged at once has none"
         )
-    like = memory.parameter_shapes(cohort.problem, cohort.members[0])
-    params = [parameter_files.fit(path, parameter_files.arrays(path), like) for path in paths]
+    like = member.parameter_shapes(cohort.problem, cohort.members[0])
+    params = [member.fit(path, member.read_arrays(path), like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
@@ -201,7 +200,7 @@ def with_test_file(models: Models, file: str) -> Models:
     change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(trained.config), trained.config, [change])
     other = prepared.prepare(config)
-    if other.source.vocabulary(0) != trained.source.vocabulary(0):
+    if other.data.vocabulary(0) != trained.data.vocabulary(0):
         raise ConfigError(
             f"{asked}: the vocabulary of these models depends on their test part; train with a "
             "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
@@ -212,7 +211,7 @@ def with_test_file(models: Models, file: str) -> Models:
 def scores(models: Models, condition: Condition | None, part: _Part) -> Scores:
     """Scores each member on a part of its data; None: as in training, for any task."""
     if condition is None:
-        return Scorer(models.prepared.problem, models.members, models.params).scores(part)
+        return engine.scorer(models.prepared.problem, models.members, models.params)(part)
     own = _laid_out(models.prepared, condition.rows)
     if condition.dynamic is not None:
         return _dynamic(models, own, condition.dynamic, part)
@@ -221,16 +220,16 @@ def scores(models: Models, condition: Condition | None, part: _Part) -> Scores:
         spoken = language.make_language(own.config, own.data)
         problem = problem._replace(task=language_evaluation.averaged(spoken, condition.averaging))
     more = {} if temperature is None else {"temperature": temperature}
-    return Scorer(problem, models.members, models.params).scores(part, more)
+    return engine.scorer(problem, models.members, models.params)(part, more)
 
 
 def best_temperature(models: Models, rows: int) -> float:
     """Returns the temperature of the lowest mean dev score over members."""
     problem = _laid_out(models.prepared, rows).problem
-    scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
+    scored = engine.scorer(problem, models.members, models.params)
+    name = problem.task.metric.name
     means = {
-        t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
-        for t in _TEMPERATURES
+        t: np.mean([s[name] for s in scored("dev", {"temperature": t})]) for t in _TEMPERATURES
     }
     return min(means, key=lambda t: means[t])
 
@@ -241,8 +240,8 @@ def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
     training = dataclasses.replace(config.training, evaluation_batch_size=rows)
     config = dataclasses.replace(config, training=training)
     text = lay_out(trained.data, config.data, training.batch_size, rows)
-    source, task = trained.kind.build(config, text)
-    return trained._replace(config=config, data=text, source=source, task=task)
+    data, task = trained.kind.build(config, text)
+    return trained._replace(config=config, data=data, task=task)
 
 
 def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -> Scores:
@@ -250,8 +249,9 @@ def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -
     text, spoken = own.data, language.make_language(own.config, own.data)
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
+    (places,) = text.given_split[part]
     windows = language_evaluation.WindowSequence(
-        *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
+        *(jnp.asarray(columns[n][places].reshape(-1, rows)) for n in ("start", "length"))
     )
     train = language_evaluation.train_windows(spoken, own.config.training.batch_size)
 

@@ -214,5 +214,5 @@ def machine_of(base: prepared.Prepared) -> costs.Machine:
     return costs.Machine(
         len(jax.devices()),
         _RATES.get(jax.default_backend(), _ACCELERATOR),
-        _COMPILE_SECONDS * len(base.source.corpus.buckets),
+        _COMPILE_SECONDS * len(base.data.corpus.buckets),
     )

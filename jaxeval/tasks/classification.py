@@ -231,7 +231,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
         trained = choices.words.trained and choices.architecture != "majority"
         table = "embedding/words", trained, vocabulary.rows
         rows, known = kind.saved_rows(saved, encoded, *table)
-        sizes = _sizes(vocabulary.labels, known, encoded.columns)
+        sizes = _sizes(vocabulary.labels, known, rows.laid.columns)
 
         def to_targets(probs: list[np.ndarray]) -> np.ndarray:
             each = zip(probs, each_row, strict=True)
@@ -262,7 +262,7 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
     return _lines(items, kind.predictions(saved, program), options.vote)
 
 
-def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
+def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:
     architecture = config.model.architecture
     if architecture in sentiment_models.TARGETED and not data.saved["targeted"]:
         others = ", ".join(sorted({*sentiment_models.SITES} - sentiment_models.TARGETED))
@@ -272,15 +272,13 @@ def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[kind.S
         )
     sizes = _sizes(data.labels, data.table.vocabulary, data.corpus.buckets)
     model = sentiment_models.Classifier(config.model, sizes)
-    source = kind.word_source(config, data, config.data.rows)
-    return source, _task(model, _target_weights, _targets, config.scoring)
+    return data, _task(model, _target_weights, _targets, config.scoring)
 
 
-def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
+def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:
     sizes = PairSizes(len(data.labels), data.table.vocabulary)
     model = PairClassifier(config.model, sizes)
-    task = _task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
-    return kind.word_source(config, data, "pairs"), task
+    return data, _task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
 
 
 SENTIMENT = kind.word_kind(_SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)

@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import json
-import types
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -13,31 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 import pydantic
 
-from jaxeval.contracts import Array, Batch, Corpus, Hparams, Split, Task, Tree
-from jaxeval.data import checks, corpora
+from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
+from jaxeval.data import buckets
+from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
-from jaxeval.population import member, parameter_files
+from jaxeval.population import member
 
 _T = TypeVar("_T")
 _H = TypeVar("_H", bound=Hashable)
-
-
-class Source(NamedTuple):
-    """A corpus as arrays, with its description."""
-
-    corpus: Corpus
-    split: Callable[[int], Split]
-    fingerprint: str
-    name: str
-    facts: Mapping[str, Any]  # shown by plans
-    # split number -> the meaning of the arrays' numbers as JSON, which a model trained on that
-    # split needs to read other data
-    vocabulary: Callable[[int], Mapping[str, Any]]
-    positions: Sequence[Any]  # bucket b: [N_b] place of each row in the data; -1: no item
-    tables: Mapping[str, Any] = types.MappingProxyType({})  # read beside the parameters
-    findings: checks.Findings = checks.Findings()
-    pretrained: str = ""  # fingerprint of other files, such as word vectors
 
 
 class SavedModel(NamedTuple):
@@ -46,7 +29,7 @@ class SavedModel(NamedTuple):
     path: Path  # file of the parameters
     program: str  # equal for models with the same config, vocabulary and tables
     config: Any
-    vocabulary: Mapping[str, Any]  # from `Source.vocabulary`
+    vocabulary: Mapping[str, Any]  # of the corpus that it was trained on
     meanings: Path  # file of the vocabulary
     tables: Mapping[str, np.ndarray]  # arrays beside the parameters, by name
     arrays: Mapping[str, np.ndarray]  # the parameters, by name
@@ -73,15 +56,6 @@ class Options(NamedTuple):
                 raise ConfigError(f"{argument(name)}: not for {task} models")
 
 
-class _Joining(NamedTuple):
-    """Way in which members that differ in their word vectors share a program."""
-
-    # (config, data) -> JSON that must be equal, beside the config and the sentences
-    key: Callable[[Any, Any], Json]
-    # data with equal keys -> the same data, each with its own word table among those of all
-    join: Callable[[Sequence[Any]], Sequence[Any]]
-
-
 class Kind(NamedTuple):
     """A kind of task, listed in `tasks.registry`.
 
@@ -93,14 +67,17 @@ class Kind(NamedTuple):
     Config: type  # settings with the fields name, task, data, model and training
     data_key: str  # key of the path of the data, which --data sets
     arguments: Callable[[Any], tuple]  # config -> arguments of `read`
-    read: Callable[..., Any]
-    build: Callable[[Any, Any], tuple[Source, Task]]  # (config, data) -> both
+    read: Callable[..., Any]  # arguments -> data, a Source in all but tests
+    # (config, data) -> the data, perhaps with more facts, and the task
+    build: Callable[[Any, Any], tuple[Source, Task]]
     # config -> that of members trained on random splits; ConfigError: the data has none
     random_splits: Callable[[Any], Any] = lambda config: config
     # (config, data) -> what the arrays of a member must hold (`studies.costs.Shape`): arrays are
     # padded so that members with different ragged fields share a program
     member_sizes: Callable[[Any, Any], Any] | None = None
-    joining: _Joining | None = None
+    # (config, data) -> the part of the arrays' sizes that must be equal if members that differ in
+    # their word vectors are to share a program (`corpora.join`)
+    joining: Callable[[Any, Any], Json] | None = None
     # models, file -> lines with their predictions. DataError: models that do not fit their
     # descriptions, or a file that cannot be read; ConfigError: options of another task
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None
@@ -133,39 +110,21 @@ def word_kind(
         read,
         build,
         random_splits,
-        joining=_Joining(key, corpora.join),
+        joining=key,
         predict=predict,
-    )
-
-
-def word_source(config: Any, data: corpora.WordCorpus, rows: str) -> Source:
-    """Returns the source of a `WordCorpus`; `rows` is the plural noun for a row."""
-    parts = {part: sum(map(len, own)) for part, own in data.given_split.items()}
-    return Source(
-        corpus=data.corpus,
-        split=data.split,
-        fingerprint=data.fingerprint,
-        name=config.data.source.path or f"generated, seed {config.data.source.seed}",
-        facts={rows: parts, **data.facts},
-        vocabulary=data.vocabulary,
-        positions=data.positions,
-        tables=data.table.untrained(config.model.words.trained),
-        findings=data.findings,
-        pretrained=data.table.fingerprint,
     )
 
 
 class Rows(NamedTuple):
     """The input of a saved model as arrays."""
 
-    numbers: Sequence[np.ndarray]  # of each bucket the items in it
-    columns: Sequence[Mapping[str, np.ndarray]]  # of each bucket arrays [N, ...]
+    laid: buckets.Laid
     shared: Tree = ()  # as in `Batch`
     split: Tree = ()
 
 
 def saved_rows(
-    saved: SavedModel, encoded: corpora.Encoded, table: str, trained: bool, least: int
+    saved: SavedModel, encoded: buckets.Encoded, table: str, trained: bool, least: int
 ) -> tuple[Rows, int]:
     """Returns the input of a saved model, and the number of rows of its vocabulary.
 
@@ -190,9 +149,9 @@ def saved_rows(
     if least > rows:
         message = f"rows up to {least - 1}, the word table has {rows}"
         raise DataError(f"vocabulary of another model: {message}", saved.meanings)
-    shared = {**encoded.shared, "vectors": vectors, "pretrained": np.zeros(rows, bool)}
+    shared = {**encoded[0], "vectors": vectors, "pretrained": np.zeros(rows, bool)}
     split = {"known": np.ones(rows, bool), "once": np.zeros(rows, bool)}
-    return Rows(encoded.numbers, encoded.columns, shared, split), known or rows
+    return Rows(encoded[1], shared, split), known or rows
 
 
 class Program(NamedTuple):
@@ -221,7 +180,7 @@ def program(
 
     def predict(params: Tree, hparams: Hparams) -> Any:
         results: dict[int, Tree] = {}
-        for items, columns in zip(rows.numbers, rows.columns, strict=True):
+        for items, columns in zip(rows.laid.rows, rows.laid.columns, strict=True):
             for begin in range(0, len(items), size):
                 places = np.arange(begin, begin + size)
                 places = np.where(places < len(items), places, 0)  # a full batch
@@ -231,7 +190,7 @@ def program(
                     results[item] = jax.tree.map(lambda leaf, row=row: leaf[row], outputs)
         return read([results[item] for item in range(len(results))])
 
-    first = {name: column[:1] for name, column in rows.columns[0].items()}
+    first = {name: column[:1] for name, column in rows.laid.columns[0].items()}
     batch = Batch(first, ones[:1], shared, split)
     like = jax.eval_shape(init, member.root_key(0), batch, model.hparams)
     return Program(like, predict)
@@ -248,7 +207,7 @@ def predictions(models: Iterable[SavedModel], build: Callable[[SavedModel], Prog
         if model.program not in programs:
             programs[model.program] = build(model)
         program = programs[model.program]
-        params = jax.device_put(parameter_files.fit(model.path, model.arrays, program.like))
+        params = jax.device_put(member.fit(model.path, model.arrays, program.like))
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
         predicted.append(program.predict(params, hparams))
     return predicted

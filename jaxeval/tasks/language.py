@@ -4,6 +4,7 @@ The recurrent state and every stream's position in the text are carried from ste
 saved in checkpoints. Notation: T tokens of a window, B rows (streams).
 """
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -19,7 +20,6 @@ from jaxeval.data.language import LanguageData
 from jaxeval.errors import ConfigError, argument
 from jaxeval.models import dropout
 from jaxeval.models import language as models
-from jaxeval.models.cells import Cell
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.language import LanguageModelSettings
 from jaxeval.population import optimisers
@@ -72,16 +72,16 @@ class Outputs(NamedTuple):
 class Language(NamedTuple):
     """A language model and its text; static."""
 
-    shape: models.LanguageShape
-    cell: Cell
+    choices: LanguageModelSettings  # with both sizes
+    vocabulary: int
     window: int
     train_tokens: int
     metric: Literal["perplexity", "bits"] = "perplexity"
-    state_reset_probability: float = 0.01  # of a stream, before a window
 
-    def start(self, rows: int) -> Tree:
-        """Returns the zero state of all layers."""
-        return self.shape.start(self.cell, rows)
+    @property
+    def model(self) -> models.LanguageModel:
+        """The part of the model before the softmax."""
+        return models.LanguageModel(self.choices, self.vocabulary)
 
     def run(
         self, params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None
@@ -91,8 +91,7 @@ class Language(NamedTuple):
         The key is for dropout masks; without it nothing is dropped.
         """
         drop = KeyedDropout(dropout.rates(hparams), key, sites=models.SITES)
-        model = models.LanguageModel(self.shape, self.cell)
-        result: Any = model.apply({"params": params}, tokens, state, drop)
+        result: Any = self.model.apply({"params": params}, tokens, state, drop)
         return result
 
     def window_tokens(self, batch: Batch) -> Array:
@@ -107,19 +106,18 @@ def build(language: Language) -> Task:
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         rows = len(batch.weight)
-        model = models.LanguageModel(language.shape, language.cell)
         tokens, drop = jnp.zeros((1, rows), jnp.int32), KeyedDropout({}, None)
-        return model.init(key, tokens, start(rows).state, drop)["params"]
+        return language.model.init(key, tokens, start(rows).state, drop)["params"]
 
     def start(rows: int) -> LanguageCarry:
-        return LanguageCarry(language.start(rows), jnp.full(rows, _FRESH, jnp.int32))
+        return LanguageCarry(language.choices.start(rows), jnp.full(rows, _FRESH, jnp.int32))
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         position_key, reset_key, drop_key = jax.random.split(key, 3)
         position = _begun(carry.position, position_key, language.train_tokens)
         steps = position[None] + jnp.arange(language.window + 1)[:, None]
         tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
-        state = _reset(carry.state, reset_key, language.state_reset_probability)
+        state = _reset(carry.state, reset_key, language.choices.state_reset_probability)
         state, hidden = language.run(params, state, tokens[:-1], hparams, drop_key)
         weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
         weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
@@ -182,27 +180,20 @@ def _reset(state: Tree, key: Array, probability: float) -> Tree:
 def make_language(config: _Config, text: data.Text) -> Language:
     """Returns the model of a config and its text; solves for sizes."""
     return Language(
-        config.model.shape(text.vocabulary),
-        config.model.cell(),
+        config.model.sized(len(text.symbols)),
+        len(text.symbols),
         config.data.window,
         text.tokens["train"],
         "bits" if config.data.unit == "byte" else "perplexity",
-        config.model.state_reset_probability,
     )
 
 
-def _built(config: _Config, text: data.Text) -> tuple[kind.Source, Task]:
+def _built(config: _Config, text: data.Text) -> tuple[data.Text, Task]:
     language = make_language(config, text)
-    facts = {
-        "tokens": dict(text.tokens),
-        "vocabulary": text.vocabulary,
-        "hidden": language.shape.hidden,
-        "embedding": language.shape.embedding,
-        "counted_parameters": language.shape.parameters(language.cell),
-    }
-    said = config.data.path, facts, lambda number: {"tokens": [*text.symbols]}, text.positions
-    source = text.corpus, text.split, text.fingerprint, *said
-    return kind.Source(*source, findings=text.findings), build(language)
+    sizes = {name: getattr(language.choices, name) for name in ("hidden", "embedding")}
+    count = {"counted_parameters": language.choices.parameters(len(text.symbols))}
+    described = dataclasses.replace(text, facts={**text.facts, **sizes, **count})
+    return described, build(language)
 
 
 def _no_random_splits(config: _Config) -> _Config:

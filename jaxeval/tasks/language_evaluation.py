@@ -113,7 +113,8 @@ def gradient_scale(
         (_, (state, _)), grads = jax.value_and_grad(loss, has_aux=True)(params, state, window)
         return (jax.tree.map(lambda s, g: s + g * g, squares, grads), state), None
 
-    state, zero = language.start(windows.start.shape[1]), jax.tree.map(jnp.zeros_like, params)
+    state = language.choices.start(windows.start.shape[1])
+    zero = jax.tree.map(jnp.zeros_like, params)
     (squares, _), _ = lax.scan(step, (zero, state), windows)
     return jax.tree.map(lambda s: jnp.sqrt(s / len(windows.start)), squares)
 
@@ -153,7 +154,7 @@ def dynamic(
         (_, (state, nats)), grads = jax.value_and_grad(loss, has_aux=True)(current, state, window)
         return (jax.tree.map(updated, current, grads, scale, params), state), nats
 
-    state = language.start(windows.start.shape[1])
+    state = language.choices.start(windows.start.shape[1])
     _, nats = lax.scan(step, (params, state), windows)
     return {"nats": jnp.sum(nats), "tokens": jnp.sum(windows.length).astype(jnp.float32)}
 
@@ -217,7 +218,7 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
     config = saved.config
     vocabulary = saved.read_vocabulary(_SavedVocabulary).tokens
     size = config.data.window
-    language = Language(config.model.shape(len(vocabulary)), config.model.cell(), size, 0)
+    language = Language(config.model.sized(len(vocabulary)), len(vocabulary), size, 0)
     # numbers of each window's inputs, and one more: [steps, T + 1]
     unknown = 0 if config.data.unit == "byte" else 1
     number = {token: k for k, token in enumerate(vocabulary)}
@@ -233,7 +234,7 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
             table, bias = models.softmax_table(params)
             return state, models.token_losses(table, bias, hidden, window[1:, None])[:, 0]
 
-        return lax.scan(step, language.start(1), windows)[1]
+        return lax.scan(step, language.choices.start(1), windows)[1]
 
     def nats(params: Tree, hparams: Hparams) -> np.ndarray:
         return np.asarray(losses(params, windows), np.float64).ravel()[: len(tokens)]

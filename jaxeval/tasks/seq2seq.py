@@ -159,21 +159,6 @@ def _score(counts: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _source(config: _Config, pairs: data.SequenceCorpus) -> kind.Source:
-    vocabularies = pairs.vocabularies
-    facts = {
-        "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
-        "source_symbols": len(vocabularies.source_names),
-        "target_symbols": len(vocabularies.target_names),
-        "padded_widths": [
-            [bucket[side].shape[1] for side in ("source", "target")]
-            for bucket in pairs.corpus.buckets
-        ],
-    }
-    said = pairs.fingerprint, config.data.path, facts, lambda number: reading.to_dict(vocabularies)
-    return kind.Source(pairs.corpus, pairs.split, *said, pairs.positions, findings=pairs.findings)
-
-
 def _member_sizes(config: _Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
     """Returns what the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
@@ -213,7 +198,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     if vocabularies.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.meanings)
     size = config.training.evaluation_batch_size
-    numbers, columns = data.encode(config.data, vocabularies, pairs, size)
+    laid = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
     steps = (options.max_length or config.data.max_length) + 1  # END
 
@@ -233,8 +218,9 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
         return [[h for h in each if math.isfinite(h[1])][: options.n_best] for each in named]
 
     # gold symbols, of which only the number matters
-    gold = [{**c, "target": np.zeros((len(c["source"]), 2), np.int32)} for c in columns]
-    rows, task = kind.Rows(numbers, gold), _build(config.model, vocabularies)
+    for arrays in laid.columns:
+        arrays["target"] = np.zeros((len(arrays["source"]), 2), np.int32)
+    rows, task = kind.Rows(laid), _build(config.model, vocabularies)
     return kind.program(saved, task.init, run, rows, read)
 
 
@@ -243,7 +229,7 @@ KIND = kind.Kind(
     "data.path",
     lambda config: (config.data, _ROWS),
     data.build,
-    lambda config, pairs: (_source(config, pairs), _build(config.model, pairs.vocabularies)),
+    lambda config, pairs: (pairs, _build(config.model, pairs.vocabularies)),
     member_sizes=_member_sizes,
     predict=_predict,
 )

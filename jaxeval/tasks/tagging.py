@@ -213,9 +213,8 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Prog
     return kind.program(saved, task.init, run, rows, read)
 
 
-def _built(config: _Config, tagged: WordCorpus) -> tuple[kind.Source, Task]:
-    task = _build(config, tagged.labels, tagged.saved, tagged.table.vocabulary)
-    return kind.word_source(config, tagged, "sentences"), task
+def _built(config: _Config, data: WordCorpus) -> tuple[WordCorpus, Task]:
+    return data, _build(config, data.labels, data.saved, data.table.vocabulary)
 
 
 KIND = kind.word_kind(_Config, data.build, _built, _predict)

@@ -181,4 +181,4 @@ def plan(target: Target, search: Search, trials: int, parallel: int, retrain: in
         f"{text.counted(retrain, 'fresh seed')}"
     )
     lines = [whole, f"the first batch: {first[0]}", *first[1:], *failed]
-    return "\n".join([*lines, *target.base.source.findings.warnings, ""])
+    return "\n".join([*lines, *target.base.data.findings.warnings, ""])

@@ -1,5 +1,6 @@
 """The configs of Melis et al. (2018): their rows, their budgets, whose rates they have."""
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,6 @@ import pytest
 
 from jaxeval import space, studies
 from jaxeval.config import fields
-from jaxeval.models import language
-from jaxeval.models.language import LanguageShape
 from jaxeval.studies import sweeps
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
@@ -51,14 +50,14 @@ def test_a_config_spends_its_budget(name: str) -> None:
     text, cell, size = name.split("_")[:3]
     limit = int(size.removesuffix("m")) * 1_000_000
     model = _read(name).model
-    shape = model.shape(VOCABULARIES[text])
-    count = shape.parameters(model.cell())
+    sized = model.sized(VOCABULARIES[text])
+    count = sized.parameters(VOCABULARIES[text])
     assert model.kind == cell and 0.99 * limit < count <= limit
     if model.hidden is None:
         assert model.budget == limit
     else:
-        like = LanguageShape(VOCABULARIES[text], 1, 1, model.layers, model.tied)
-        assert shape == language._solve(like, limit, model.cell(), TUNED[name])
+        free = {"hidden": None, "embedding": None, "budget": limit, "ratio": TUNED[name]}
+        assert sized == dataclasses.replace(model, **free).sized(VOCABULARIES[text])
     depth = re.search(r"_d(\d)$", name)
     expected = int(depth[1]) if depth else {"nas": 4 if text == "enwik8" else 1}.get(cell, 1)
     assert model.layers == expected and model.depth == (5 if cell == "rhn" else 1)
@@ -79,17 +78,16 @@ def _for(name: str) -> tuple[str, list[str]]:
 def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> None:
     """Dies if a corner of a space is refused, or a hyperparameter changes nothing."""
     source, changes = _for(name)
-    of, base = space.read(CONFIGS / f"{name}.toml"), studies.read(source, changes)
+    of, base = space.load(CONFIGS / f"{name}.toml")[0], studies.read(source, changes)
     sweeps.refuse_leaks(base, of, name)
     deep = base.model.layers > 1
     assert len(of.parameters) == 6 + deep  # as in the paper
     assert base.data.unit == name.split("_")[1] and base.model.kind == name.split("_")[2]
-    vocabulary, cell = VOCABULARIES[source.split("/")[1].split("_")[0]], base.model.cell()
+    vocabulary = VOCABULARIES[source.split("/")[1].split("_")[0]]
     for quantile in (0.0, 0.4, 1.0):
         values = space.at(of, dict.fromkeys((p.name for p in of.parameters), quantile))
         config = sweeps.configured(source, changes, of, values)
-        shape = config.model.shape(vocabulary)
-        count = shape.parameters(cell)
+        count = config.model.sized(vocabulary).parameters(vocabulary)
         assert 0.95 * config.model.budget < count <= config.model.budget
         rates, before = fields.active(config), fields.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}

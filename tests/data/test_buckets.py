@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import hypothesis
 import numpy as np
+import pytest
 from hypothesis import strategies
 
-from jaxeval.data import corpora
-from jaxeval.data.corpora import Shape
+from jaxeval.data import buckets
+from jaxeval.data.buckets import Shape
 
 ROWS = strategies.lists(
     strategies.tuples(strategies.integers(1, 4), strategies.integers(1, 3)), min_size=1, max_size=9
@@ -49,10 +50,19 @@ def test_no_choice_of_shapes_costs_less(
 ) -> None:
     """Dies if targets do not count as work, a range of them is not tried or the limit is off."""
     lengths, targets = zip(*rows, strict=True)
-    shapes = corpora.choose_shapes(lengths, targets, batch, most, cost)
+    shapes = buckets.choose_shapes(lengths, targets, batch, most, cost)
     every = [Shape(w, k) for k in {*targets} for w in {*lengths}]
     choices = (c for n in range(1, most + 1) for c in itertools.combinations(every, n))
     least = min(_shapes_cost(rows, choice, batch, cost) for choice in choices)
     assert len(shapes) <= most
     assert _shapes_cost(rows, shapes, batch, cost) == least
-    assert [*map(list, corpora.assign(lengths, targets, shapes))] == _inside(rows, shapes)
+    assert [*map(list, buckets.assign(lengths, targets, shapes))] == _inside(rows, shapes)
+
+
+def test_rows_lie_where_their_targets_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a row's targets do not choose its bucket, or it is padded to another's width."""
+    monkeypatch.setattr(buckets, "choose_shapes", lambda *_: [Shape(2, 1), Shape(3, 2)])
+    laid = buckets.lay_out({"forms": [[5], [6, 7], [8, 9, 4]]}, 2, 9, targets=[1, 2, 2])
+    assert [rows.tolist() for rows in laid.rows] == [[0], [1, 2]]
+    assert [each["forms"].tolist() for each in laid.columns] == [[[5, 0]], [[6, 7, 0], [8, 9, 4]]]
+    assert laid.columns[1]["length"].tolist() == [2, 3]

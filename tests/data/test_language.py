@@ -36,17 +36,17 @@ def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     """Dies if an end of line is lost or doubled, or an unknown word is dropped."""
     settings = language.LanguageData(path=_text(tmp_path), window=4, steps_per_epoch=2)
     text = language.build(settings, batch=3, evaluation_batch=2)
-    assert text.vocabulary == 5  # end, unknown, a, b, c
+    assert len(text.symbols) == 5  # end, unknown, a, b, c
     assert text.tokens == {"train": 72, "dev": 5, "test": 2}
     tokens = text.corpus.shared["tokens"]
     assert tokens[:9].tolist() == [0, 2, 3, 4, 0, 0, 3, 2, 0]
     assert tokens[73:].tolist() == [0, 2, 1, 0, 3, 0, 0, 4, 0]
-    columns, rows = text.corpus.buckets[0], text.rows["dev"]
+    columns, (rows,) = text.corpus.buckets[0], text.given_split["dev"]
     predicted = [
         tokens[columns["start"][r] + 1 + k] for r in rows for k in range(columns["length"][r])
     ]
     assert sorted(predicted) == sorted([2, 1, 0, 3, 0])
-    assert len(text.rows["train"]) == 6
+    assert len(text.given_split["train"][0]) == 6
     with pytest.raises(ConfigError, match="leave --splits out"):
         text.split(1)
 
@@ -57,7 +57,7 @@ def test_bytes_of_one_file_are_cut_in_parts(tmp_path: Path) -> None:
     path.write_bytes(bytes(range(65, 85)) * 9 + b"\x00abcdefghi" + b"A" * 10)
     text = language.build(language.LanguageData(path=str(path), unit="byte", window=5), 4, 2)
     assert text.tokens == {"train": 180, "dev": 10, "test": 10}
-    assert text.vocabulary == 21
+    assert len(text.symbols) == 21
     tokens = text.corpus.shared["tokens"]
     assert tokens[182:192].tolist() == [0] * 10 and tokens[193:].tolist() == [1] * 10
 

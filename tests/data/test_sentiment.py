@@ -52,6 +52,13 @@ def test_equal_texts_have_equal_words() -> None:
     assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
 
 
+def test_rows_of_one_text_count_as_having_equally_many_targets() -> None:
+    """Dies if they may lie in different buckets, between which splits deal nothing."""
+    one, two = (Target(0, 1, "x"),), (Target(0, 1, "x"), Target(1, 2, "y"))
+    rows = [Sentence(("a", "b"), two), Sentence(("a", "b"), one), Sentence(("c",), one)]
+    assert sentiment._most_targets(rows) == sentiment._most_targets(rows[::-1])[::-1] == [2, 2, 1]
+
+
 @pytest.mark.parametrize("rows", ["targets", "sentences"])
 def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     """Dies if a target changes part, place or label, or a row has another sentence's words."""
@@ -97,11 +104,11 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert bucket["length"].tolist() == [3] * 4
     assert (bucket["forms"] > 0).sum(axis=1).tolist() == [3, 1, 2, 1]
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
-    saved = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
+    saved = reading.read(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [labelled_text.without_target(content, 1) for content in ("a b c d", "c")]
-    _, encoded = sentiment.encode(data, saved, texts, 2)
-    (others,) = encoded.columns
-    row, known = encoded.shared["row"], classified.corpus.shared["row"]
+    _, (shared, laid) = sentiment.encode(data, saved, texts, 2)
+    (others,) = laid.columns
+    row, known = shared["row"], classified.corpus.shared["row"]
     assert others["length"].tolist() == [3, 3]
     assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()
 

@@ -39,6 +39,17 @@ def test_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         list(text.iterate_lines(path))
 
 
+def test_values_are_exactly_those_of_their_columns(tmp_path: Path) -> None:
+    """Dies if columns count from 0, blanks are stripped, quotes are read or lines miscounted."""
+    path = tmp_path / "f"
+    path.write_text('a "b\t x \tN\n\nc\td\tV\tmore\n')
+    names = {"features": 3, "source": 1, "target": 2}
+    assert [(line.number, line.columns(names)) for line in text.lines(path)] == [
+        (1, {"source": 'a "b', "target": " x ", "features": "N"}),
+        (3, {"source": "c", "target": "d", "features": "V"}),
+    ]
+
+
 class Reader(NamedTuple):
     """A reader, a good file for it, and a last line that has the wrong number of columns."""
 

@@ -9,9 +9,9 @@ import pytest
 
 from jaxeval.errors import ConfigError
 from jaxeval.models import cells, language
-from jaxeval.models.cells import Cell, Masks
+from jaxeval.models.cells import Masks
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.language import LanguageShape
+from jaxeval.models.language import LanguageModelSettings
 from tests import quick
 
 T, B = 6, 4
@@ -33,58 +33,62 @@ def test_published_sizes(
 ) -> None:
     """Dies if the count misses the softmax bias or the projection (golden numbers)."""
     vocabulary, layers, tied, budget = sizes
-    like = LanguageShape(vocabulary, 1, 1, layers, tied)
-    shape = language._solve(like, budget, Cell(), ratio)
-    assert (shape.hidden, shape.embedding) == expected
-    assert count is None or shape.parameters(Cell()) == count
+    settings = LanguageModelSettings(layers=layers, tied=tied, budget=budget, ratio=ratio)
+    sized = settings.sized(vocabulary)
+    assert (sized.hidden, sized.embedding) == expected
+    assert count is None or sized.parameters(vocabulary) == count
 
 
 def test_the_largest_that_fits() -> None:
     """Dies if one more unit would fit, one fewer was needed, or a budget below the softmax bias
     gives a model of no units."""
-    for cell in (Cell(gates="tied"), Cell("rhn", "tied", depth=5), Cell("nas", "untied")):
-        shape = language._solve(LanguageShape(500, 1, 1), 60_000, cell, ratio=0.4)
-        more = shape._replace(hidden=shape.hidden + 1, embedding=round(0.4 * (shape.hidden + 1)))
-        assert shape.parameters(cell) <= 60_000 < more.parameters(cell)
+    for cell in ({"gates": "tied"}, {"kind": "rhn", "gates": "tied", "depth": 5}, {"kind": "nas"}):
+        sized = LanguageModelSettings(**cell, budget=60_000, ratio=0.4).sized(500)
+        assert sized.hidden is not None
+        size = {"hidden": sized.hidden + 1, "embedding": round(0.4 * (sized.hidden + 1))}
+        more = LanguageModelSettings(**cell, **size)
+        assert sized.parameters(500) <= 60_000 < more.parameters(500)
     with pytest.raises(ConfigError, match="budget: expected at least"):
-        language._solve(LanguageShape(10_000, 1, 1), 10_000, Cell())
+        LanguageModelSettings(budget=10_000).sized(10_000)
 
 
-def _model(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, Any]:
+def _model(choices: LanguageModelSettings, words: int) -> tuple[language.LanguageModel, Any]:
     """The model, and its parameters as a function of a key."""
-    model = language.LanguageModel(shape, cell)
-    inputs = np.zeros((1, B), np.int32), shape.start(cell, B), QUIET
+    model = language.LanguageModel(choices, words)
+    inputs = np.zeros((1, B), np.int32), choices.start(B), QUIET
     return model, lambda key: model.init(key, *inputs)["params"]
 
 
-CELLS = [
-    *(Cell(), Cell(gates="tied"), Cell("rhn", "untied"), Cell("rhn", "tied", depth=2)),
-    Cell("nas", "untied"),
+CELLS: list[dict[str, Any]] = [
+    *({}, {"gates": "tied"}, {"kind": "rhn"}, {"kind": "rhn", "gates": "tied", "depth": 2}),
+    {"kind": "nas"},
 ]
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_the_model_has_the_parameters_of_its_budget(cell: Cell) -> None:
+def test_the_model_has_the_parameters_of_its_budget(cell: dict[str, Any]) -> None:
     """Dies if the solver counts another model than the one that is trained."""
-    for embedding, tied in ((5, True), (9, False)):
-        shape = LanguageShape(30, 9, embedding, 1 if cell.kind == "rhn" else 2, tied)
-        leaves = jax.tree.leaves(jax.eval_shape(_model(shape, cell)[1], jax.random.key(0)))
-        assert sum(leaf.size for leaf in leaves) == shape.parameters(cell)
+    layers = 1 if cell.get("kind") == "rhn" else 2
+    for size, tied in ((5, True), (9, False)):
+        sizes = {"hidden": 9, "embedding": size, "layers": layers, "tied": tied}
+        choices = LanguageModelSettings(**cell, **sizes)
+        leaves = jax.tree.leaves(jax.eval_shape(_model(choices, 30)[1], jax.random.key(0)))
+        assert sum(leaf.size for leaf in leaves) == choices.parameters(30)
 
 
 def test_outputs_are_the_projected_sum_of_all_layers() -> None:
     """Dies if a layer reads the sum, or only the last layer is put out."""
-    shape = LanguageShape(20, 8, 5, layers=3)
-    model, init = _model(shape, Cell())
+    choices = LanguageModelSettings(hidden=8, embedding=5, layers=3)
+    model, init = _model(choices, 20)
     params = jax.device_get(quick.jit(init)(jax.random.key(0)))
     tokens = np.random.default_rng(0).integers(0, 20, (T, B)).astype(np.int32)
-    start = shape.start(Cell(), B)
+    start = choices.start(B)
     apply = quick.jit(lambda params, *inputs: model.apply({"params": params}, *inputs, QUIET))
     _, actual = apply(params, tokens, start)
     x = params["embedding"][tokens]
     total = np.zeros((T, B, 8), np.float32)
     for number in range(3):
-        layer = cells.Layer(Cell(), 8)
+        layer = cells.Layer(choices, 8)
         apply = quick.jit(layer.apply)
         _, x = apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
         total = total + np.asarray(x)

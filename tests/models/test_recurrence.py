@@ -161,12 +161,12 @@ def test_equals_torch() -> None:
 
 
 KINDS = [
-    Cell("lstm", "untied"),
-    Cell("lstm", "tied"),
-    Cell("lstm", "capped", clip=0.2),
-    Cell("rhn", "untied"),
-    Cell("rhn", "tied", depth=3),
-    Cell("nas", "untied"),
+    Cell(kind="lstm", gates="untied"),
+    Cell(kind="lstm", gates="tied"),
+    Cell(kind="lstm", gates="capped", clip=0.2),
+    Cell(kind="rhn", gates="untied"),
+    Cell(kind="rhn", gates="tied", depth=3),
+    Cell(kind="nas"),
 ]
 
 
@@ -285,7 +285,9 @@ def test_golden_numbers() -> None:
     """Dies if a cell departs from the public code (independent float64 computation)."""
     with jax.enable_x64(True):
         inputs = (1.0, 0.5, 0.2)
-        assert _single(Cell("lstm", "untied"), inputs) == pytest.approx([0.365607330, 0.601770200])
-        assert _single(Cell("nas", "untied"), inputs) == pytest.approx([0.313246245, 0.389576419])
-        depth = Cell("rhn", "untied", depth=2)
+        assert _single(Cell(kind="lstm", gates="untied"), inputs) == pytest.approx(
+            [0.365607330, 0.601770200]
+        )
+        assert _single(Cell(kind="nas"), inputs) == pytest.approx([0.313246245, 0.389576419])
+        depth = Cell(kind="rhn", gates="untied", depth=2)
         assert _single(depth, (1.0, 0.2, 0.0)) == pytest.approx([0.541020536])

@@ -22,13 +22,13 @@ EPOCHS = 2
 def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
     """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
     problem = toy.problem(**changes)._replace(task=task)
-    init = quick.jit(functools.partial(member.init, problem.program))
-    epoch = quick.jit(functools.partial(epochs.train_epoch, problem.program))
+    init = quick.jit(functools.partial(member.init, problem))
+    epoch = quick.jit(functools.partial(epochs.train_epoch, problem))
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
         shared = engine._shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
-        inputs = engine.lane_of(problem.program, who, split, 0).inputs
+        inputs = engine.lane_of(problem, who, 0)
         state = init(shared, inputs)
         losses.append([])
         for _ in range(EPOCHS):
@@ -114,12 +114,12 @@ def test_impossible_batch_sizes_are_refused() -> None:
 def test_evaluated_rows_are_few_more_than_asked(most: int) -> None:
     """Dies if a bucket's batches do not hold its rows, are larger than asked, or if the padded
     rows are cut otherwise; if 65 rows in batches of 64 are computed as 128."""
-    program = toy.problem(evaluation_batch_size=most).program
+    problem = toy.problem(evaluation_batch_size=most)
     for rows in range(1, 300):
-        size = member.evaluation_rows(program, rows)
+        size = member.evaluation_rows(problem, rows)
         padded = -(-rows // size) * size
         assert size <= most
-        assert member.evaluation_rows(program, padded) == size
+        assert member.evaluation_rows(problem, padded) == size
         assert -(-rows // size) == -(-rows // most)
         assert padded < rows + min(16, most) * padded // size
 
@@ -127,5 +127,5 @@ def test_evaluated_rows_are_few_more_than_asked(most: int) -> None:
 def test_carried_state_keeps_the_rows() -> None:
     """Dies if a task whose state is carried from batch to batch gets other rows than asked."""
     carried = dataclasses.replace(toy.TASK, start=lambda size: jnp.zeros(size))
-    program = toy.problem(evaluation_batch_size=64).program._replace(task=carried)
-    assert member.evaluation_rows(program, 65) == 64
+    problem = toy.problem(evaluation_batch_size=64)._replace(task=carried)
+    assert member.evaluation_rows(problem, 65) == 64

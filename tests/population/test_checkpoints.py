@@ -1,4 +1,4 @@
-"""Checkpoints that are damaged (the older one serves) or cannot be written."""
+"""What is kept on disk: checkpoints, also damaged ones, and parameters."""
 
 import resource
 import shutil
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jaxeval.contracts import Member
-from jaxeval.errors import RunError
-from jaxeval.population import host, loop, slots
+from jaxeval.errors import DataError, RunError
+from jaxeval.population import host, loop, member, slots
 
 
 def _snapshot(number: int) -> host.Snapshot:
@@ -103,3 +103,37 @@ def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert capfd.readouterr().err == ""
+
+
+PARAMS = {"layer": {"kernel": np.arange(6.0, dtype=np.float32).reshape(2, 3)}, "b": np.ones(2)}
+
+
+def _load(path: Path, like: dict) -> dict:
+    return member.fit(path, member.read_arrays(path), like)
+
+
+def test_parameters_come_back(tmp_path: Path) -> None:
+    """Dies if a leaf is lost, renamed or cast."""
+    path = tmp_path / "folder" / "seed1.npz"
+    member.save(path, PARAMS)
+    actual = _load(path, PARAMS)
+    np.testing.assert_array_equal(actual["layer"]["kernel"], PARAMS["layer"]["kernel"])
+    assert actual["layer"]["kernel"].dtype == np.float32 and actual["b"].dtype == np.float64
+    assert [file.name for file in path.parent.iterdir()] == ["seed1.npz"]
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """Dies if another model's parameters, or a pickle, are loaded."""
+    path = tmp_path / "seed1.npz"
+    member.save(path, PARAMS)
+    with pytest.raises(DataError, match="b is float64\\[2\\], expected nothing"):
+        _load(path, {"layer": PARAMS["layer"]})
+    with pytest.raises(DataError, match="expected float64"):
+        _load(path, {**PARAMS, "b": np.ones(3)})
+    np.savez(path, b=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(DataError, match="no readable parameters"):
+        _load(path, {"b": np.ones(1)})
+    for content in (b"", b"PK nonsense", b"\x93NUMPY\x01\x00", b"\x80\x04N."):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="no readable parameters"):
+            _load(path, PARAMS)

@@ -13,7 +13,7 @@ import pytest
 
 from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
-from jaxeval.population import lanes, loop
+from jaxeval.population import lanes
 from jaxeval.population.host import Population, Programs, Report
 from jaxeval.population.loop import _Compilation
 from tests.population import toy
@@ -149,7 +149,7 @@ def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
 
     problem, devices = toy.problem(checkpoint_every=1), jax.devices()[:2]
     with pytest.raises(Full):
-        list(loop.train(problem, MEMBERS, tmp_path / "c", record, 6, devices))
+        list(toy.train(problem, MEMBERS, tmp_path / "c", record, 6, devices))
     resumed, _ = _run(tmp_path / "c", MEMBERS)
     assert min(s[0] for s in resumed[MEMBERS[0]]) == 2
 
@@ -170,7 +170,7 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
     problem = toy.problem()._replace(split=split)
     cursed = toy.member(1, 13)
     members, devices = [MEMBERS[0], cursed, MEMBERS[1]], jax.devices()[:2]
-    list(loop.train(problem, members, tmp_path / "c", record, 6, devices))
+    list(toy.train(problem, members, tmp_path / "c", record, 6, devices))
     assert ended[cursed].status == "failed" and "no such split" in ended[cursed].message
     assert ended[MEMBERS[1]]._replace(seconds=0.0) == truth[1][MEMBERS[1]]
 
@@ -181,7 +181,7 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
     programs: Programs = {}
 
     def compiled(name: str, members: list[Member], count: int) -> int:
-        happening = loop.train(toy.problem(), members, tmp_path / name, ended, count, *more)
+        happening = toy.train(toy.problem(), members, tmp_path / name, ended, count, *more)
         events = [*happening]
         compilations = [event for event in events if isinstance(event, _Compilation)]
         assert compilations == events[: len(compilations)] and len(events) > len(compilations)
@@ -192,7 +192,7 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
         ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     ends: dict[Member, Any] = {}
-    more = (jax.devices()[:2], lambda restored: None, programs)
+    more = (jax.devices()[:2], programs)
     assert compiled("first", MEMBERS[:2], 2) == 8  # four programs, each begun and done
     assert compiled("again", MEMBERS[2:], 2) == 0
     assert ends == truth[1]

@@ -11,9 +11,10 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
-from jaxeval.data import corpora, generated
+from jaxeval.data import buckets, generated
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member, optimisers
+from jaxeval.population.settings import Training
 
 ROWS, BATCH, RATE = 40, 4, 0.3
 TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
@@ -39,7 +40,7 @@ def _initial(key: Any, batch: Batch, hparams: Any) -> dict[str, jax.Array]:
 
 def _toy(
     batch_size: int, table: Table | None
-) -> tuple[member.Program, member.Shared, member.Inputs]:
+) -> tuple[member.Problem, member.Shared, member.Lane]:
     """A program that reads at most 5 rows of the table per row of a batch, in two buckets."""
     generator = np.random.default_rng(0)
     words = [generator.integers(2, 14, (rows, width)) for rows, width in ((10, 2), (7, 5))]
@@ -48,30 +49,31 @@ def _toy(
     scoring = unused, unused, unused, Metric("loss")
     task = Task(_initial, lambda size: (), _loss, *scoring, table=table)
     adagrad = optimisers.Optimiser(name="adagrad", clip="value", clip_at=2.0)
-    program = member.Program(task, adagrad, batch_size, batch_size)
+    training = Training(batch_size=batch_size, optimiser=adagrad)
     steps = member.steps([10, 7], batch_size)
     hparams = {"learning_rate": np.float32(RATE), "epsilon": np.float32(1e-8)}
     hparams["clip_at"] = np.float32(2)
     rows = [np.arange(len(x), dtype=np.int32) for x in words]
-    inputs = member.Inputs(np.uint32(3), hparams, rows, {})
+    lane = member.Lane(np.uint32(3), hparams, {}, rows)
     corpus = Corpus(tuple({"x": x.astype(np.int32)} for x in words), {})
-    return program, member.Shared(corpus, steps), inputs
+    problem = member.Problem(task, corpus, unused, training)
+    return problem, member.Shared(corpus, steps), lane
 
 
 def test_an_epoch_is_that_of_all_rows() -> None:
     """Dies if repeated rows are added up otherwise or written twice, if rows that another bucket
     lacks are left out, if others or padding are changed, or if a row's state is another's."""
-    program, shared, inputs = _toy(BATCH, TABLE)
+    problem, shared, lane = _toy(BATCH, TABLE)
     steps, words = shared.steps, [bucket["x"] for bucket in shared.corpus.buckets]
 
     @jax.jit
-    def epoch(shared: member.Shared, inputs: member.Inputs) -> tuple:
-        key = member.key_of(inputs.seed, member.ORDER, 0)
-        state = member.init(program, shared, inputs)
-        trained, _ = epochs.train_epoch(program, shared, state, inputs)
-        return trained, epochs._epoch_order(key, inputs.train, BATCH)
+    def epoch(shared: member.Shared, lane: member.Lane) -> tuple:
+        key = member.key_of(lane.seed, member.ORDER, 0)
+        state = member.init(problem, shared, lane)
+        trained, _ = epochs.train_epoch(problem, shared, state, lane)
+        return trained, epochs._epoch_order(key, lane.train, BATCH)
 
-    state, order = epoch(shared, inputs)
+    state, order = epoch(shared, lane)
     expected, squares = _in_numpy(words, order, steps)
     sums = optax.tree.get(state.optimiser, "sum_of_squares")
     np.testing.assert_allclose(state.params["table"], expected, rtol=1e-5)
@@ -104,24 +106,23 @@ def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -
     sentences = generated.sentences(1, 6)["train"]
     parts = {"train": sentences, "dev": sentences[:1], "test": sentences[1:2]}
     monkeypatch.setattr(generated, "sentences", lambda seed: parts)
-    monkeypatch.setattr(corpora, "choose_shapes", lambda of, *rest: [corpora.Shape(max(of))])
+    monkeypatch.setattr(buckets, "choose_shapes", lambda of, *rest: [buckets.Shape(max(of))])
     problem = studies.prepare(studies.read(None, CHANGES)).problem
     task, split = problem.task, problem.split_of(Member(3))
     table = task.table
     assert table is not None
     shared = member.Shared(problem.corpus, member.steps([6], 4))
-    inputs = member.Inputs(np.uint32(3), {}, split.train, split.tables)
     longest = jnp.asarray(np.argsort(problem.corpus.buckets[0]["length"])[-1:])  # not padded
 
     @jax.jit
-    def both(shared: member.Shared, inputs: member.Inputs) -> tuple:
-        batch = member.gather(shared, inputs.tables, 0, longest)
+    def both(shared: member.Shared, tables: Any) -> tuple:
+        batch = member.gather(shared, tables, 0, longest)
         params = task.init(jax.random.key(0), batch, {})
         loss = jax.value_and_grad(lambda p, b: task.loss(p, (), b, jax.random.key(1), {})[0])
         rows, _, few, own = epochs._restrict_table(table, batch, params)
         return loss(params, batch), loss(own, few), rows
 
-    (loss, grads), (loss_of_few, grads_of_few), rows = both(shared, inputs)
+    (loss, grads), (loss_of_few, grads_of_few), rows = both(shared, split.tables)
     summed = np.zeros_like(grads["features"]["words"])
     np.add.at(summed, rows, grads_of_few["features"]["words"])
     grads_of_few["features"]["words"] = summed

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ import numpy as np
 from jaxeval.config import fields
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import loop, optimisers
-from jaxeval.population.host import Report
+from jaxeval.population.host import Population, Report
 from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
 
@@ -108,9 +109,23 @@ def member(seed: int, number: int = 0, **changes: float) -> Member:
     return Member(seed, number, tuple(sorted(traced.items())))
 
 
+def train(
+    problem: Problem,
+    members: Any,
+    folder: Path,
+    record: Any,
+    count: int,
+    *more: Any,
+    **options: Any,
+) -> Generator[Any, None, None]:
+    """`loop.train` of a population; `more` and options are of the population."""
+    population = Population(problem, members, count, *more, **options)
+    return loop.train(population, folder, record)
+
+
 def reports(*arguments: Any, **options: Any) -> Generator[Report, None, None]:
-    """What `loop.train` yields of epochs; closing it closes the training."""
-    with contextlib.closing(loop.train(*arguments, **options)) as events:
+    """What `train` yields of epochs; closing it closes the training."""
+    with contextlib.closing(train(*arguments, **options)) as events:
         for event in events:
             if isinstance(event, Report):
                 yield event

@@ -7,12 +7,9 @@ from jaxeval.report import noise as report
 from jaxeval.report.document import Document, Table
 from jaxeval.report.noise import Noise, Study
 from jaxeval.stats import crossed, nested
-from jaxeval.stats.nested import TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
-OWN = TrainingDesign("independent", 74, 74, 74, 0.00994)
-NESTED = TrainingDesign("nested", 20, 80, 80, 0.00999)
-CROSSED = TrainingDesign("crossed", 43, 58, 2494, 0.00999)
 
 
 def _said(scores: object, plan: TrainingPlan | None = None) -> Document:
@@ -66,29 +63,26 @@ def test_whose_the_variance_is_mirrors() -> None:
     ("plan", "said"),
     [
         (
-            TrainingPlan(0.01, (OWN, CROSSED), 275),
+            TrainingPlan(0.01, 74, 275),
             "within 1 point (half of a 95 % interval), train 74 runs, each with its own split and "
-            "seed; crossed it would be 43 splits x 58 seeds, 2494 runs. If the sd of a run is "
-            "at the upper end of its interval, 275 runs, each with its own split and seed, are "
-            "needed.",
+            "seed; 275 if the sd of a run is at the upper end of its interval.",
         ),
         (
-            TrainingPlan(0.01, (NESTED, OWN), None),
-            "train 20 splits with 4 new seeds each, 80 runs; crossed it would be more than 10,000 "
-            "runs. If the sd of a run is at the upper end of its interval, over 10,000 runs,",
+            TrainingPlan(0.01, 8000, None),
+            "train 8,000 runs, each with its own split and seed; over",
         ),
-        (TrainingPlan(1e-6, (), None), "no design of up to 10,000 runs is enough."),
+        (TrainingPlan(1e-6, None, None), "not even 10,000 runs are enough."),
     ],
 )
 def test_what_to_train(plan: TrainingPlan, said: str) -> None:
-    """Dies if another design than the cheapest is named."""
+    """Dies if another number is named."""
     found = _said(SCORES, plan).answer[1]
     assert said in found and "of this study reach" not in found
 
 
 def test_a_study_that_is_precise_enough() -> None:
     """Dies if what was trained already is not said to suffice."""
-    found = _said(SCORES, TrainingPlan(0.3, (OWN,), 275)).answer[1]
+    found = _said(SCORES, TrainingPlan(0.3, 3, 275)).answer[1]
     assert "The 6 runs of this study reach " in found and found.endswith(" already.")
 
 

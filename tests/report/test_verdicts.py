@@ -108,3 +108,9 @@ def test_sentences_of_some_designs() -> None:
     assert text.against("A", "CADB", of_control) == (
         "Against A, better: C; worse: B; no difference was shown: D"
     )
+
+
+def test_long_lists_end_with_the_number_of_the_others() -> None:
+    """Dies if a name is lost, or the number is that of all."""
+    assert text.few("abcde") == "a, b, c, d, e" and text.few("abcdefg", 4) == "a, b, c, d, 3 more"
+    assert text.few(["a on x", "b on y"], 1, "; ") == "a on x; 1 more"

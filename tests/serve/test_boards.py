@@ -34,7 +34,8 @@ def test_the_leaderboard_is_that_of_one_command(ranked: tuple[TestClient, Any]) 
         told = site.get("/vectors.json", params={"mode": mode}).json()
         assert told["baseline"] == "base" and told["left_out"] == []
         for row in told["rows"]:
-            place, of = expected.places()[row["name"]], scores[row["name"]]
+            assert expected.study is not None
+            place, of = expected.study.places()[row["name"]], scores[row["name"]]
             assert (row["rank"], row["best_rank"], row["worst_rank"]) == place[:3]
             assert row["mean"] == pytest.approx(of.mean())
             assert [row[task] for task in drawn_board.TASKS] == pytest.approx([*of.mean(axis=1)])

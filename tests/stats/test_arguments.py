@@ -10,7 +10,6 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import (
     describe,
     hypotheses,
-    power,
 )
 from jaxeval.stats.items import estimates
 from jaxeval.stats.results import Rules
@@ -21,14 +20,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "masked": (
         lambda: describe.summarize(MASKED),
         "scores: value 2 is nan; expected a finite number",
-    ),
-    "no seeds": (
-        lambda: power.TestDesign(1).power(0.5, np.nan),  # type: ignore[arg-type]
-        "n: expected a whole number of at least 2, found nan",
-    ),
-    "no difference": (
-        lambda: power.TestDesign(1).required_seeds(np.nan),
-        "difference: expected a finite",
     ),
     "true": (
         lambda: hypotheses.permutation_test(A, B, resamples=True),

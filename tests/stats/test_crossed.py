@@ -76,7 +76,7 @@ def test_intervals_cover(shape: tuple[int, int, int], variances: tuple[float, ..
 
     The standard error is .0035; what is approximate may miss by 2 points.
     """
-    squares = crossed.MeanSquares.from_tables(_tables(4000, shape, variances))
+    squares = crossed._MeanSquares.from_tables(_tables(4000, shape, variances))
     names = ("split", "seed", "interaction", "error")
     truth = dict(zip(names, variances, strict=True))
     if shape[2] == 1:

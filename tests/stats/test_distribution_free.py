@@ -22,7 +22,7 @@ HIGH += [0.92, 0.913, 0.912]
 
 @pytest.mark.parametrize("wins, losses, e", [(8, 0, 28.4), (7, 0, 16.0), (9, 1, 9.3)])
 def test_log_e_wins_equals_published_values(wins, losses, e):
-    assert np.exp(claims.log_e_wins(wins, losses)) == pytest.approx(e, abs=0.05)
+    assert np.exp(claims._log_e_wins(wins, losses)) == pytest.approx(e, abs=0.05)
 
 
 @pytest.mark.parametrize("wins, losses", [(8, 0), (3, 9), (40, 25)])
@@ -30,7 +30,7 @@ def test_log_e_wins_equals_published_values(wins, losses, e):
 def test_one_sided_log_e_wins_equals_quadrature(wins, losses, alternative, ends):
     likelihood = lambda p: 2 * (2 * p) ** wins * (2 * (1 - p)) ** losses  # noqa: E731
     expected = np.log(integrate.quad(likelihood, *ends)[0])
-    found = claims.log_e_wins(wins, losses, alternative)
+    found = claims._log_e_wins(wins, losses, alternative)
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -38,7 +38,7 @@ def test_the_expectation_of_e_is_one_over_all_outcomes():
     """Dies if e is no e-value: brute force over all sequences of ten pairs at 1/2."""
     counts = [sum(of) for of in itertools.product((0, 1), repeat=10)]
     for alternative in ("two-sided", "greater", "less"):
-        e = np.exp(claims.log_e_wins(np.array(counts), 10 - np.array(counts), alternative))
+        e = np.exp(claims._log_e_wins(np.array(counts), 10 - np.array(counts), alternative))
         assert e.mean() == pytest.approx(1)
 
 
@@ -52,7 +52,7 @@ def test_an_end_of_wins_is_where_the_sign_test_rejects():
         for k in range(len(d)):
             seen = d[: k + 1, None]
             won, lost = (seen > tried).sum(0), (seen < tried).sum(0)
-            rejected = tried[claims.log_e_wins(won, lost, "greater") >= np.log(20)]
+            rejected = tried[claims._log_e_wins(won, lost, "greater") >= np.log(20)]
             low = max(low, rejected.max(initial=-np.inf))
             assert course.low[k] == pytest.approx(low, abs=2e-9)
             assert (course.low[k] > 0) == (low >= 0)  # a margin that is rejected is a claim
@@ -109,3 +109,10 @@ def test_wins_count_failures_and_ties():
     found = claims.settle([np.inf] * 8 + [0.0] * 3 + [-np.inf], statistic="wins")
     assert found.wins == (8, 1) and found.verdict == "better" and found.decided == 8
     assert claims.settle([np.inf] * 7 + [0.0], statistic="wins").verdict == "undecided"
+
+
+def test_bets_are_placed_at_the_margin_too():
+    """Dies if a margin between two points of the grid is claimed a point too late."""
+    drawn, margin = np.random.default_rng(0).uniform(0.4, 0.6, 191), 0.4505
+    found = claims.settle(drawn, statistic="betting", margin=margin)
+    assert found.interval[0] == np.nextafter(margin, 1) and found.verdict == "better"

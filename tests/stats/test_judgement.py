@@ -96,9 +96,9 @@ def _judge(changes: dict[str, np.ndarray] | None = None, perfect: int | None = N
 
 
 def _better(judged: Judgement, task: str) -> set[tuple[str, str]]:
-    study = judged.overall if task == judgement.MEAN else judged.by_task
-    assert study is not None
-    pairs = [pair for pair in study.pairs if pair.data_set == task and pair.better]
+    assert judged.study is not None
+    every = (*judged.study.overall, *judged.study.pairs)
+    pairs = [pair for pair in every if (pair.data_set or judgement.MEAN) == task and pair.better]
     return {pair.names if pair.better > 0 else pair.names[::-1] for pair in pairs}
 
 
@@ -122,16 +122,16 @@ def test_trainings_that_failed_are_counted() -> None:
     failed = np.zeros((2, 8))
     failed[1, 2:5] = np.nan
     judged, whole = _judge({"good": failed}), _judge()
-    assert judged.overall is not None and judged.by_task is not None
-    for study, task in ((judged.overall, judgement.MEAN), (judged.by_task, "pos")):
-        assert study.failures is not None
-        assert study.failures.of("good", task) == (3, 5)
-        assert len(study.samples.by_data_set[task]["good"].scores) == 5
+    study = judged.study
+    assert study is not None and study.failures is not None
+    assert study.failures.of("good", "pos") == (3, 5)
+    assert len(study.samples.by_data_set["pos"]["good"].scores) == 5
+    assert [of.summary.n for of in study.in_mean if of.model == "good"] == [5]
     assert judged.reductions["like"]["ner"].n == (5,)
     b, like = (whole.scores[name][0, [0, 1, 5, 6, 7]].mean() for name in ("poor", "like"))
     assert judged.reductions["like"]["ner"].estimate == pytest.approx((like - b) / (1 - b))
     every = _judge({"good": np.full((2, 8), np.nan)})
-    assert every.overall is None and every.reductions == {} and [*every.scores][2] == "good"
+    assert every.study is None and every.reductions == {} and [*every.scores][2] == "good"
 
 
 def test_a_task_without_errors_has_no_reduction() -> None:
@@ -155,7 +155,8 @@ def test_a_leaderboard_shows_only_what_was_shown() -> None:
     """Dies if a file has a rank below one that it was not told apart from, two that differ share a
     letter, or the printed table has another interval than the mean over tasks."""
     judged = _judge({"like": np.full((2, 1), 1e-4)})
-    places = judged.places()
+    assert judged.study is not None
+    places = judged.study.places()
     assert [(place.rank, place.low, place.high) for place in places.values()] == [
         (1, 1, 2),
         (2, 1, 2),

@@ -97,7 +97,7 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
     """Dies if two models share a group that differ, or none that do not; if one could be added."""
     models = [f"m{k}" for k in range(count)]
     apart = {frozenset((f"m{a}", f"m{b}")) for a, b in drawn if a < b < count}
-    groups = multiple.tie_groups(models, apart)
+    groups = multiple._tie_groups(models, apart)
     assert {model for group in groups for model in group} == {*models}
     together = {frozenset(p) for group in groups for p in itertools.combinations(group, 2)}
     assert together == {frozenset(p) for p in itertools.combinations(models, 2)} - apart

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.data import corpora as arrays
+from jaxeval.data import buckets
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
@@ -50,14 +50,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _moved(
-    program: member.Program,
-    shared: member.Shared,
-    state: member.MemberState,
-    inputs: member.Inputs,
+    problem: member.Problem, shared: member.Shared, state: member.MemberState, lane: member.Lane
 ) -> tuple[member.MemberState, jax.Array]:
     """An epoch that only moves the parameters: what members get right differs, however bad."""
-    del program, shared
-    params = jax.tree.map(lambda leaf: leaf + jnp.sin(9 * leaf + inputs.seed), state.params)
+    del problem, shared
+    params = jax.tree.map(lambda leaf: leaf + jnp.sin(9 * leaf + lane.seed), state.params)
     return state._replace(params=params, epoch=state.epoch + 1), jnp.float32(0)
 
 
@@ -97,10 +94,11 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
     if padding counts as an item."""
     monkeypatch.setattr(epochs, "train_epoch", _moved)  # compiled in no time
     monkeypatch.setattr(
-        arrays,
+        buckets,
         "choose_shapes",
         lambda lengths, targets, *rest: [
-            arrays.Shape(width, max(targets)) for width in sorted({min(lengths) + 2, max(lengths)})
+            buckets.Shape(width, max(targets))
+            for width in sorted({min(lengths) + 2, max(lengths)})
         ],
     )
     words, size = WORDS[task]

@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from jaxeval.config import fields, reading
-from jaxeval.data import checks
+from jaxeval.contracts import Split
+from jaxeval.data import checks, corpora
 from jaxeval.population.settings import Training
 from jaxeval.studies import cohorts, prepared
 from jaxeval.studies.prepared import Trial
 from jaxeval.tasks import registry
-from jaxeval.tasks.kind import Kind, Source
+from jaxeval.tasks.kind import Kind
 from tests.population import toy
 
 _TRAINING = toy.problem(patience=0, checkpoint_every=1, epochs=4).training
@@ -47,26 +48,42 @@ class Config:
     training: Training = _TRAINING
 
 
-def _source(config: Config, fingerprint: str) -> Source:
-    return Source(
-        toy.corpus(),
-        toy.split,
-        fingerprint,
-        config.data.path,
-        {},
-        lambda split: {"classes": ["a", "b", "c"], "split": split},
-        toy.places(),
-        {"shift": np.zeros(3, np.float32)},
-        checks.Findings({}, ["a remark"], ["odd"]),
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Toys(corpora.Source):
+    """The toy corpus, whose splits are drawn elsewhere."""
+
+    def split(self, number: int) -> Split:
+        """As the toy problem's."""
+        return toy.split(number)
+
+    def vocabulary(self, number: int) -> dict[str, Any]:
+        """Names of the classes."""
+        return {"classes": ["a", "b", "c"], "split": number}
+
+    def tables(self, config: Config) -> dict[str, np.ndarray]:
+        """One that nothing reads."""
+        return {"shift": np.zeros(3, np.float32)}
+
+
+def source(fingerprint: str, name: str = "toy") -> Toys:
+    """The toy corpus under a name."""
+    return Toys(
+        corpus=toy.corpus(),
+        given_split={},
+        name=name,
+        fingerprint=fingerprint,
+        facts={},
+        positions=toy.places(),
+        findings=checks.Findings({}, ["a remark"], ["odd"]),
     )
 
 
 KIND = Kind(
     Config,
     "data.path",
-    lambda config: (config.data.kept_out,),
-    lambda kept_out: f"d{kept_out}",
-    lambda config, fingerprint: (_source(config, fingerprint), toy.TASK),
+    lambda config: (config.data.kept_out, config.data.path),
+    lambda kept_out, path: source(f"d{kept_out}", path),
+    lambda config, data: (data, toy.TASK),
 )
 KINDS: Mapping[str, Kind] = {**registry.KINDS, "toy": KIND}
 

@@ -11,8 +11,9 @@ from jaxeval.config import fields, reading
 from jaxeval.contracts import Batch, Metric, Task
 from jaxeval.population.settings import Training
 from jaxeval.tasks import registry
-from jaxeval.tasks.kind import Kind, Source
+from jaxeval.tasks.kind import Kind
 from tests.population import toy
+from tests.studies import toy_kind
 
 _WIDEST = 16
 _TRAINING = toy.problem(patience=0, checkpoint_every=3, epochs=5).training
@@ -97,19 +98,12 @@ def _task(width: int) -> Task:
     return Task(init, lambda size: (), loss, predict, toy.TASK.count, score, Metric("accuracy"))
 
 
-def _source(config: Config, data: str) -> Source:
-    del data
-    return Source(
-        toy.corpus(), toy.split, "d", config.data, {}, lambda split: {"classes": []}, toy.places()
-    )
-
-
 KIND = Kind(
     Config,
     "data",
     lambda config: (config.data,),
-    lambda path: path,
-    lambda config, data: (_source(config, data), _task(config.model.width)),
+    lambda path: toy_kind.source("d", path),
+    lambda config, data: (data, _task(config.model.width)),
     member_sizes=lambda config, data: Width(config.model.width),
 )
 KINDS: Mapping[str, Kind] = {**registry.KINDS, "sizes": KIND}

@@ -71,7 +71,7 @@ def test_every_rate_changes_the_loss(model: str, tmp_path: Path) -> None:
     rates = [f"model.{key}=0.3" for key in keys]
     prepared = studies.prepare(studies.read(None, [*changes, *rates]))
     hparams = {n: jnp.float32(v) for n, v in preparing.member_of(prepared).hparams}
-    task, source = prepared.task, prepared.source
+    task, source = prepared.task, prepared.data
     corpus, tables = jax.tree.map(jnp.asarray, (source.corpus, source.split(0).tables))
     shared = member.Shared(corpus, member.steps([0], ROWS))
     batch = member.gather(shared, tables, 0, jnp.arange(ROWS))

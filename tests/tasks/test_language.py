@@ -1,5 +1,6 @@
 """The language task: exact token accounting, carried state, streams, forgetting; the laws."""
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ import pytest
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import language as models
-from jaxeval.models.cells import Cell
-from jaxeval.population import engine, member, optimisers
+from jaxeval.population import engine, member
+from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
 
-SHAPE = models.LanguageShape(12, 8, 8)
+SIZED = models.LanguageModelSettings(hidden=8, embedding=8)
 
 
 def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
@@ -32,8 +33,8 @@ def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
 
 
 def _language(text: data.Text, **change: Any) -> tasks.Language:
-    shape = SHAPE._replace(vocabulary=text.vocabulary)
-    return tasks.Language(shape, Cell(), 4, text.tokens["train"])._replace(**change)
+    language = tasks.Language(SIZED, len(text.symbols), 4, text.tokens["train"])
+    return language._replace(**change)
 
 
 def _initial(task: Task, text: data.Text) -> Any:
@@ -42,15 +43,12 @@ def _initial(task: Task, text: data.Text) -> Any:
 
 
 def _evaluate(task: Any, text: data.Text, streams: int, params: Any) -> dict[str, float]:
-    program = member.Program(task, optimisers.Optimiser(name="adam"), 4, streams)
-    split = text.split(0)
-    who = Member(1)
-    lane = engine.lane_of(program, who, split, 0)
-    steps = member.steps([len(split.train[0])], 4)
+    training = Training(batch_size=4, evaluation_batch_size=streams)
+    problem = member.Problem(task, text.corpus, text.split, training)
+    lane = engine.lane_of(problem, Member(1), 0)
+    steps = member.steps([len(lane.train[0])], 4)
     inputs = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
-    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
-        params, *inputs
-    )
+    counts = jax.jit(lambda p, s, w: member.evaluate(problem, s, p, w, w.dev))(params, *inputs)
     return {name: float(value) for name, value in counts.items()}
 
 
@@ -66,18 +64,19 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
         dict,
         Metric("perplexity", higher_is_better=False),
     )
-    program = member.Program(task, optimisers.Optimiser(name="adam"), 1, 1)
     rows = jnp.zeros(1_200_000, jnp.int32)
     shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.steps([1], 1))
-    load = member.Inputs(jnp.uint32(1), {}, [rows[:1]], ())
-    actual = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
+    training = Training(batch_size=1, evaluation_batch_size=1)
+    problem = member.Problem(task, shared.corpus, data.Text.split, training)
+    lane = member.Lane(jnp.uint32(1), {}, (), [rows[:1]])
+    actual = jax.jit(lambda r: member.evaluate(problem, shared, {}, lane, [r]))(rows)
     assert float(actual["tokens"]) == 42_000_000
     assert float(actual["nats"]) == pytest.approx(1_200_000 * float(loss), rel=1e-7)
 
 
 def test_a_model_that_has_diverged_has_no_perplexity() -> None:
     """Dies if a lost model gets a finite score, which would be ranked and averaged."""
-    task = tasks.build(tasks.Language(SHAPE, Cell(), 4, 60))
+    task = tasks.build(tasks.Language(SIZED, 12, 4, 60))
     for nats in (math.nan, math.inf, 1e5):
         actual = task.score({"nats": nats, "tokens": 10.0})
         assert not math.isfinite(actual["perplexity"]) and not math.isfinite(actual["bits"])
@@ -89,7 +88,7 @@ def test_perplexity_of_known_probabilities(tmp_path: Path, streams: int) -> None
     text = _corpus(tmp_path, streams)
     task = tasks.build(_language(text))
     params = jax.tree.map(np.zeros_like, _initial(task, text))
-    p = np.random.default_rng(1).dirichlet(np.ones(text.vocabulary))
+    p = np.random.default_rng(1).dirichlet(np.ones(len(text.symbols)))
     params = {**params, "softmax_bias": jnp.asarray(np.log(p), jnp.float32)}
     counts = _evaluate(task, text, streams, params)
     first = text.tokens["train"] + 1
@@ -118,7 +117,8 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
 def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
     """Dies if a stream jumps, stays, or leaves the train part."""
     text = _corpus(tmp_path)
-    language = _language(text, state_reset_probability=0.0)
+    choices = dataclasses.replace(SIZED, state_reset_probability=0.0)
+    language = _language(text, choices=choices)
     task = tasks.build(language)
     n = language.train_tokens
     shared = jax.tree.map(jnp.asarray, text.corpus.shared)
@@ -147,8 +147,8 @@ def test_examples_forget_at_the_given_rate() -> None:
     assert 1 - rows[0].mean() == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 4000))
 
 
-@pytest.mark.parametrize("cell", [Cell(), Cell("rhn", "tied", depth=2)], ids=["lstm", "rhn"])
-def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
+@pytest.mark.parametrize("cell", [{}, {"kind": "rhn", "gates": "tied", "depth": 2}])
+def test_the_laws_of_a_task(tmp_path: Path, cell: dict[str, Any]) -> None:
     """Dies if the language task breaks a law that the trainer relies on; with either kind of
     state: a pair of arrays, or one."""
     for part, line in (
@@ -158,16 +158,18 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
-    shape = models.LanguageShape(text.vocabulary, 16, 12)
-    task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
-    rows = {n: np.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
+    choices = models.LanguageModelSettings(**cell, hidden=16, embedding=12)
+    task = tasks.build(tasks.Language(choices, len(text.symbols), 6, text.tokens["train"]))
+    rows = {
+        n: np.asarray(c[text.given_split["dev"][0][:6]]) for n, c in text.corpus.buckets[0].items()
+    }
     tokens = jnp.asarray(text.corpus.shared["tokens"])
 
     def perfect(batch: Batch) -> tasks.Outputs:
         positions = batch.rows["start"][None] + 1 + np.arange(6)[:, None]
-        identity = np.eye(text.vocabulary, dtype=np.float32)
+        identity = np.eye(len(text.symbols), dtype=np.float32)
         sure = 200 * identity[np.asarray(tokens)[positions]]
-        return tasks.Outputs(sure, identity, np.zeros(text.vocabulary, np.float32))
+        return tasks.Outputs(sure, identity, np.zeros(len(text.symbols), np.float32))
 
     conformance.check(
         conformance.Case(
@@ -178,7 +180,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
                 for site in ("input", "state", "output", "projected")
             },
             [],  # the windows name positions; what is gold stands in the text itself
-            text.vocabulary,
+            len(text.symbols),
             lambda b: 6.0,
             perfect,
         )

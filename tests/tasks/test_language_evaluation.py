@@ -10,13 +10,13 @@ import pytest
 
 from jaxeval.contracts import Batch
 from jaxeval.models import language as models
-from jaxeval.models.cells import Cell
 from jaxeval.tasks import language, language_evaluation
 from jaxeval.tasks.language_evaluation import Averaging, WindowSequence
 from tests import quick
 
 V, T, B, K = 9, 4, 2, 3
-LANGUAGE = language.Language(models.LanguageShape(V, 6, 5), Cell(), T, 60)
+CHOICES = models.LanguageModelSettings(hidden=6, embedding=5)
+LANGUAGE = language.Language(CHOICES, V, T, 60)
 TOKENS = np.random.default_rng(0).integers(0, V, 100).astype(np.int32)
 RATES = {f"dropout_{s}": jnp.float32(r) for s, r in (("input", 0.5), ("state", 0.3))}
 KEYS = [jax.random.key(5), jax.random.key(6)]
@@ -63,7 +63,7 @@ def test_averages_over_masks(mean: Any) -> None:
     params, expected = _params(), []
     halved = {site: rate / 2 for site, rate in RATES.items()}
     zero = jax.tree.map(
-        lambda leaf: np.zeros((K * B, leaf.shape[1]), np.float32), LANGUAGE.start(B)
+        lambda leaf: np.zeros((K * B, leaf.shape[1]), np.float32), CHOICES.start(B)
     )
     states = plain = zero
     for step, key in enumerate(KEYS):
@@ -88,7 +88,7 @@ def test_averages_over_masks(mean: Any) -> None:
 def test_temperature_divides_the_scores() -> None:
     """Dies if the bias is left hot."""
     batch, expected = _batch(0), 0.0
-    _, hidden = _run(_params(), LANGUAGE.start(B), TOKENS[_positions(batch)[:-1]], {}, None)
+    _, hidden = _run(_params(), CHOICES.start(B), TOKENS[_positions(batch)[:-1]], {}, None)
     p = _probabilities(_params(), hidden) ** (1 / 0.7)
     gold = np.take_along_axis(p, TOKENS[_positions(batch)[1:]][..., None], axis=-1)[..., 0]
     nats = -np.log(gold / p.sum(-1))
@@ -118,7 +118,7 @@ def _loop(params: Any, scale: Any, windows: WindowSequence, rate: float) -> floa
     """Nats of dynamic evaluation by the book, window by window."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(scale)]
     mean = np.concatenate([leaf.ravel() for leaf in leaves]).mean()
-    now, state, total = params, LANGUAGE.start(1), 0.0
+    now, state, total = params, CHOICES.start(1), 0.0
 
     def moved(p: Any, g: Any, r: Any, p0: Any) -> Any:
         p, g, r, p0 = map(np.asarray, (p, g, r, p0))
@@ -143,7 +143,7 @@ def test_dynamic_evaluation_learns_after_it_has_predicted(monkeypatch: pytest.Mo
     assert train.start.tolist() == [[0 + k, 20 + k, 40 + k] for k in (0, 4, 8, 12, 16)]
     compiled = (language_evaluation.gradient_scale, language_evaluation.dynamic)
     gradient_scale, dynamic = (quick.jit(functools.partial(f, LANGUAGE)) for f in compiled)
-    state, squares = LANGUAGE.start(3), jax.tree.map(np.zeros_like, params)
+    state, squares = CHOICES.start(3), jax.tree.map(np.zeros_like, params)
     for start in np.asarray(train.start):
         read = TOKENS[start[None] + np.arange(T + 1)[:, None]]
         (_, state), gradient = _loss_and_gradient(params, state, read, np.ones(T))

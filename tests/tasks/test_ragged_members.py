@@ -14,6 +14,7 @@ from jaxeval.config import fields
 from jaxeval.contracts import Corpus, Member, Split
 from jaxeval.population import engine, member, optimisers
 from jaxeval.population import epoch as epochs
+from jaxeval.population.settings import Training
 from tests import quick
 from tests.tasks import tiny_pairs
 
@@ -83,9 +84,15 @@ class Trained(NamedTuple):
     outputs: np.ndarray  # [S, B, T] of large initial parameters
 
 
-def _program(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> member.Program:
+def _split(number: int) -> Split:
+    rows = np.arange(ROWS, dtype=np.int32)
+    return Split((rows,), (rows[:1],), (rows[:1],), {})
+
+
+def _problem(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> member.Problem:
     task = tiny_pairs.task(architecture, LETTERS, **sizes)
-    return member.Program(task, OPTIMISER, batch, 4, micro)
+    how = {"batch_size": batch, "evaluation_batch_size": 4, "micro_batch": micro}
+    return member.Problem(task, CORPUS, _split, Training(optimiser=OPTIMISER, **how))
 
 
 def _member(seed: int, more: dict[str, float]) -> Member:
@@ -93,37 +100,35 @@ def _member(seed: int, more: dict[str, float]) -> Member:
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
-def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Shared, member.Inputs]:
-    """What a population's functions are given; leaves of the inputs [S, ...]."""
-    rows = np.arange(ROWS, dtype=np.int32)
-    split = Split((rows,), (rows[:1],), (rows[:1],), {})
-    longest = engine.most_steps(members, split)
-    stacked = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
-    shared = member.Shared(CORPUS, member.steps([ROWS], program.batch_size))
-    return jax.tree.map(jnp.asarray, shared), stacked.inputs
+def _lanes(problem: member.Problem, members: list[Member]) -> tuple[member.Shared, member.Lane]:
+    """What a population's functions are given; leaves of the lanes [S, ...]."""
+    longest = engine.most_steps(members, _split(0))
+    stacked = engine.stack([engine.lane_of(problem, who, longest) for who in members])
+    shared = member.Shared(CORPUS, member.steps([ROWS], problem.training.batch_size))
+    return jax.tree.map(jnp.asarray, shared), stacked
 
 
 def _ran(
-    lanes: Lanes, program: member.Program, members: list[Member], *orders: list[int]
+    lanes: Lanes, problem: member.Problem, members: list[Member], *orders: list[int]
 ) -> list[Trained]:
     """Some epochs of a population in every order of its lanes; one program."""
-    shared, inputs = _lanes(program, members)
+    shared, lane = _lanes(problem, members)
 
-    def of_lane(inputs: member.Inputs) -> Trained:
-        begin = member.init(program, shared, inputs)
+    def of_lane(lane: member.Lane) -> Trained:
+        begin = member.init(problem, shared, lane)
 
         def epoch(state: Any, _: Any) -> Any:
-            return epochs.train_epoch(program, shared, state, inputs)
+            return epochs.train_epoch(problem, shared, state, lane)
 
         state, losses = lax.scan(epoch, begin, length=EPOCHS)
         # else all rows get the same word
         params, key = jax.tree.map(lambda leaf: 8 * leaf, begin.params), jax.random.key(0)
-        outputs, _ = program.task.predict(params, (), BATCH, key, inputs.hparams)
+        outputs, _ = problem.task.predict(params, (), BATCH, key, lane.hparams)
         return Trained(begin.params, state.params, losses, outputs)
 
     run = quick.jit(lanes(of_lane))
-    ordered = (jax.tree.map(lambda leaf, at=at: leaf[np.array(at)], inputs) for at in orders)
-    return [jax.device_get(run(lane)) for lane in ordered]
+    ordered = (jax.tree.map(lambda leaf, at=at: leaf[np.array(at)], lane) for at in orders)
+    return [jax.device_get(run(each)) for each in ordered]
 
 
 @functools.cache
@@ -135,16 +140,16 @@ def _population(architecture: str) -> list[Trained]:
         _member(seed, {**sizes, "batch_size": float(size)})
         for seed, (sizes, size) in enumerate(settings)
     ]
-    program = _program(architecture, LARGE[architecture], 4, 4)
-    return _ran(lanes, program, members, [0, 1])
+    problem = _problem(architecture, LARGE[architecture], 4, 4)
+    return _ran(lanes, problem, members, [0, 1])
 
 
 @functools.cache
 def _unpadded(architecture: str) -> Trained:
     """The second member as the only one of a program of its own sizes and whole batches."""
     sizes, size = POPULATIONS[architecture][1][1]
-    program = _program(architecture, sizes, size, None)
-    return _lane(_ran(_alone, program, [_member(1, {})], [0])[0], 0)
+    problem = _problem(architecture, sizes, size, None)
+    return _lane(_ran(_alone, problem, [_member(1, {})], [0])[0], 0)
 
 
 def _lane(trained: Any, number: int) -> Any:
