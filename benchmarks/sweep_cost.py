@@ -108,7 +108,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
     changes = [f"training.epochs={args.epochs}", f"data.train_items={args.items}"]
     changes.append(f"data.path={json.dumps(args.data)}")
-    of = space.read(CONFIGS / f"space_{args.architecture}_small.toml")
+    of = space.load(CONFIGS / f"space_{args.architecture}_small.toml")[0]
     session = studies.Session()
     trials = sweeps.draws(path, changes, of, 1, args.runs)
     entries = cohorts.entries(trials, session.loader)

@@ -84,7 +84,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     begin = time.perf_counter()
     if args.how == "apart":
         targets.Target.padded = lambda *arguments: []  # type: ignore[method-assign]
-    search = Search(spaces.read(SPACE), args.method, seed=1, halving=Halving(3))
+    search = Search(spaces.load(SPACE)[0], args.method, seed=1, halving=Halving(3))
     state = State(History(), args.trials)
     with tempfile.TemporaryDirectory() as folder:
         _cut(Path(args.data), Path(folder), args.items)

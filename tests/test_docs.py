@@ -105,7 +105,7 @@ def _check(words: list[str]) -> None:
     if "config" in given and not _stands_for_one(given["config"]):
         studies.read(given["config"], given["changes"], given["data"])
     if not _stands_for_one(given.get("space") or "NONE"):
-        space.read(given["space"])
+        space.load(given["space"])[0]
     if not _stands_for_one(given.get("variants") or "NONE"):
         importlib.import_module("jaxeval.train")._read_variants(given["variants"])
 

@@ -35,7 +35,7 @@ def test_a_command_is_tuned(
     words = tune_command.words(tmp_path, "--trials", "12", "--parallel", "4")
     tree = tune_command.json_of(capsys, words)
     assert tree["trials"] == 12 and tree["reason"] == "all trials have ended"
-    expected = [spaces.draw(spaces.read(tmp_path / "space.toml"), 0, k) for k in range(12)]
+    expected = [spaces.draw(spaces.load(tmp_path / "space.toml")[0], 0, k) for k in range(12)]
     assert [e["values"] for e in tree["evaluations"]] == expected
     failed = sum(float(values["rate"]) > 0.5 for values in expected)
     assert tree["failures"] == {"exit code 1 (diverged)": failed} and failed

@@ -50,17 +50,20 @@ def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: s
     in part keeps its parent's defaults, which may differ from those of its own class.
 
     Raises ConfigError: names each wrong key, its value and what was expected. The message begins
-    with `origin` instead of the file if only overridden keys are wrong.
+    with the file, or with `origin` if there is none or only overridden keys are wrong.
     """
     checked, lines = _validate(cls, _tree(source, overrides))
     if checked is not None:
         return checked
-    where = f"{source}: " if isinstance(source, str | Path) else ""
+    given = f"{origin}: " if origin else ""
+    where = f"{source}: " if isinstance(source, str | Path) else given
     wrong = [line.partition(":")[0] + "." for line in lines]
     changed = [override.partition("=")[0].strip() + "." for override in overrides]
     if all(any(a.startswith(b) or b.startswith(a) for b in changed) for a in wrong):
-        where = f"{origin}: " if origin else ""
-    raise _error(where, lines)
+        where = given
+    if len(lines) > 1:
+        where += f"{len(lines)} errors:\n  "
+    raise ConfigError(where + "\n  ".join(lines))
 
 
 def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
@@ -81,17 +84,6 @@ def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
     return tree
 
 
-def from_dict(cls: type[_T], tree: Mapping[str, object], where: str = "") -> _T:
-    """Returns the settings of plain data; raises ConfigError, whose message begins with `where`.
-
-    Absent keys have their defaults.
-    """
-    checked, lines = _validate(cls, tree)
-    if checked is None:
-        raise _error(where, lines)
-    return checked
-
-
 def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, list[str]]:
     """Returns the settings of plain data, or None and a line for each mistake."""
     # in JSON a list is a strict tuple, and NumPy's numbers are numbers
@@ -103,12 +95,6 @@ def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, lis
         # pydantic also reports a list as too short if all its values are wrong
         errors = [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
         return None, [_explain(cls, entry) for entry in errors]
-
-
-def _error(where: str, lines: Sequence[str]) -> ConfigError:
-    if len(lines) == 1:
-        return ConfigError(where + lines[0])
-    return ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
 def _with_defaults(cls: type, tree: Mapping[str, object]) -> dict[str, object]:

@@ -19,6 +19,9 @@ from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
+# how runs end, beside `rows.FAILED`
+_UNFINISHED = ("running", "preempted", "preempting")
+_FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "done", "ok")
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 
@@ -79,9 +82,9 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         rule, word = "they count, unless the table leaves them empty", normal.word(status)
         if word in normal.FAILED:
             rule = "these runs failed; without the column of statuses the scores count"
-        elif word not in normal.UNFINISHED:
+        elif word not in _UNFINISHED:
             rule = f"they count; runs that failed are called {', '.join(normal.FAILED)}"
-        if of_scored[k] and word not in ("", "none", *normal.FINISHED):
+        if of_scored[k] and word not in ("", "none", *_FINISHED):
             found = f"{name}: {of_scored[k]} of its scores are of runs that are {status}"
             warnings.append(f"{found}; {rule}")
     return counts, warnings

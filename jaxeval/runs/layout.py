@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from jaxeval.errors import DataError, argument
@@ -108,9 +108,3 @@ def item_roles(columns: Collection[str]) -> dict[str, str]:
         if (meant := role(name)) in _NAMES and meant != "setting":
             found.setdefault(meant, name)
     return {meant: meant if meant in columns else name for meant, name in found.items()}
-
-
-def are_folds(name: str, values: Iterable[str]) -> bool:
-    """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
-    named = role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
-    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)

@@ -94,7 +94,7 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
     free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
     named = [*filter(_is_metric, free)]
-    return _sort_scores(named or (n for n in free if len(texts.known_numbers(table.values[n]))))
+    return _sort_scores(named or (n for n in free if len(_known_numbers(table.values[n]))))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -108,8 +108,8 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     if len(metrics) > 1:
         why = f"{listed(metrics, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": _sort_scores(metrics)[0], "model": "NAME"})
-    numbers = {name: texts.known_numbers(table.values[name]) for name in columns}
-    if "" in table.values and not len(texts.known_numbers(table.values[""])):
+    numbers = {name: _known_numbers(table.values[name]) for name in columns}
+    if "" in table.values and not len(_known_numbers(table.values[""])):
         numbers[""] = np.zeros(0)
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
@@ -281,3 +281,9 @@ def _is_metric(name: str) -> bool:
 def _is_run(name: str) -> bool:
     """True for the column of the names of runs (Weights & Biases)."""
     return "".join(words_of(name)) in ("name", "runname", "runid")
+
+
+def _known_numbers(values: Sequence[object]) -> np.ndarray:
+    """Returns the finite numbers in order of appearance, each of them at least once."""
+    numbers = texts.to_floats(values.names if isinstance(values, texts.Coded) else values)
+    return numbers[np.isfinite(numbers)]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 def _build(rows: Rows, layout: Layout) -> Scores:
     _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
-    folds = split is not None and names.are_folds(layout.columns.get("split", ""), split.names)
+    folds = split is not None and _are_folds(layout.columns.get("split", ""), split.names)
     return dataclasses.replace(found, folds=folds)
 
 
@@ -218,3 +218,9 @@ def _models_and_seeds(
         f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
         source,
     )
+
+
+def _are_folds(name: str, values: Iterable[str]) -> bool:
+    """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
+    named = names.role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
+    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)

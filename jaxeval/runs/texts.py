@@ -209,20 +209,6 @@ def join_coded(columns: Sequence[Coded]) -> Coded:
     return Coded(tuple(places), np.concatenate(codes))
 
 
-def without_nameless(column: Coded) -> Coded:
-    """Returns names of which "" is unknown."""
-    if (code := column.find("")) < 0:
-        return column
-    names, codes = (*column.names[:code], *column.names[code + 1 :]), column.codes
-    return Coded(names, np.where(codes == code, -1, codes - (codes > code)))
-
-
-def known_numbers(values: Sequence[object]) -> np.ndarray:
-    """Returns the finite numbers in order of appearance, each of them at least once."""
-    numbers = to_floats(values.names if isinstance(values, Coded) else values)
-    return numbers[np.isfinite(numbers)]
-
-
 def to_floats(values: Sequence[object]) -> np.ndarray:
     """Converts values to float64; NaN for anything that is no number (a bool, the text 1_0)."""
     if isinstance(values, Cells):

@@ -49,15 +49,10 @@ class Space:
     parameters: tuple[Parameter, ...]
 
 
-def read(path: str | Path) -> Space:
-    """Reads the space of a TOML file; errors name the file, the table and the key."""
-    return from_dict(reading.read_toml(Path(path), "space"), str(path))
-
-
 def load(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
     """Returns the space of a file, of tables or itself, and its name for messages."""
     if isinstance(space, str | Path):
-        return read(space), str(space)
+        return from_dict(reading.read_toml(Path(space), "space"), str(space)), str(space)
     if isinstance(space, Mapping):
         return from_dict(space), "space"
     if not isinstance(space, Space):

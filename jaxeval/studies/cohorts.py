@@ -61,7 +61,7 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
         key = reading.canonical(config), random_splits
         if key not in known:
             kind = registry.kind(config.get("task", "tagging"))
-            known[key] = loader.prepare(reading.from_dict(kind.Config, config), random_splits)
+            known[key] = loader.prepare(reading.read(kind.Config, config), random_splits)
         return known[key]
 
     loaded = [(trial, load(trial.config, bool(trial.split))) for trial in trials]

@@ -150,7 +150,7 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
 
 
 def _filled(tree: Mapping[str, Any], each: Sequence[Entry], session: running.Session) -> Cohort:
-    config = reading.from_dict(type(each[0].prepared.config), tree["config"])
+    config = reading.read(type(each[0].prepared.config), tree["config"])
     own, name = session.loader.prepare(config), tree["name"]
     members = [
         dataclasses.replace(cohorts.member(entry), hparams=tuple(map(tuple, values)))

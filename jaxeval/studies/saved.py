@@ -117,8 +117,8 @@ def _loaded(chosen: Iterable[_ModelFile]) -> list[SavedModel]:
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls, where = registry.kind(about.task).Config, f"{path.with_suffix('.json')}: "
-        config: Any = reading.from_dict(cls, about.config, where)
+        cls, where = registry.kind(about.task).Config, str(path.with_suffix(".json"))
+        config: Any = reading.read(cls, about.config, (), where)
         program = reading.canonical([about.config, str(meanings)])
         shared = read_arrays(tables) if tables.exists() else {}
         read = program, config, read_json(meanings), meanings, shared

@@ -25,9 +25,9 @@ class _Sizes:
 def test_settings_of_numpy_numbers() -> None:
     """Dies if a number of numpy in a dict is refused as a text."""
     tree = {"units": np.int64(5), "rate": np.float32(0.5), "layers": np.array([2, 3])}
-    assert reading.from_dict(_Sizes, tree) == _Sizes(units=5, rate=0.5, layers=(2, 3))
+    assert reading.read(_Sizes, tree) == _Sizes(units=5, rate=0.5, layers=(2, 3))
     with pytest.raises(ConfigError, match="units"):
-        reading.from_dict(_Sizes, {"units": np.float64(5.5)})
+        reading.read(_Sizes, {"units": np.float64(5.5)})
 
 
 def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:

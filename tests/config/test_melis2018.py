@@ -78,7 +78,7 @@ def _for(name: str) -> tuple[str, list[str]]:
 def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> None:
     """Dies if a corner of a space is refused, or a hyperparameter changes nothing."""
     source, changes = _for(name)
-    of, base = space.read(CONFIGS / f"{name}.toml"), studies.read(source, changes)
+    of, base = space.load(CONFIGS / f"{name}.toml")[0], studies.read(source, changes)
     sweeps.refuse_leaks(base, of, name)
     deep = base.model.layers > 1
     assert len(of.parameters) == 6 + deep  # as in the paper

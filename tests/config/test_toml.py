@@ -31,7 +31,7 @@ def test_all_are_listed_and_read(tmp_path: Path) -> None:
     or a config that is written differs from what was read."""
     files = {p.relative_to(ROOT / "configs") for p in (ROOT / "configs").rglob("*.toml")}
     assert {Path(f"{name}.toml") for name in toml.shipped_names()} == files and len(files) > 40
-    readers = {"CONFIG": studies.read, "--space": space.read, "--variants": reading.read_toml}
+    readers = {"CONFIG": studies.read, "--space": space.load, "--variants": reading.read_toml}
     for name, use in ((entry.name, entry.use) for entry in shipped().configs):
         read = readers[use](name)
         first = toml.read_text(name).splitlines()[0]  # which the list shows

@@ -97,7 +97,7 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert bucket["length"].tolist() == [3] * 4
     assert (bucket["forms"] > 0).sum(axis=1).tolist() == [3, 1, 2, 1]
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
-    saved = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
+    saved = reading.read(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [labelled_text.without_target(content, 1) for content in ("a b c d", "c")]
     _, (shared, laid) = sentiment.encode(data, saved, texts, 2)
     (others,) = laid.columns

@@ -91,7 +91,7 @@ def _unlabelled(data: Any, vocabulary: Any, file: Path) -> list[LabelledText]:
 def test_files_to_be_classified(tmp_path: Path) -> None:
     """Dies if labels must be there, or a classifier of targets is given texts without."""
     classified = hand_sentiment.build(tmp_path / "c")
-    vocabulary = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
+    vocabulary = reading.read(sentiment.SavedVocabulary, classified.vocabulary(0))
     settings, file = sentiment.SentimentData(), tmp_path / "new.jsonl"
     file.write_text('{"text": "a bar", "target": "bar"}\n')
     assert _unlabelled(settings, vocabulary, file)[0].targets == (Target(2, 5, ""),)
@@ -102,7 +102,7 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     file.write_text('{"text": "a bar"}\n')
     with pytest.raises(DataError, match="expected a target in every line"):
         _unlabelled(settings, vocabulary, file)
-    whole = reading.from_dict(
+    whole = reading.read(
         sentiment.SavedVocabulary, {**classified.vocabulary(0), "targeted": False}
     )
     assert [text.text for text in _unlabelled(settings, whole, plain)] == [

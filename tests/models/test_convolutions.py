@@ -89,7 +89,7 @@ def test_windows_of_words(reach: int, trained: bool) -> None:
     rows = {"forms": forms, "length": length}
     batch = jax.tree.map(jnp.asarray, Batch(rows, np.ones(3), shared, split))
     tree = {**WINDOW, "window": {"reach": reach, "hidden": 4}, "words": {"trained": trained}}
-    choices = reading.from_dict(tagging.TaggerSettings, tree)
+    choices = reading.read(tagging.TaggerSettings, tree)
     model = tagging.Tagger(choices, tagging.Sizes(2, 0, 0, 6))
     shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)

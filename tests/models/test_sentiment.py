@@ -49,7 +49,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def _choices(name: str) -> SentimentModel:
-    return reading.from_dict(SentimentModel, {"hidden": 5, **MODELS[name]})
+    return reading.read(SentimentModel, {"hidden": 5, **MODELS[name]})
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -97,7 +97,7 @@ def test_a_variational_mask_is_the_same_at_all_words() -> None:
     for kind, same in (("variational", True), ("naive", False)):
         dropout = {"kind": kind, "input": 0.5}
         tree = {"architecture": "bag", "bag": [], "dropout": dropout}
-        choices = reading.from_dict(SentimentModel, tree)
+        choices = reading.read(SentimentModel, tree)
         params = sentences.params(choices, batch)
         params["logits"] = {
             "kernel": np.eye(4, 3, dtype=np.float32),
@@ -135,5 +135,5 @@ def test_wrong_choices_are_told() -> None:
         ({"initial": {"kind": "torch", "zero_biases": True}}, "kind = 'uniform'"),
     ):
         with pytest.raises(Exception, match=message):
-            reading.from_dict(SentimentModel, tree)
+            reading.read(SentimentModel, tree)
     assert {*SITES} > TARGETED

@@ -49,7 +49,7 @@ FIRST = {"batch_size": 1792, "learning_rate": 0.0008840127652472143}  # of seed 
 def _read(folder: Path, text: str) -> space.Space:
     path = folder / "s.toml"
     path.write_text(text)
-    return space.read(path)
+    return space.load(path)[0]
 
 
 @pytest.fixture(name="whole")
@@ -171,8 +171,8 @@ def test_errors(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize("name", ["attentive_lstm", "transformer"])
 def test_shipped_spaces(name: str) -> None:
     """Dies if table 2 of the paper loses a value, or the small space leaves the large one."""
-    published = space.read(CONFIGS / f"space_{name}.toml")
-    small = space.read(CONFIGS / f"space_{name}_small.toml")
+    published = space.load(CONFIGS / f"space_{name}.toml")[0]
+    small = space.load(CONFIGS / f"space_{name}_small.toml")[0]
     large = {parameter.name: parameter for parameter in published.parameters}
     assert len(large) == {"attentive_lstm": 14, "transformer": 16}[name]
     assert large["batch_size"].distribution == distributions.Grid(16, 2048, 16)

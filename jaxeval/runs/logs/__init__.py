@@ -20,7 +20,7 @@ from jaxeval.runs.logs.records import Log, Reader, Record
 from jaxeval.runs.metrics import Key
 from jaxeval.runs.rows import Rows, first_place
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.runs.texts import Coded, constant, encode, join_coded, without_nameless
+from jaxeval.runs.texts import Coded, constant, encode, join_coded
 
 _MOST = 50_000_000  # scores of all logs
 _HEAD = 1 << 16
@@ -222,7 +222,7 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
     def coded(columns: Iterable[Coded | None]) -> Coded:
         each = zip(columns, sizes, strict=True)
         whole = join_coded([constant("", n) if c is None else c for c, n in each])
-        whole = without_nameless(whole)
+        whole = _without_nameless(whole)
         return Coded(whole.names, whole.codes[keep])
 
     def joined(find: Callable[[Rows], np.ndarray]) -> np.ndarray:
@@ -244,3 +244,11 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
         recorded=recorded,
         file=Coded(tuple(rows.source for rows in parts), logs),
     )
+
+
+def _without_nameless(column: Coded) -> Coded:
+    """Returns names of which "" is unknown."""
+    if (code := column.find("")) < 0:
+        return column
+    names, codes = (*column.names[:code], *column.names[code + 1 :]), column.codes
+    return Coded(names, np.where(codes == code, -1, codes - (codes > code)))

@@ -38,6 +38,18 @@ def test_lm_evaluation_harness(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_logs_that_contradict_one_another(tmp_path: Path) -> None:
+    """Dies if one direction of two wins, or a note on a task that is not wanted is told."""
+    scores, metrics = {"none": [1.0, 0.0]}, {"acc": True, "pair": True}
+    writing.lm_eval(tmp_path / "a", "a", scores)
+    writing.lm_eval(tmp_path / "a", "a", scores, task="other", metrics=metrics, pair=[1, 2])
+    assert not read(tmp_path / "a", tasks=["arc"]).warnings
+    assert "pair is no number" in read(tmp_path / "a").warnings[0]
+    writing.lm_eval(tmp_path / "b", "b", scores, metrics={"acc": False})
+    with pytest.raises(DataError, match="arc, acc: logs differ in whether higher is better"):
+        read(tmp_path)
+
+
 def test_a_perplexity_of_an_item_is_a_log_likelihood(tmp_path: Path) -> None:
     """Dies if the likelier text is the worse one, since the perplexity of all is lower; or if
     what is no log-likelihood changes its sign."""
