@@ -159,8 +159,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     ) -> None:
         """Writes all in one transaction; rows of the same key are overwritten.
 
-        Epochs after a member's end are deleted: they are of a training that did not finish. So are
-        test scores of an earlier end: of a pause.
+        Epochs after a member's end, of a training that did not finish, are deleted, and test
+        scores of a pause before it.
         """
         with self._transaction() as sql:
             _record(sql, _rows(_MEMBERS, members), _rows(_SCORES, scores))
@@ -174,8 +174,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
-        A training that has not ended there, or has paused, adds nothing to a member that has ended
-        here.
+        A training that goes on or pauses there adds nothing to a member that has ended here.
         """
         each = (other._select(table.query()) for table in _TABLES)
         known, outcomes, members, scores = each
@@ -214,10 +213,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return unpacked
 
     def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
-        """Reads the members of an experiment that have ended, or paused at an epoch from `pause`.
-
-        0: without those that have paused.
-        """
+        """Reads members that have ended; if `pause`, also those paused at that epoch or later."""
         where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
         found = self._select(_MEMBERS.query(where), experiment, pause)
         return {row[1:5]: records.MemberResult(*row) for row in found}
@@ -254,11 +250,8 @@ def _rows(table: _Table, of: Sequence[object]) -> list[Any]:
 
 
 def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[Any]) -> None:
-    same, last = (
-        " AND ".join(f"{name} = ?" for name in _MEMBER),
-        [*_MEMBERS.columns].index("epochs"),
-    )
-    gone = ((*row[:5], row[last]) for row in members)
+    same = " AND ".join(f"{name} = ?" for name in _MEMBER)
+    gone = ((*row[:5], row[6]) for row in members)  # 5: the status, 6: the epochs
     sql.executemany(f"DELETE FROM scores WHERE {same} AND (epoch > ? OR part = 'test')", gone)
     for table, rows in ((_SCORES, scores), (_MEMBERS, members)):
         table.insert(sql, rows)

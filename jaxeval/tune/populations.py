@@ -11,7 +11,7 @@ from jaxeval.config import reading
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
 from jaxeval.population import host, slots
-from jaxeval.studies import prepared, running
+from jaxeval.studies import Trial, prepared, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
@@ -29,10 +29,8 @@ class Scored(NamedTuple):
 class _Progress(NamedTuple):
     """A trial after one of its epochs."""
 
-    number: int  # of its evaluation
-    seed: int
+    trial: Trial
     epoch: int  # from 1
-    most: int  # epochs of its config
     best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
     status: str | None  # how it ended; None: it goes on
 
@@ -101,7 +99,7 @@ class Populations:
         left = self._unended(self.number)
         for number in left:
             if not self._history.evaluations[number].ended:
-                self._tell(number, "out of memory")
+                self.state.history = self._history.tell(number, "out of memory")
         self._leave(left)
 
     def restart(self) -> None:
@@ -114,21 +112,17 @@ class Populations:
         each = []
         while entries := self._next():
             assert self.program is not None
-            first = entries[0]
-            most = first.prepared.config.training.epochs
-            pause = self._rung(self._number(first.trial.seed), most)
             cohort = self.program.cohort(entries, self.target.record.id)  # one lock for all
-            each.append(cohort._replace(pause=pause))
+            each.append(cohort._replace(pause=self._rung(entries[0].trial)))
         return each
 
     def ended(self, event: running.Ended) -> None:
         """Tells of a job's trial that has ended or paused; one that goes on waits for a job."""
-        result, number = event.result, self._number(event.trial.seed)
-        most = int(prepared.at(event.trial.config, "training.epochs"))
-        paused = result.status == "paused" and result.epochs == self._rung(number, most)
-        status, of = None if paused else result.status, (number, result.seed)
-        self._told([_Progress(*of, result.epochs, most, result.dev, status)])
-        self._leave([number] if paused else [])
+        result, trial = event.result, event.trial
+        paused = result.status == "paused" and result.epochs == self._rung(trial)
+        status = None if paused else result.status
+        self._told([_Progress(trial, result.epochs, result.dev, status)])
+        self._leave([self._number(trial.seed)] if paused else [])
         self._stop_paused()
 
     def _stop_paused(self) -> None:
@@ -141,10 +135,11 @@ class Populations:
     def _number(self, seed: int) -> int:
         return next(e.number for e in self._history.evaluations if seed in e.seeds)
 
-    def _rung(self, number: int, most: int) -> int:
-        """The epochs of an evaluation's next rung, of so many in all; 0: there is none."""
-        rungs = [] if self.search.halving is None else self.search.halving.rungs(most)
-        return next(iter(rungs[len(self._history.evaluations[number].rungs) :]), 0)
+    def _rung(self, trial: Trial) -> int:
+        """The epochs of a trial's next rung; 0: there is none."""
+        halving, passed = self.search.halving, self._history.evaluations[self._number(trial.seed)]
+        rungs = [] if halving is None else halving.rungs(_epochs(trial))
+        return next(iter(rungs[len(passed.rungs) :]), 0)
 
     def news(self) -> list[Scored]:
         """Returns the evaluations that have ended since the last call."""
@@ -200,9 +195,6 @@ class Populations:
     def _change(self, number: int, **new: Any) -> None:
         self.state.history = self._history.change(number, **new)
 
-    def _tell(self, number: int, outcome: Sequence[float] | str) -> None:
-        self.state.history = self._history.tell(number, outcome)
-
     def _leave(self, numbers: Iterable[int]) -> None:
         for number in numbers:
             self._change(number, joined=None)
@@ -230,7 +222,7 @@ class Populations:
         try:
             self.target.refuse_too_large(self.target.entries(evaluation)[0])
         except ConfigError as error:
-            self._tell(evaluation.number, str(error))
+            self.state.history = self._history.tell(evaluation.number, str(error))
             return []
         return self._unrecorded(evaluation)  # by a search whose state was lost
 
@@ -255,11 +247,11 @@ class Populations:
         known[seed] = status if score is None else score
         if evaluation.ended or len(known) < len(evaluation.seeds):
             return
-        each = [known[seed] for seed in evaluation.seeds]
-        scores = [score for score in each if not isinstance(score, str)]
+        scores = [s for s in map(known.__getitem__, evaluation.seeds) if not isinstance(s, str)]
         lost = next((seed for seed in evaluation.seeds if isinstance(known[seed], str)), None)
-        which = f" (seed {lost})" if len(each) > 1 else ""
-        self._tell(number, scores if lost is None else f"{known[lost]}{which}")
+        which = f" (seed {lost})" if len(known) > 1 else ""
+        outcome = scores if lost is None else f"{known[lost]}{which}"
+        self.state.history = self._history.tell(number, outcome)
 
     def _after_epoch(
         self,
@@ -270,14 +262,10 @@ class Populations:
     ) -> tuple[list[slots.Status | None], list[Member]]:
         """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
         assert self.program is not None
-        before, known = self._history, []
-        number_of = {seed: e.number for e in before.evaluations for seed in e.seeds}
-        for slot, status in zip(each, statuses, strict=True):
-            if slot.member is not None:
-                most = entries[slot.member].prepared.config.training.epochs
-                of = number_of[slot.member.seed], slot.member.seed, slot.epoch, most
-                known.append(_Progress(*of, slot.reported, status))
-        self._told(known)
+        before = self._history
+        pairs = zip(each, statuses, strict=True)
+        met = [(entries[of.member].trial, of, status) for of, status in pairs if of.member]
+        self._told([_Progress(trial, of.epoch, of.reported, how) for trial, of, how in met])
         joining = self._propose(epochs) if self.search.halving else []
         if self._history != before:
             self.state.save(self._history)
@@ -292,20 +280,20 @@ class Populations:
 
     def _told(self, each: Sequence[_Progress]) -> None:
         """Judges evaluations at rungs, and tells of those that have ended."""
-        alive = [of for of in each if not self._history.evaluations[of.number].ended]
-        self._judge(alive)
-        for of in alive:
-            if of.status is not None and not self._history.evaluations[of.number].ended:
-                self._score(of.number, of.seed, of.best, of.status)
+        number_of = {seed: e.number for e in self._history.pending for seed in e.seeds}
+        alive = [(number_of[of.trial.seed], of) for of in each if of.trial.seed in number_of]
+        if self.search.halving is not None:
+            reached = {
+                number: (of.best, Stopped(of.epoch, _epochs(of.trial)))
+                for number, of in alive
+                if of.best is not None and of.epoch == self._rung(of.trial)
+            }
+            ended = [number for number, of in alive if of.status is not None]
+            self.state.history = self.search.halving.judge(self._history, reached, ended)
+        for number, of in alive:
+            if of.status is not None and not self._history.evaluations[number].ended:
+                self._score(number, of.trial.seed, of.best, of.status)
 
-    def _judge(self, each: Sequence[_Progress]) -> None:
-        """Stops evaluations that have reached a rung and are not promoted."""
-        if self.search.halving is None:
-            return
-        reached = {
-            of.number: (of.best, Stopped(of.epoch, of.most))
-            for of in each
-            if of.best is not None and of.epoch == self._rung(of.number, of.most)
-        }
-        ended = [of.number for of in each if of.status is not None]
-        self.state.history = self.search.halving.judge(self._history, reached, ended)
+
+def _epochs(trial: Trial) -> int:
+    return int(prepared.at(trial.config, "training.epochs"))
