@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import hypothesis
 import numpy as np
+import pytest
 from hypothesis import strategies
 
 from jaxeval.data import buckets
@@ -56,3 +57,12 @@ def test_no_choice_of_shapes_costs_less(
     assert len(shapes) <= most
     assert _shapes_cost(rows, shapes, batch, cost) == least
     assert [*map(list, buckets.assign(lengths, targets, shapes))] == _inside(rows, shapes)
+
+
+def test_rows_lie_where_their_targets_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a row's targets do not choose its bucket, or it is padded to another's width."""
+    monkeypatch.setattr(buckets, "choose_shapes", lambda *_: [Shape(2, 1), Shape(3, 2)])
+    laid = buckets.lay_out({"forms": [[5], [6, 7], [8, 9, 4]]}, 2, 9, targets=[1, 2, 2])
+    assert [rows.tolist() for rows in laid.rows] == [[0], [1, 2]]
+    assert [each["forms"].tolist() for each in laid.columns] == [[[5, 0]], [[6, 7, 0], [8, 9, 4]]]
+    assert laid.columns[1]["length"].tolist() == [2, 3]

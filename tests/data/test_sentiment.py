@@ -52,6 +52,13 @@ def test_equal_texts_have_equal_words() -> None:
     assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
 
 
+def test_rows_of_one_text_count_as_having_equally_many_targets() -> None:
+    """Dies if they may lie in different buckets, between which splits deal nothing."""
+    one, two = (Target(0, 1, "x"),), (Target(0, 1, "x"), Target(1, 2, "y"))
+    rows = [Sentence(("a", "b"), two), Sentence(("a", "b"), one), Sentence(("c",), one)]
+    assert sentiment._most_targets(rows) == sentiment._most_targets(rows[::-1])[::-1] == [2, 2, 1]
+
+
 @pytest.mark.parametrize("rows", ["targets", "sentences"])
 def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     """Dies if a target changes part, place or label, or a row has another sentence's words."""

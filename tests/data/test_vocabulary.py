@@ -1,6 +1,7 @@
 """Which words, characters and tags get numbers and vectors; what is saved of them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -50,6 +51,8 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
     assert row["owl"] == tagged.table.vocabulary and row["blue"] == words.UNKNOWN
     assert tagged.table.vectors[[row["owl"], row["elk"]]].tolist() == [[1, 2], [9, 9]]
     assert tagged.split(0).tables["known"][row["owl"]]
+    trained = SimpleNamespace(model=SimpleNamespace(words=SimpleNamespace(trained=True)))
+    assert [*tagged.tables(trained)] == ["vectors"]  # those of owl and elk are not parameters
     folded = {**hand_tagging.HAND, "test": "Dog O\n"}
     settings = hand_tagging.settings(tmp_path / "folded", folded)
     row = dict(

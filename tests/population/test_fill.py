@@ -1,12 +1,14 @@
-"""Lanes are filled one by one, under `map` and `vmap`."""
+"""Lanes are filled one by one, under `map` and `vmap`, and members scored with parameters."""
 
 import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval.contracts import Batch
 from jaxeval.population import engine, lanes
 from jaxeval.population.member import Problem
 from tests.population import toy
@@ -62,3 +64,19 @@ def test_initial_values_do_not_depend_on_the_level_of_optimisation() -> None:
         jax.config.update("jax_disable_most_optimizations", before)
     for one, other in zip(*map(jax.tree.leaves, (less, most)), strict=True):
         assert np.array_equal(one, other)
+
+
+def test_members_are_scored_with_other_hyperparameters() -> None:
+    """Dies if those for all do not reach a member, or an idle lane has a score: the accuracies of
+    models that always name the same class add up to 1."""
+
+    def predict(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
+        return jnp.full(len(batch.weight), hparams["rate"]).astype(jnp.int32), carry
+
+    problem = toy.problem()._replace(task=dataclasses.replace(toy.TASK, predict=predict))
+    params = jax.device_get(toy.TASK.init(jax.random.key(0), Batch((), (), (), ()), {}))
+    scores = engine.scorer(problem, [toy.member(seed) for seed in (1, 2, 3)], [params] * 3)
+    each = [scores("dev", {"rate": float(label)}) for label in range(toy.CLASSES)]
+    assert [len(of_label) for of_label in each] == [3] * toy.CLASSES
+    for own in zip(*each, strict=True):
+        assert sum(score["accuracy"] for score in own) == pytest.approx(1.0)
