@@ -85,6 +85,7 @@ def _read(text: str) -> dict[str, list[str]]:
 # of the commands of tests/golden, what can be asked of the runs that they leave
 _MORE = """\
 tagging, softmax, map
+    report runs --json out/list.json
     report runs --json out/report.json --save out/report.html --save out/f --details
 tagging, splits
     compare runs --json out/refused.json
