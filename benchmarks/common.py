@@ -15,6 +15,7 @@ backend.prepare()
 
 import jax  # noqa: E402  (after the environment is prepared)
 import numpy as np  # noqa: E402
+import processes  # noqa: E402
 
 from jaxeval import studies  # noqa: E402
 from jaxeval.contracts import Member  # noqa: E402
@@ -70,15 +71,13 @@ def population(prepared: studies.Prepared, members: int) -> tuple[host.Populatio
 
 def epoch_seconds(population: host.Population) -> float:
     """Seconds of one epoch of training (no evaluation) of all lanes."""
-    import time
-
     flags = population.flags([slot.active for slot in population.slots])
-    begin = time.perf_counter()
+    begin = processes.clock()
     population.state, loss = population.engine.epoch(
         population.engine.shared, population.state, population.lanes, flags
     )
     jax.block_until_ready(loss)
-    return time.perf_counter() - begin
+    return processes.clock() - begin
 
 
 def quartiles(values: list[float]) -> dict[str, float]:
@@ -98,6 +97,7 @@ def report(**content: Any) -> None:
         "device": backend.describe(),
         "cpu": _processor(),
         "cores": os.cpu_count(),
+        "clock": processes.CLOCK,
         **_others(),
         "python": platform.python_version(),
         "jax": jax.__version__,

@@ -1,7 +1,6 @@
 """Our turns of training and decoding that `seq2seq_vs_pytorch` times, and PyTorch's payload."""
 
 import argparse
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import common
 import jax
 import jax.numpy as jnp
+import processes
 import seq2seq_agreement
 import torch
 
@@ -55,7 +55,7 @@ class Decoding:
         """Seconds for a member."""
         population = self.population
         flags = population.flags([True] * len(population.slots))
-        begin = time.perf_counter()
+        begin = processes.clock()
         counts = jax.device_get(
             population.engine.evaluate(
                 population.engine.shared,
@@ -65,7 +65,7 @@ class Decoding:
                 flags,
             )
         )
-        seconds = time.perf_counter() - begin
+        seconds = processes.clock() - begin
         assert counts["items"][0] == len(self.rows)
         self.accuracy = float(counts["right"][0]) / len(self.rows)
         return seconds / self.members
