@@ -6,10 +6,13 @@ Fractions and error rates are stored from 0 to 1 and shown in percent; others ar
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from jaxeval.report import text
 from jaxeval.runs.metrics import PERCENT
+from jaxeval.stats import describe
 from jaxeval.stats.results import Interval
 
 _NAMED = ("bits", "nats")  # units that are written after a number
@@ -131,3 +134,10 @@ def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat
     small = decimals > _MOST_DECIMALS and top < _SMALL
     exponent = math.floor(math.log10(top)) if small else 0
     return ScoreFormat(unit, max(0, min(_MOST_DECIMALS, decimals + exponent)), exponent)
+
+
+def format_of(unit: str, samples: Iterable[Sequence[float]]) -> ScoreFormat:
+    """Returns the format of all scores of some samples."""
+    known = [np.array(of) for of in samples if len(of)]
+    largest = max((float(np.abs(of).max()) for of in known), default=0.0)
+    return score_format(unit, [describe.sd(of) for of in known if len(of) > 1], largest)

@@ -1,4 +1,4 @@
-"""The runs database of a folder: SQLite, a table for each dataclass of `records`.
+"""The runs database of a folder: SQLite, with the tables of `schema`.
 
 It is in WAL mode, and transactions begin by `BEGIN IMMEDIATE`: one that reads first and writes
 later would otherwise fail with "database is locked" whatever the timeout. WAL does not work over
@@ -11,73 +11,21 @@ import json
 import operator
 import sqlite3
 import threading
-import typing
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxeval import files
 from jaxeval.errors import DataError, RunError
-from jaxeval.runs import records
+from jaxeval.runs import records, schema
 
 FILE = "runs.sqlite"
 _VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
-_MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # the first columns of its tables
-# other types are text
-_TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}
-sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
-
-
-class _Table(NamedTuple):
-    name: str
-    columns: dict[str, str]  # name -> type
-    keys: Sequence[str]
-
-    def query(self, where: str = "") -> str:
-        """Returns the statement that selects all columns."""
-        return f"SELECT {', '.join(self.columns)} FROM {self.name} {where}"
-
-    def make(self, sql: sqlite3.Connection) -> None:
-        """Makes the table."""
-        parts = [f"{name} {kind}" for name, kind in self.columns.items()]
-        parts.append(f"PRIMARY KEY ({', '.join(self.keys)})")
-        if "experiment" in self.columns:
-            parts.append("FOREIGN KEY (experiment) REFERENCES experiments (id)")
-        sql.execute(f"CREATE TABLE {self.name} ({', '.join(parts)})")
-
-    def insert(
-        self, sql: sqlite3.Connection, rows: Iterable, overwrite: Sequence[str] | None = None
-    ) -> None:
-        """Inserts rows; if the key exists, sets some columns; None: all beside the key."""
-        rest = [name for name in self.columns if name not in self.keys]
-        new = ", ".join(f"{name} = excluded.{name}" for name in (overwrite or rest))
-        then = "NOTHING" if overwrite == () else f"UPDATE SET {new}"
-        known = f"ON CONFLICT ({', '.join(self.keys)}) DO {then}"
-        marks = ", ".join("?" * len(self.columns))
-        sql.executemany(f"INSERT INTO {self.name} VALUES ({marks}) {known}", rows)
-
-
-def _table(name: str, record: type, keys: Sequence[str], **more: str) -> _Table:
-    """Returns the table of a dataclass: a column a field, and more."""
-    columns = dict[str, str]()
-    for field, hint in typing.get_type_hints(record).items():
-        kind, *others = typing.get_args(hint) or (hint,)
-        null = "" if type(None) in others else " NOT NULL"
-        columns[field] = f"{_TYPES.get(kind, 'TEXT')}{null}"
-    return _Table(name, columns | more, keys)
-
-
-_EXPERIMENTS = _table("experiments", records.Experiment, ["id"])
-_MEMBERS = _table("members", records.MemberResult, _MEMBER)
-_SCORES = _table("scores", records.EpochScore, (*_MEMBER, "epoch", "part", "metric"))
-# names in JSON; counts as float32, little-endian, compressed by zlib
-_OUTCOMES = _table("outcomes", records.Outcomes, (*_MEMBER, "part"), items="BIGINT NOT NULL")
-_TABLES = (_EXPERIMENTS, _OUTCOMES, _MEMBERS, _SCORES)
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
@@ -146,13 +94,13 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if not there:
                 sql.execute("CREATE TABLE jaxeval_schema (version INTEGER PRIMARY KEY)")
                 sql.execute("INSERT INTO jaxeval_schema VALUES (?)", [version])
-                for table in _TABLES:
+                for table in schema.TABLES:
                     table.make(sql)
 
     def register(self, experiment: records.Experiment) -> None:
         """Records an experiment; of several times the last name is kept."""
         with self._transaction() as sql:
-            _EXPERIMENTS.insert(sql, _rows(_EXPERIMENTS, [experiment]), ["name"])
+            schema.EXPERIMENTS.insert(sql, _rows(schema.EXPERIMENTS, [experiment]), ["name"])
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
@@ -163,28 +111,28 @@ class Store(contextlib.AbstractContextManager["Store"]):
         scores of a pause before it.
         """
         with self._transaction() as sql:
-            _record(sql, _rows(_MEMBERS, members), _rows(_SCORES, scores))
+            _record(sql, _rows(schema.MEMBERS, members), _rows(schema.SCORES, scores))
 
     def stop(self, paused: records.MemberResult) -> None:
         """Ends a member that has paused: it does not go on."""
         stopped = dataclasses.replace(paused, status="early_stopped")
         with self._transaction() as sql:
-            _MEMBERS.insert(sql, _rows(_MEMBERS, [stopped]))
+            schema.MEMBERS.insert(sql, _rows(schema.MEMBERS, [stopped]))
 
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
         A training that goes on or pauses there adds nothing to a member that has ended here.
         """
-        each = (other._select(table.query()) for table in _TABLES)
+        each = (other._select(table.query()) for table in schema.TABLES)
         known, outcomes, members, scores = each
         here = {row[0]: self.ended(row[0]) for row in known}
         members = [row for row in members if row[5] != "paused" or row[1:5] not in here[row[0]]]
         there = {row[:5] for row in members}
         going_on = [row for row in scores if row[:5] in there or row[1:5] not in here[row[0]]]
         with self._transaction() as sql:
-            _EXPERIMENTS.insert(sql, known, ())
-            _OUTCOMES.insert(sql, outcomes)
+            schema.EXPERIMENTS.insert(sql, known, ())
+            schema.OUTCOMES.insert(sql, outcomes)
             _record(sql, members, going_on)
 
     def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
@@ -195,18 +143,18 @@ class Store(contextlib.AbstractContextManager["Store"]):
             rows.append((*records.key(of), of.part, json.dumps(of.names), packed, len(of.counts)))
         if rows:  # none after most epochs
             with self._transaction() as sql:
-                _OUTCOMES.insert(sql, rows)
+                schema.OUTCOMES.insert(sql, rows)
 
     def with_outcomes(self, experiment: str) -> set[_MemberKey]:
         """Returns the members of an experiment that have outcomes."""
-        query = f"SELECT {', '.join(_MEMBER[1:])} FROM outcomes WHERE experiment = ?"
+        query = f"SELECT {', '.join(schema.MEMBER[1:])} FROM outcomes WHERE experiment = ?"
         return {*self._select(query, experiment)}
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """Reads the outcomes of an experiment's members on a part."""
         where = "WHERE experiment = ? AND part = ? ORDER BY seed, split, repeat, hparams"
         unpacked = []
-        for row in self._select(_OUTCOMES.query(where), experiment, part):
+        for row in self._select(schema.OUTCOMES.query(where), experiment, part):
             names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
             counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
             unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
@@ -215,12 +163,12 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
         """Reads members that have ended; if `pause`, also those paused at that epoch or later."""
         where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
-        found = self._select(_MEMBERS.query(where), experiment, pause)
+        found = self._select(schema.MEMBERS.query(where), experiment, pause)
         return {row[1:5]: records.MemberResult(*row) for row in found}
 
     def epochs(self, experiment: str) -> dict[_MemberKey, int]:
         """Counts the recorded epochs of training of each member that has begun."""
-        key = ", ".join(_MEMBER[1:])
+        key = ", ".join(schema.MEMBER[1:])
         counted = f"SELECT {key}, count(DISTINCT epoch) FROM scores"
         query = f"{counted} WHERE experiment = ? AND part = 'train' GROUP BY {key}"
         return {tuple(member): count for *member, count in self._select(query, experiment)}
@@ -229,12 +177,12 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """Reads all members, or those of an experiment, with their experiments."""
         one = () if experiment is None else (experiment,)
         where = "WHERE t.experiment = ? " if one else ""
-        found = self._select(_joined(_MEMBERS, records.MemberRow._fields, where), *one)
+        found = self._select(_joined(schema.MEMBERS, records.MemberRow._fields, where), *one)
         return [*map(records.MemberRow._make, found)]
 
     def curves(self) -> list[records.CurveRow]:
         """Reads all scores by epoch with their experiments."""
-        found = self._select(_joined(_SCORES, records.CurveRow._fields))
+        found = self._select(_joined(schema.SCORES, records.CurveRow._fields))
         return [*map(records.CurveRow._make, found)]
 
     @contextlib.contextmanager
@@ -245,19 +193,19 @@ class Store(contextlib.AbstractContextManager["Store"]):
             yield lent
 
 
-def _rows(table: _Table, of: Sequence[object]) -> list[Any]:
+def _rows(table: schema.Table, of: Sequence[object]) -> list[Any]:
     return [*map(operator.attrgetter(*table.columns), of)]
 
 
 def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[Any]) -> None:
-    same = " AND ".join(f"{name} = ?" for name in _MEMBER)
+    same = " AND ".join(f"{name} = ?" for name in schema.MEMBER)
     gone = ((*row[:5], row[6]) for row in members)  # 5: the status, 6: the epochs
     sql.executemany(f"DELETE FROM scores WHERE {same} AND (epoch > ? OR part = 'test')", gone)
-    for table, rows in ((_SCORES, scores), (_MEMBERS, members)):
+    for table, rows in ((schema.SCORES, scores), (schema.MEMBERS, members)):
         table.insert(sql, rows)
 
 
-def _joined(table: _Table, names: Sequence[str], where: str = "") -> str:
+def _joined(table: schema.Table, names: Sequence[str], where: str = "") -> str:
     """Returns the query of columns of a table and of its rows' experiments."""
     columns = (f"{'t' if name in table.columns else 'e'}.{name}" for name in names)
     joined = f"{table.name} t JOIN experiments e ON t.experiment = e.id"

@@ -33,10 +33,8 @@ KINDS = ("index", "e", "compare", "sweep", "tune")
 _HOME = ("/", "Experiments")
 _BESIDE = (("sweep", "sweep", "Sensitivity"), ("tuning", "tune", "Search"))  # key of a config
 _ALPHA = 0.05
-_COLUMNS = (
-    *("experiment", "task", "state", "score", "median (quartiles)", "n"),
-    *("ended", "training", "failed", "time left"),
-)
+_SUMMARY = ("experiment", "task", "state", "score", "median (quartiles)", "n")
+_COLUMNS = (*_SUMMARY, "ended", "training", "failed", "time left")
 
 
 class Asked(NamedTuple):

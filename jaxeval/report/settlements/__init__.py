@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.report import text
+from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.report.settlements import settlement
@@ -94,7 +94,7 @@ class Settlements(Result):
 
     def scale(self) -> ScoreFormat:
         """Returns the format of all scores."""
-        return settlement.scale_of(self.unit, [base.scores for base in self.bases])
+        return scores.format_of(self.unit, [base.scores for base in self.bases])
 
     def document(self) -> Document:
         """Returns what was kept, all candidates, the noise floor and the winner's curse."""

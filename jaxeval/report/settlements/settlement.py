@@ -3,7 +3,7 @@
 import bisect
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class Settlement(Result):
 
     def document(self) -> Document:
         """Returns the verdict, a row for each side, and what more seeds would settle."""
-        scale = scale_of(self.unit, self.scores.values())
+        scale = scores.format_of(self.unit, self.scores.values())
         mean, sd = scale.label("mean"), scale.label("sd")
         rows = [
             (
@@ -155,13 +155,6 @@ class Settlement(Result):
         }.get(self.verdict, "Undecided")
         over = f" in the mean over {len(self.data_sets)} data sets"
         return claim + over * bool(self.data_sets)
-
-
-def scale_of(unit: str, samples: Iterable[Sequence[float]]) -> ScoreFormat:
-    """Returns the format of all scores of some samples."""
-    known = [np.array(of) for of in samples if len(of)]
-    largest = max((float(np.abs(of).max()) for of in known), default=0.0)
-    return scores.score_format(unit, [describe.sd(of) for of in known if len(of) > 1], largest)
 
 
 def planned(
