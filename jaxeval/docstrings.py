@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 _HELP = {  # parameter -> its help, where a verb's docstring has none
     "config": "TOML file or shipped name; absent: the embedded default.",
     "changes": "change a config's key; key= unsets it.",
-    "data": "the corpus: a folder, or for a text also a file.",
+    "data": "the corpus: a folder, for a text also a file, or tfds:NAME.",
     "out": "the runs folder.",
     "seeds": "N for seeds 1 .. N, or a list such as 3,5,8.",
     "again": "train also members that have ended without the saved model that is asked for.",

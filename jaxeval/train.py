@@ -5,19 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import pydantic
-
 from jaxeval import backend, launchers, parameters
-from jaxeval.compare import compare
-from jaxeval.config import reading
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Quiet, Seeds, Splits
-from jaxeval.report.comparison import Comparison
 from jaxeval.report.document import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
+    from jaxeval.report.comparison import Comparison
     from jaxeval.results import Runs
     from jaxeval.studies.cohorts import Entry
     from jaxeval.studies.launching import Launcher
@@ -97,6 +93,7 @@ def train(
 
 
 def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
+    from jaxeval.config import reading
     from jaxeval.studies import cohorts, launching, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
@@ -108,17 +105,6 @@ def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
 
 
 _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
-
-
-@reading.settings
-class _Variant:
-    name: Annotated[str, pydantic.Field(min_length=1)]
-    changes: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
-
-
-@reading.settings
-class _Variants:
-    variant: Annotated[tuple[_Variant, ...], pydantic.Field(min_length=1)]
 
 
 @parameters.verb
@@ -133,7 +119,7 @@ def ablation(
     again: bool = False,
     launch: str = launchers.HERE,
     quiet: Quiet = False,
-) -> Comparison:
+) -> "Comparison":
     """Trains a config and its variants with the same seeds, and compares their test scores.
 
     As in Table 4 of Melis et al. (2018); nothing is tuned anew for a variant. The same command
@@ -151,6 +137,7 @@ def ablation(
     backend.prepare()
     launcher = launchers.parse(launch)
     from jaxeval import files, observe, studies
+    from jaxeval.compare import compare
     from jaxeval.studies import prepared
 
     configs: dict[str, Any] = {}
@@ -186,6 +173,21 @@ def ablation(
 
 def _read_variants(file: str) -> Mapping[str, Sequence[str]]:
     """The changes of each variant of a file by its name."""
+    import pydantic
+
+    from jaxeval.config import reading
+
+    some = pydantic.Field(min_length=1)
+
+    @reading.settings
+    class _Variant:
+        name: Annotated[str, some]
+        changes: Annotated[tuple[str, ...], some]
+
+    @reading.settings
+    class _Variants:
+        variant: Annotated[tuple[_Variant, ...], some]
+
     variants = reading.read(_Variants, file).variant
     names = [variant.name for variant in variants]
     for name in names:

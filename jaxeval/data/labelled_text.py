@@ -16,6 +16,7 @@ from jaxeval.errors import DataError, parsing
 _CLASSES = ("negative", "neutral", "positive")
 _SST = {"0": "negative", "1": "positive"}
 _THREE_LINE = dict(zip(("-1", "0", "1"), _CLASSES, strict=True))
+_NEWS = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # polarities of NewsMTSC
 _HOLE = "$T$"
 _HALF = re.compile("[\ud800-\udfff]")  # a surrogate, which JSON can hold
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
@@ -140,19 +141,22 @@ def _read_three_line(path: Path) -> list[LabelledText]:
 
 
 def read_json(path: Path, labelled: bool = True) -> list[LabelledText]:
-    """Reads JSON lines of `text`, `label`, and `target` or `span`.
+    """Reads JSON lines of `text`, `label`, and `target` or `span`, or of NewsMTSC.
 
     `span` is the target's first character and the one after its last. Without it, every mention of
     `target` is one target: those that are whole words or, if there are none, any. Equal texts are
-    one text with several targets. Raises DataError: a line is no such JSON, or has no label if it
-    must be `labelled`; an empty text; a target that is not in its text; lines with and without
-    targets.
+    one text with several targets. NewsMTSC: Hamborg & Donnay (2021). Raises DataError: a line is
+    no such JSON, or has no label if it must be `labelled`; an empty text; a target that is not in
+    its text; lines with and without targets.
     """
     rows = list[tuple[int, str, Target]]()
     for line in text.lines(path):
         with parsing(f"expected a JSON object {_EXPECTED}", path, line.number):
-            tree = json.loads(line.text)
-            found = [(line.number, tree["text"], x) for x in _json_targets(tree, labelled)]
+            found = [
+                (line.number, tree["text"], target)
+                for tree in _flat(json.loads(line.text))
+                for target in _json_targets(tree, labelled)
+            ]
         rows += found
         if (found[0][2].end > 0) != (targeted := rows[0][2].end > 0):
             expected = "a target or a span" if targeted else "neither target nor span"
@@ -162,10 +166,28 @@ def read_json(path: Path, labelled: bool = True) -> list[LabelledText]:
     return [without_target(content, number, target.label) for number, content, target in rows]
 
 
-def _json_targets(tree: Any, labelled: bool) -> list[Target]:
-    """Returns the targets of a line, or (0, 0); raises ValueError that names the wrong key."""
+def _flat(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """Yields a line, or a line for each target of NewsMTSC; raises ValueError."""
     if not isinstance(tree, dict):
         raise ValueError(f"found {str(tree)[:40]}")
+    if {"sentence", "from", "to", "polarity"} <= {*tree}:
+        content, targets = tree["sentence"], [tree]
+    elif {"sentence_normalized", "targets"} <= {*tree}:
+        content, targets = tree["sentence_normalized"], tree["targets"] or [None]
+    else:
+        yield tree
+        return
+    try:
+        for target in targets:
+            span, label = [target["from"], target["to"]], _NEWS[target["polarity"]]
+            yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
+    except (KeyError, TypeError, AttributeError):
+        expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
+        raise ValueError(f"targets: expected {expected}") from None
+
+
+def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
+    """Returns the targets of a line, or (0, 0); raises ValueError that names the wrong key."""
     content: Any = tree.get("text")
     span: Any = tree.get("span")
     label, target = tree.get("label"), tree.get("target")

@@ -1,7 +1,8 @@
 """Text as one stream of tokens, and the windows in which it is read.
 
 A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token is
-predicted once: the first from an end of line, the last window in part.
+predicted once: the first from an end of line, the last window in part. A split of a tfds set reads
+as one file, with a newline after each example that does not end in one.
 
 Notation: N tokens of a part, T tokens of a window, B streams, which are read side by side.
 """
@@ -11,7 +12,7 @@ import dataclasses
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +21,7 @@ import numpy as np
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import checks, corpora, splits, text
+from jaxeval.data import checks, corpora, splits, text, tfds
 from jaxeval.errors import ConfigError, DataError, argument
 
 _Unit = Literal["word", "byte"]
@@ -32,11 +33,12 @@ _SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 class LanguageData:
     """A text, and how it is cut into windows."""
 
-    path: Annotated[str, fields.IMMATERIAL, about("folder or one file")] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder, one file or tfds:NAME")] = ""
     unit: Annotated[_Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"
     test: fields.FilePattern = "*test*"
+    text_feature: Annotated[str | None, about("tfds: feature that holds the text")] = None
     window: Annotated[fields.Length, about("tokens of a window")] = 35
     steps_per_epoch: Annotated[
         fields.Rows, about("updates of an epoch; dev is scored after each")
@@ -158,9 +160,9 @@ def _words(settings: LanguageData) -> _Numbered:
     """Numbers words: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     whole = {}
-    for part, file in _files(settings).items():
+    for part, (name, pieces) in _pieces(settings).items():
         stream = array.array("i")
-        for line in text.iterate_lines(file):
+        for line in text.iterate_lines(name, pieces):
             stream.extend(map(numbers.__getitem__, line.split()))
             stream.append(0)
         whole[part] = np.array(stream, np.int32)
@@ -173,7 +175,7 @@ def _words(settings: LanguageData) -> _Numbered:
 
 def _bytes(settings: LanguageData) -> _Numbered:
     """Numbers bytes: those of train in order of value; 0 is unseen, and starts a part."""
-    raw = {part: b"".join(text.pieces(file)) for part, file in _files(settings).items()}
+    raw = {part: b"".join(pieces) for part, (_, pieces) in _pieces(settings).items()}
     whole = {part: np.frombuffer(read, np.uint8) for part, read in raw.items()}
     parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
     seen = np.unique(parts["train"])
@@ -183,9 +185,14 @@ def _bytes(settings: LanguageData) -> _Numbered:
     return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
 
 
-def _files(settings: LanguageData) -> dict[str, Path]:
-    """Returns the file of each part that exists."""
-    return text.find_parts(settings, "data", alone=Path(settings.path).is_file())
+def _pieces(settings: LanguageData) -> dict[str, tuple[str | Path, Iterator[bytes]]]:
+    """Returns the name of each part that exists and its bytes, decompressed, in pieces."""
+    path = settings.path
+    if path.startswith(tfds.PREFIX):
+        examples = tfds.texts(path, settings.text_feature)
+        return {part: (f"{path} ({part})", own) for part, own in examples.items()}
+    files = text.find_parts(settings, "data", alone=Path(path).is_file())
+    return {part: (file, text.pieces(file)) for part, file in files.items()}
 
 
 def _cut(

@@ -1,4 +1,4 @@
-"""Sequence tagging: sentences of files, or generated -> a corpus of padded arrays.
+"""Sequence tagging: sentences of files, of tfds or generated -> a corpus of padded arrays.
 
 Notation: N sentences of a bucket, T its width, F word forms, W characters of the longest word,
 V rows of the word table, Y labels that can be predicted. Form 0 and row 0 are padding.
@@ -25,6 +25,7 @@ from jaxeval.data import (
     schemes,
     splits,
     text,
+    tfds,
     word_table,
     words,
 )
@@ -40,9 +41,11 @@ _ADVICE = (
 
 @reading.settings
 class SentenceSource:
-    """Files, or the generated corpus."""
+    """Files, a `tfds:` name, or the generated corpus."""
 
-    path: fields.CorpusPath = None
+    path: Annotated[
+        fields.CorpusPath, about("folder of the files or tfds:NAME; absent: generated")
+    ] = None
     format: Annotated[
         Literal["auto", "conll", "conllu", "tempeval3"],
         about("auto: conllu for *.conllu files, else conll"),
@@ -53,6 +56,7 @@ class SentenceSource:
     word_column: Annotated[_Column, about("from 0; conll, tempeval3")] = 0
     tag_column: Annotated[_Column, about("from 0, -1: last")] = -1
     tag: Annotated[conll.Tag, about("conllu: what is predicted")] = "upos"
+    tag_feature: Annotated[str | None, about("tfds: feature that holds the tags")] = None
     scheme: Annotated[
         Literal["auto", "none", "iob1", "bio", "iobes"],
         about("scheme of the tags as read; none: not entities"),
@@ -64,7 +68,9 @@ class SentenceSource:
 class TaggingData(word_table.WordSettings):
     """The source of the sentences and how they are read."""
 
-    source: Annotated[SentenceSource, about("files or the generated corpus")] = SentenceSource()
+    source: Annotated[SentenceSource, about("files, a tfds name or the generated corpus")] = (
+        SentenceSource()
+    )
     scheme: Annotated[Literal["bio", "iobes"], about("tag scheme inside, of entity tags")] = (
         "iobes"
     )
@@ -144,6 +150,8 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
     files = {p: f"{source.path} ({p})" for p in splits.PARTS}
     if source.path is None:
         parts = generated.sentences(source.seed)
+    elif source.path.startswith(tfds.PREFIX):
+        parts = tfds.sentences(source.path, source.tag_feature)
     else:
         found = text.find_parts(source, "data.source")
         files = {part: str(file) for part, file in found.items()}

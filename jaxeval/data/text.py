@@ -6,7 +6,7 @@ import io
 import itertools
 import os
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 def lines(path: str | Path, encoding: str = "utf-8") -> Iterator[Line]:
     """Yields the lines of a file that are not blank; raises DataError as `iterate_lines`."""
-    numbered = enumerate(iterate_lines(path, encoding), 1)
+    numbered = enumerate(iterate_lines(path, encoding=encoding), 1)
     return (Line(path, number, line) for number, line in numbered if line and not line.isspace())
 
 
@@ -75,13 +75,18 @@ def paragraphs(path: str | Path) -> Iterator[list[Line]]:
         yield block
 
 
-def iterate_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
+def iterate_lines(
+    path: str | Path, raw: Iterable[bytes] | None = None, encoding: str = "utf-8"
+) -> Iterator[str]:
     """Yields the lines of a file without line ends (\\n or \\r\\n) and byte order mark.
 
     Raises DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
+
+    Args:
+      raw: the bytes in pieces; None: those of the file.
     """
     number, text = 1, False
-    for block in blocks(path):
+    for block in blocks(path, raw):
         try:
             decoded = decode(b"\n".join(block), path, None, encoding).split("\n")
         except DataError:  # again, to name the line
@@ -96,13 +101,13 @@ def iterate_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
         raise DataError("the file is empty; expected text", path)
 
 
-def blocks(path: str | Path) -> Iterator[list[bytes]]:
-    """Yields the lines of a file without newlines, in blocks as they are read.
+def blocks(path: str | Path, raw: Iterable[bytes] | None = None) -> Iterator[list[bytes]]:
+    """Yields the lines of a file (or of `raw`) without newlines, in blocks as they are read.
 
     Raises DataError: no such file, damaged or too large, a line that does not end.
     """
     left, number = b"", 1
-    for piece in pieces(path):
+    for piece in pieces(path) if raw is None else raw:
         block = (left + piece).split(b"\n")
         left = block.pop()
         if len(left) > _LONGEST_LINE:

@@ -152,7 +152,7 @@ def read(
         named = argument("data")
         raise ConfigError(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
-            f"a folder or a file, or no {named}"
+            f"a folder, a file or tfds:NAME, or no {named}"
         )
     task = reading.peek(source, changes, "task") or "tagging"
     changed = [*changes, *data_changes(task, data)]

@@ -36,6 +36,32 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
     assert read == LabelledText(text, tuple(Target(*target) for target in places), (3, 1, 1, 4))
 
 
+def test_lines_of_newsmtsc(tmp_path: Path) -> None:
+    """Dies if a target is lost or its polarity is another; names as of the published files."""
+    first, second = (
+        {"from": 0, "to": 3, "mention": "Ann"},
+        {"from": 10, "to": 13, "mention": "Bob"},
+    )
+    targets = [
+        {**first, "Input.gid": "1", "polarity": 6.0, "further_mentions": []},
+        {**second, "Input.gid": "2", "polarity": 2},
+    ]
+    line = {"sentence_normalized": "Ann beats Bob.", "primary_gid": "1", "targets": targets}
+    read = _read_json(tmp_path, line)
+    assert read[0].targeted and [*read[0].targets] == [
+        Target(0, 3, "positive"),
+        Target(10, 13, "negative"),
+    ]
+    flat = ({**first, "polarity": 1}, {**second, "polarity": -1})
+    again = _read_json(tmp_path, *({"sentence": "Ann beats Bob.", "id": "1", **of} for of in flat))
+    assert again[0][:2] == read[0][:2]
+    wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
+    with pytest.raises(DataError, match=r":1: .*targets: expected from, to, mention and polarity"):
+        _read_json(tmp_path, wrong)
+    with pytest.raises(DataError, match=r":1: .*expected 'Bob' in characters 0 to 3"):
+        _read_json(tmp_path, {**line, "targets": [{**targets[0], "mention": "Bob"}]})
+
+
 GOOD = {"text": "the bar", "target": "bar", "label": "x"}
 
 
