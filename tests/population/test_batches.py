@@ -129,3 +129,21 @@ def test_carried_state_keeps_the_rows() -> None:
     carried = dataclasses.replace(toy.TASK, start=lambda size: jnp.zeros(size))
     problem = toy.problem(evaluation_batch_size=64)._replace(task=carried)
     assert member.evaluation_rows(problem, 65) == 64
+
+
+def test_counts_of_rows_do_not_depend_on_batches() -> None:
+    """Dies if the counts of a later batch are written to the rows of another."""
+    each = []
+    for size in (16, 5):
+        problem, who = toy.problem(evaluation_batch_size=size), toy.member(1)
+        lane = engine.lane_of(problem, who, 0)
+        mesh = lanes.make_mesh(jax.devices()[:1])
+        shared = engine._shared(problem, problem.split_of(who), mesh)
+        params = quick.jit(functools.partial(member.init, problem))(shared, lane).params
+        count = quick.jit(functools.partial(member.row_counts, problem))
+        real = np.concatenate(lane.dev) >= 0
+        counts = count(shared, params, lane, lane.dev)
+        each.append({name: np.asarray(leaf)[real] for name, leaf in counts.items()})
+    for name, values in each[0].items():
+        np.testing.assert_array_equal(values, each[1][name])
+    assert any(np.ptp(values) for values in each[0].values())
