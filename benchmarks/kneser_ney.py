@@ -129,9 +129,9 @@ def measure(path: str, unit: language._Unit, order: int) -> dict[str, Any]:
     for name, size in text.tokens.items():
         part[name] = stream[begin + 1 : begin + 1 + size]  # each stands after an end of line
         begin += 1 + size
-    orders = fit(rows(part["train"], order), text.vocabulary)
+    orders = fit(rows(part["train"], order), len(text.symbols))
     bits = {
-        name: -np.log2(probabilities(orders, rows(part[name], order), text.vocabulary)).mean()
+        name: -np.log2(probabilities(orders, rows(part[name], order), len(text.symbols))).mean()
         for name in ("dev", "test")
     }
     measures: dict[str, Any] = {f"{k}_perplexity": round(float(2**v), 4) for k, v in bits.items()}
@@ -140,7 +140,7 @@ def measure(path: str, unit: language._Unit, order: int) -> dict[str, Any]:
     return {
         **measures,
         "tokens": dict(text.tokens),
-        "vocabulary": text.vocabulary,
+        "vocabulary": len(text.symbols),
         "ngrams": [len(order.grams) for order in orders],
         "discounts": [[round(d, 4) for d in order.discounts] for order in orders],
         "fingerprint": text.fingerprint,

@@ -226,7 +226,8 @@ def _cell_case(cell: Cell, seed: int = 0) -> tuple[Any, dict, np.ndarray, Any, M
     layer = cells.Layer(cell, WIDTH)
     draw = np.random.default_rng(seed)
     x = draw.normal(size=(STEPS, BATCH, SIZE))
-    state = jax.tree.map(lambda z: draw.normal(size=z.shape), cell.start(BATCH, WIDTH))
+    both = [draw.normal(size=(BATCH, WIDTH)) for _ in range(1 if cell.kind == "rhn" else 2)]
+    state = both[0] if cell.kind == "rhn" else tuple(both)
     update = None if cell.kind == "nas" else draw.integers(0, 2, (BATCH, WIDTH)) * 1.5
     masks = Masks(draw.integers(0, 2, (BATCH, WIDTH)) * 2.0, update)
     shapes = jax.eval_shape(layer.init, jax.random.key(seed), x, state, Masks())["params"]
