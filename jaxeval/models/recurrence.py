@@ -21,7 +21,7 @@ import numpy as np
 from jax import lax
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import times_transposed, transposed
+from jaxeval.models import times_transposed
 
 # one step: (gates [B, K], memory [B, H], weights) -> (hidden [B, H], memory [B, H])
 _Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
@@ -62,26 +62,12 @@ def times_stored(x: Array, kernel: Array) -> Array:
     return x @ kernel.T
 
 
-def product_of(kernel: Array, rows: int) -> Callable[[Array], Array]:
-    """Returns x [rows, D] -> x @ kernel [rows, K], for a loop.
-
-    On CPUs a step of 64 rows and 512 or more units is 1.2 times as fast from a transposed copy, of
-    48 rows 1.5 times, of others 1.0 to 1.1 times.
-    """
-    if rows not in (48, 64) or len(kernel) < 512 or accelerated():
-        return lambda x: x @ kernel
-    copy = transposed(kernel)
-    return lambda x: times_transposed(x, copy)
-
-
-def _project(
-    hidden: Array, kernel: Array, product: Callable[[Array], Array], mask: Array | None
-) -> Array:
+def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
     """Computes h(t-1) @ kernel [B, K], h masked once (G = 1) or for each gate (G = K / H)."""
     if mask is None:
-        return product(hidden)
+        return hidden @ kernel
     if mask.shape[0] == 1:
-        return product(hidden * mask[0])
+        return (hidden * mask[0]) @ kernel
     by_gate = kernel.reshape(len(kernel), len(mask), -1)
     return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, by_gate).reshape(len(hidden), -1)
 
@@ -126,11 +112,9 @@ def run(
 
 
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
-    product = product_of(kernel, inputs.shape[1])
-
     def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple, list]:
         (hidden, memory), (x, is_real) = state, inputs
-        gates = x + bias[None] + _project(hidden, kernel, product, mask)
+        gates = x + bias[None] + _project(hidden, kernel, mask)
         new = cell(gates, memory, weights)
         held = tuple(jnp.where(is_real[:, None], n, o) for n, o in zip(new, state, strict=True))
         return held, joined([*held, gates] if accelerated() else [held[0], hidden, memory, gates])

@@ -60,14 +60,12 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # ty
     width = min(map(len, kernels.values()))  # H
     # memory counts on accelerators; on CPUs adding whole rows makes a step 4 to 10 % slower
     summed = summed if recurrence.accelerated() else None
-    rows = inputs.shape[1]
-    product_of = {name: recurrence.product_of(kernel, rows) for name, kernel in kernels.items()}
 
     def run(state: Tree, number: Array) -> tuple[Tree, list[Array]]:
         products: dict[str, Array] = {}
 
         def tap(name: str, x: Array) -> Blocks:
-            product = product_of[name](x)
+            product = x @ kernels[name]
             products[name] = inputs[number] + product if name == summed else product
             return jnp.split(products[name], products[name].shape[1] // width, axis=1)
 

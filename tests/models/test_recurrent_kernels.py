@@ -39,15 +39,6 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
             assert np.abs(one - same).max() < 1e-6 * np.abs(same).max()
 
 
-@pytest.mark.parametrize("rows", [5, 48])
-def test_products_of_a_loop_are_products(rows: int) -> None:
-    """Dies if 48 rows with many units, multiplied by a transposed copy, give another product."""
-    draw = np.random.default_rng(2)
-    x, kernel = draw.normal(size=(rows, 512)), draw.normal(size=(512, 528))
-    product = recurrence.product_of(jnp.asarray(kernel, jnp.float32), rows)
-    np.testing.assert_allclose(product(jnp.asarray(x, jnp.float32)), x @ kernel, atol=2e-4)
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("groups", [0, 1, 4])
 def test_an_encoder_of_an_accelerator_has_the_states_and_gradients_of_a_cpu(
