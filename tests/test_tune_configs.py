@@ -1,6 +1,5 @@
 """`jaxeval tune` of configs: populations, kill and resume, halving, memory, sizes."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,35 +7,13 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval import space as spaces
 from jaxeval.population import host
-from jaxeval.studies import launching, running
+from jaxeval.studies import running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
-from jaxeval.tune import training
-from jaxeval.tune.populations import Populations
-from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History
-from jaxeval.tuning.running import State
 from tests.studies import here, toy_kind, toy_sizes
-
-RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
-TOY = {
-    "learning": {**RATE, "log_uniform": [1e-4, 0.1]},
-    "rows": {"key": "training.batch_size", "choices": [8, 16]},
-}
-SIZES = {
-    "rate": RATE,
-    "width": {"key": "model.width", "choices": [2, 6, 12]},
-    "rows": {"key": "training.batch_size", "integer": [4, 16], "step": 4},
-    "scheduler": {"choices": ["none", "plateau"]},
-    "factor": {
-        "key": "training.plateau.factor",
-        "uniform": [0.1, 0.9],
-        "when": {"scheduler": ["plateau"]},
-    },
-}
-CHANGES = ["training.checkpoint_every=3", "training.epochs=5", "training.patience=0"]
+from tests.tune_searches import RATE, SIZES, TOY, Crash, Search, left, rows
 
 
 @pytest.fixture(autouse=True)
@@ -44,73 +21,11 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
 
 
-class _Crash(Exception):
-    """As kill -9: nothing more is saved."""
-
-
-class _Search(State):
-    """A search, and its history as it was saved; crashes after so many."""
-
-    def __init__(
-        self,
-        space: Mapping[str, Any],
-        task: str = "sizes",
-        halving: int | None = 2,
-        seeds: int = 1,
-        saved: History | None = None,
-    ) -> None:
-        super().__init__(History() if saved is None else saved)
-        stops = None if halving is None else Halving(halving)
-        self.search = Search(spaces.from_dict(dict(space)), "sobol", 3, seeds, halving=stops)
-        changes = CHANGES if task == "toy" else []
-        self.target = targets.target({"task": task}, changes, None, self.search)
-        self.saved, self.crash = [self.history], 10**6
-
-    def save(self, history: History) -> None:
-        super().save(history)
-        self.saved.append(History.from_dict(history.to_dict()))
-        if len(self.saved) - 1 == self.crash:
-            raise _Crash
-
-    def go_on(
-        self,
-        folder: Path,
-        crash: int = 10**6,
-        trials: int = 10,
-        parallel: int = 3,
-        launcher: launching.Launcher | None = None,
-    ) -> History:
-        """The last history that is saved."""
-        self.crash, self.trials = crash, trials
-        with runs.open_store(folder) as store:
-            asks = launcher is not None
-            fed = Populations(self.target, self.search, self, store, parallel, asks)
-            trained = training.train(fed, training.Place(folder, launcher=launcher))
-            self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
-        return self.saved[-1]
-
-    @property
-    def compiled(self) -> int:
-        """Programs that the search has compiled."""
-        return sum(map(len, self.target.session.programs.values()))
-
-
-def _rows(folder: Path) -> list[tuple]:
-    return sorted(
-        (r.seed, r.hparams, r.status, r.epochs, r.dev, r.test) for r in runs.load(folder)
-    )
-
-
-def _left(folder: Path) -> list[str]:
-    """Checkpoints that nobody has removed."""
-    return [path.name for path in (folder / "checkpoints").glob("*") if path.is_dir()]
-
-
 def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     """Dies if a batch that was stopped is proposed or trained again, seeds are shared, or a score
     is not that of its member; or if settings of one program are not one population."""
     of: dict[str, Any] = {"task": "toy", "halving": None, "seeds": 2}
-    whole = _Search(TOY, **of)
+    whole = Search(TOY, **of)
     history = whole.go_on(tmp_path / "whole", trials=6)
     scores = {(row.hparams, row.seed): row.dev for row in runs.load(tmp_path / "whole")}
     assert sorted(seed for _, seed in scores) == list(range(1, 13))
@@ -121,17 +36,17 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
     for crash in (1, len(whole.saved) - 2):
-        killed, folder = _Search(TOY, **of), tmp_path / str(crash)
-        with pytest.raises(_Crash):
+        killed, folder = Search(TOY, **of), tmp_path / str(crash)
+        with pytest.raises(Crash):
             killed.go_on(folder, crash, 6)
-        assert _Search(TOY, **of, saved=killed.saved[-1]).go_on(folder, trials=6) == history
-        assert _rows(folder) == _rows(tmp_path / "whole")
+        assert Search(TOY, **of, saved=killed.saved[-1]).go_on(folder, trials=6) == history
+        assert rows(folder) == rows(tmp_path / "whole")
 
 
 def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) -> None:
     """Dies if a training goes on that is not among the best half, a score is another one than is
     recorded, lanes idle, or a search that was killed decides anything anew."""
-    search = _Search(TOY, "toy")
+    search = Search(TOY, "toy")
     whole = search.go_on(tmp_path / "whole")
     assert len(whole.ended) == 10 and len({e.joined[0] for e in whole.evaluations if e.joined}) > 1
     assert any(e.joined and e.joined[1] > 0 for e in whole.evaluations)
@@ -145,12 +60,12 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
             assert e.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
             assert e.scores == e.rungs[-1:]
     for crash in (4, len(search.saved) - 2):
-        killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
-        with pytest.raises(_Crash):
+        killed, folder = Search(TOY, "toy"), tmp_path / str(crash)
+        with pytest.raises(Crash):
             killed.go_on(folder, crash)
-        assert _Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
-        assert _rows(folder) == _rows(tmp_path / "whole")
-    lost = _Search(TOY, "toy")  # a lost state finds what is recorded
+        assert Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
+        assert rows(folder) == rows(tmp_path / "whole")
+    lost = Search(TOY, "toy")  # a lost state finds what is recorded
     values = [e.values for e in lost.go_on(tmp_path / "whole").evaluations]
     assert not lost.epochs and values == [e.values for e in whole.evaluations]
 
@@ -170,7 +85,7 @@ def test_a_population_that_the_memory_has_no_room_for(
         return epoch(population)
 
     monkeypatch.setattr(host.Population, "epoch", narrow)
-    history = _Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
+    history = Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
     assert all(e.scores for e in history.evaluations)
     assert {*widths} == {8, 4}
     monkeypatch.setattr(host.Population, "epoch", epoch)
@@ -182,25 +97,25 @@ def test_a_population_that_the_memory_has_no_room_for(
 
     monkeypatch.setattr(running, "run", none)
     message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
-    history = _Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
+    history = Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
     assert {e.failure for e in history.evaluations} == {"out of memory"}
     message = "INTERNAL: something else"
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
-        _Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)
+        Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)
 
 
 @pytest.mark.parametrize("halving", [None, 2])
 def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path: Path) -> None:
     """Dies if a size, a batch size or a schedule that a setting lacks makes a program of its own,
     a score depends on who else is trained, or a search that was killed ends otherwise."""
-    search = _Search(SIZES, halving=halving)
+    search = Search(SIZES, halving=halving)
     history = search.go_on(tmp_path / "whole")
     assert search.compiled == 1 and len(history.ended) == 10
     joined = [e.joined for e in history.evaluations if e.joined]
     assert len({population for population, _ in joined}) == (1 if halving else 4)
     for name in SIZES:
         assert len({e.values.get(name) for e in history.evaluations}) > 1
-    assert not _left(tmp_path / "whole")
+    assert not left(tmp_path / "whole")
     programs, alone = search.target.padded(10, 3), tmp_path / "alone"
     for e in [e for e in history.evaluations if e.scores and not e.stopped][:2]:
         (entry,) = search.target.entries(e)
@@ -210,89 +125,44 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert (end.result.dev,) == e.scores
     for crash in (3,) if halving else (1, len(search.saved) - 2):
-        killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)
-        with pytest.raises(_Crash):
+        killed, folder = (
+            Search(SIZES, halving=halving),
+            tmp_path / str(crash),
+        )
+        with pytest.raises(Crash):
             killed.go_on(folder, crash)
-        again = _Search(SIZES, halving=halving, saved=killed.saved[-1])
+        again = Search(SIZES, halving=halving, saved=killed.saved[-1])
         assert again.go_on(folder) == history
-        assert _rows(folder) == _rows(tmp_path / "whole") and not _left(folder)
+        assert rows(folder) == rows(tmp_path / "whole") and not left(folder)
     if halving is None:
-        _jobs_give(history, search.target.session, _rows(tmp_path / "whole"), tmp_path)
+        _jobs_give(history, search.target.session, rows(tmp_path / "whole"), tmp_path)
 
 
 def _jobs_give(
-    history: History, session: studies.Session, rows: list[tuple], folder: Path
+    history: History, session: studies.Session, recorded: list[tuple], folder: Path
 ) -> None:
     """Dies if jobs train other programs than one process, a setting is proposed only when a whole
     batch has ended, or a search that was killed trains anything twice or not at all."""
     expected = [(e.values, e.scores) for e in history.evaluations[:6]]
     with here.prompt(session):
-        search, engine = _Search(SIZES, halving=None), here.Here(3)
+        search, engine = Search(SIZES, halving=None), here.Here(3)
         launched = search.go_on(folder / "jobs", trials=6, launcher=engine)
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
         pending = [len(of.pending) for of in search.saved if of.ended and len(of.evaluations) < 6]
         assert max(pending) == 3 and len(engine.started) == 6 == len({*engine.started})
-        killed = _Search(SIZES, halving=None)
-        with pytest.raises(_Crash):
+        killed = Search(SIZES, halving=None)
+        with pytest.raises(Crash):
             killed.go_on(folder / "killed", 3, 6, launcher=here.Here(3))
-        again = _Search(SIZES, halving=None, saved=killed.saved[-1])
+        again = Search(SIZES, halving=None, saved=killed.saved[-1])
         launched = again.go_on(folder / "killed", trials=6, launcher=here.Here(3))
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
     for name in ("jobs", "killed"):
-        assert _rows(folder / name) == rows[:6] and not _left(folder / name)
-
-
-def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a job goes on beyond a rung, what is promoted begins anew, a checkpoint outlives its
-    training, a rung counts twice after a kill, or a score is another than in one process."""
-    one = _Search(TOY, "toy")
-    history = one.go_on(tmp_path / "one", parallel=1)
-    epochs = len(one.epochs)
-    with here.prompt(one.target.session):
-        search, engine, kept = _Search(TOY, "toy"), here.Here(1), list[int]()
-        submit = engine.submit
-        jobs = tmp_path / "jobs" / "jobs"
-        engine.submit = lambda of: submit(of) or kept.append(len([*jobs.glob("*/job.json")]))  # type: ignore[method-assign,func-returns-value]
-        launched = search.go_on(tmp_path / "jobs", parallel=1, launcher=engine)
-        assert {*kept} == {1}  # what is stopped leaves nothing behind
-        # one after the other: each is judged against the same ones
-        assert _decided(launched) == _decided(history) and len(search.epochs) == epochs
-        rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)
-        assert len(engine.started) == rungs > 10 == len({*engine.started})
-        for crash, engine in (2, here.Here(1, [0, 1])), (len(search.saved) - 2, None), (7, None):
-            killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
-            with pytest.raises(_Crash):
-                killed.go_on(folder, crash, parallel=1, launcher=here.Here(1))
-            again = _Search(TOY, "toy", saved=killed.saved[-1])
-            again = again.go_on(folder, parallel=1, launcher=engine)
-            assert _decided(again) == _decided(history) and _rows(folder) == _rows(
-                tmp_path / "one"
-            )
-        at_once = _Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
-        lost = _Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
-        assert [e.values for e in lost.evaluations] == [e.values for e in history.evaluations]
-    curves = [[*map(_score, runs.load_curves(tmp_path / name))] for name in ("one", "jobs")]
-    assert curves[0] == curves[1] and _rows(tmp_path / "jobs") == _rows(tmp_path / "one")
-    for name in ("jobs", "2", "three"):
-        assert not _left(tmp_path / name)
-        assert not [*(tmp_path / name / "jobs").glob("*/job.json")]
-    # otherwise who goes on depends on who arrives first, and no score does
-    for e, other in zip(at_once.evaluations, history.evaluations, strict=True):
-        both = min(len(e.rungs), len(other.rungs))
-        assert e.values == other.values and e.rungs[:both] == other.rungs[:both] != ()
-
-
-def _decided(history: History) -> list[tuple]:
-    return [(e.values, e.scores, e.stopped, e.rungs, e.failure) for e in history.evaluations]
-
-
-def _score(row: runs.CurveRow) -> tuple:
-    return row.seed, row.hparams, row.epoch, row.part, row.metric, row.value
+        assert rows(folder / name) == recorded[:6] and not left(folder / name)
 
 
 def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
     """Dies if a setting that is no config ends the search, or is trained."""
-    search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
+    search = Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
     history = search.go_on(tmp_path, trials=2)
     failed = {e.values["batch"]: e.failure for e in history.evaluations}
     assert not failed[4] and "training.batch_size" in failed[-4]
@@ -304,13 +174,13 @@ def test_other_shapes_take_up_what_was_stopped(
     """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
     shape is left behind, or a decision is taken back."""
     space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
-    killed = _Search(space)
-    with pytest.raises(_Crash):
+    killed = Search(space)
+    with pytest.raises(Crash):
         killed.go_on(tmp_path, 5)
     before = killed.saved[-1]
     monkeypatch.setattr(targets.Target, "padded", lambda *of: [])
-    history = _Search(space, saved=before).go_on(tmp_path)
-    assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
+    history = Search(space, saved=before).go_on(tmp_path)
+    assert len(history.ended) == len(rows(tmp_path)) == 10 and not left(tmp_path)
     widths: dict[Any, set[Any]] = {}
     ended = {e.number for e in before.ended}
     for known, e in zip(before.evaluations, history.evaluations, strict=False):

@@ -1,0 +1,66 @@
+"""`jaxeval tune --halving` by jobs, which pause at rungs."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxeval import runs
+from jaxeval.tasks import registry
+from jaxeval.tuning.history import History
+from tests.studies import here, toy_kind, toy_sizes
+from tests.tune_searches import TOY, Crash, Search, left, rows
+
+
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
+
+
+def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a job goes on beyond a rung, what is promoted begins anew, a checkpoint outlives its
+    training, a rung counts twice after a kill, or a score is another than in one process."""
+    one = Search(TOY, "toy")
+    history = one.go_on(tmp_path / "one", parallel=1)
+    epochs = len(one.epochs)
+    with here.prompt(one.target.session):
+        search, engine, kept = (
+            Search(TOY, "toy"),
+            here.Here(1),
+            list[int](),
+        )
+        submit = engine.submit
+        jobs = tmp_path / "jobs" / "jobs"
+        engine.submit = lambda of: submit(of) or kept.append(len([*jobs.glob("*/job.json")]))  # type: ignore[method-assign,func-returns-value]
+        launched = search.go_on(tmp_path / "jobs", parallel=1, launcher=engine)
+        assert {*kept} == {1}  # what is stopped leaves nothing behind
+        # one after the other: each is judged against the same ones
+        assert _decided(launched) == _decided(history) and len(search.epochs) == epochs
+        rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)
+        assert len(engine.started) == rungs > 10 == len({*engine.started})
+        for crash, engine in (2, here.Here(1, [0, 1])), (len(search.saved) - 2, None), (7, None):
+            killed, folder = Search(TOY, "toy"), tmp_path / str(crash)
+            with pytest.raises(Crash):
+                killed.go_on(folder, crash, parallel=1, launcher=here.Here(1))
+            again = Search(TOY, "toy", saved=killed.saved[-1])
+            again = again.go_on(folder, parallel=1, launcher=engine)
+            assert _decided(again) == _decided(history) and rows(folder) == rows(tmp_path / "one")
+        at_once = Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
+        lost = Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
+        assert [e.values for e in lost.evaluations] == [e.values for e in history.evaluations]
+    curves = [[*map(_score, runs.load_curves(tmp_path / name))] for name in ("one", "jobs")]
+    assert curves[0] == curves[1] and rows(tmp_path / "jobs") == rows(tmp_path / "one")
+    for name in ("jobs", "2", "three"):
+        assert not left(tmp_path / name)
+        assert not [*(tmp_path / name / "jobs").glob("*/job.json")]
+    # otherwise who goes on depends on who arrives first, and no score does
+    for e, other in zip(at_once.evaluations, history.evaluations, strict=True):
+        both = min(len(e.rungs), len(other.rungs))
+        assert e.values == other.values and e.rungs[:both] == other.rungs[:both] != ()
+
+
+def _decided(history: History) -> list[tuple]:
+    return [(e.values, e.scores, e.stopped, e.rungs, e.failure) for e in history.evaluations]
+
+
+def _score(row: runs.CurveRow) -> tuple:
+    return row.seed, row.hparams, row.epoch, row.part, row.metric, row.value

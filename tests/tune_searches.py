@@ -1,0 +1,96 @@
+"""Searches of small configs for tests of `tune`: they save, crash and go on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxeval import runs, tuning
+from jaxeval import space as spaces
+from jaxeval.studies import launching, running
+from jaxeval.tune import target as targets
+from jaxeval.tune import training
+from jaxeval.tune.populations import Populations
+from jaxeval.tuning.history import Halving, History
+from jaxeval.tuning.running import State
+
+RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
+TOY = {
+    "learning": {**RATE, "log_uniform": [1e-4, 0.1]},
+    "rows": {"key": "training.batch_size", "choices": [8, 16]},
+}
+SIZES = {
+    "rate": RATE,
+    "width": {"key": "model.width", "choices": [2, 6, 12]},
+    "rows": {"key": "training.batch_size", "integer": [4, 16], "step": 4},
+    "scheduler": {"choices": ["none", "plateau"]},
+    "factor": {
+        "key": "training.plateau.factor",
+        "uniform": [0.1, 0.9],
+        "when": {"scheduler": ["plateau"]},
+    },
+}
+CHANGES = ["training.checkpoint_every=3", "training.epochs=5", "training.patience=0"]
+
+
+class Crash(Exception):
+    """As kill -9: nothing more is saved."""
+
+
+class Search(State):
+    """A search, and its history as it was saved; crashes after so many."""
+
+    def __init__(
+        self,
+        space: Mapping[str, Any],
+        task: str = "sizes",
+        halving: int | None = 2,
+        seeds: int = 1,
+        saved: History | None = None,
+    ) -> None:
+        super().__init__(History() if saved is None else saved)
+        stops = None if halving is None else Halving(halving)
+        self.search = tuning.Search(
+            spaces.from_dict(dict(space)), "sobol", 3, seeds, halving=stops
+        )
+        changes = CHANGES if task == "toy" else []
+        self.target = targets.target({"task": task}, changes, None, self.search)
+        self.saved, self.crash = [self.history], 10**6
+
+    def save(self, history: History) -> None:
+        super().save(history)
+        self.saved.append(History.from_dict(history.to_dict()))
+        if len(self.saved) - 1 == self.crash:
+            raise Crash
+
+    def go_on(
+        self,
+        folder: Path,
+        crash: int = 10**6,
+        trials: int = 10,
+        parallel: int = 3,
+        launcher: launching.Launcher | None = None,
+    ) -> History:
+        """The last history that is saved."""
+        self.crash, self.trials = crash, trials
+        with runs.open_store(folder) as store:
+            asks = launcher is not None
+            fed = Populations(self.target, self.search, self, store, parallel, asks)
+            trained = training.train(fed, training.Place(folder, launcher=launcher))
+            self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
+        return self.saved[-1]
+
+    @property
+    def compiled(self) -> int:
+        """Programs that the search has compiled."""
+        return sum(map(len, self.target.session.programs.values()))
+
+
+def rows(folder: Path) -> list[tuple]:
+    return sorted(
+        (r.seed, r.hparams, r.status, r.epochs, r.dev, r.test) for r in runs.load(folder)
+    )
+
+
+def left(folder: Path) -> list[str]:
+    """Checkpoints that nobody has removed."""
+    return [path.name for path in (folder / "checkpoints").glob("*") if path.is_dir()]
