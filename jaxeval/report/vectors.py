@@ -12,7 +12,7 @@ from jaxeval.report.comparison import answers, figures, tables, words
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Board
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
 from jaxeval.vectors.similarity import Unknown
@@ -168,11 +168,12 @@ class JudgedVectors(Result):
         yield Heading(_MODES[mode.mode])
         tasks = [f"{task} ({self.metrics[task]})" for task in mode.tasks]
         title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
-        if mode.study is None or not mode.study.in_mean or len(mode.scores) < 3:
+        board = mode.study.main if mode.study else None
+        if mode.study is None or board is None or len(mode.scores) < 3:
             yield Table(("vectors", MEAN, *tasks), rows, title)
         else:
             head = ("vectors", MEAN, words.level(mode.study), "rank", "tied", *tasks)
-            ranks = _ranks(mode.study)
+            ranks = _ranks(board, words.score_format(mode.study))
             rows = [(*row[:2], *ranks[row[0]], *row[2:]) for row in rows]
             yield Table(head, rows, f"{title}; files that share a letter were not told apart")
         if mode.reductions:
@@ -214,16 +215,11 @@ def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
         yield (name, *map(cell, (by_task.mean(axis=0), *by_task)))
 
 
-def _ranks(study: RunStudy) -> dict[str, tuple[str, str, str]]:
+def _ranks(board: Board, scale: scores.ScoreFormat) -> dict[str, tuple[str, str, str]]:
     """Returns the interval of each file's mean over tasks, its rank, and its tie groups."""
-    places, scale = study.places(), words.score_format(study)
     return {
-        of.model: (
-            scale.interval(of.summary.mean_interval),
-            tables.rank(places[of.model]),
-            tables.tied(places[of.model].groups),
-        )
-        for of in study.in_mean
+        row.model: (scale.interval(row.mean.interval), tables.rank(row), tables.tied(row.groups))
+        for row in board.rows
     }
 
 
