@@ -253,8 +253,8 @@ class Layer(Module):
         names = [f"recurrent{end}" for end in ends]
         kernels = {name: self.param(name, tiles, (self.width, units)) for name in names}
         drawn = [] if cell.kind == "nas" else [f"bias{end}" for end in ends]
-        biases = [self.param(name, _biases, cell, self.width) for name in drawn]
-        biases = dict(zip(names, biases, strict=False))  # by the kernels that they belong to
+        of_kernels = [self.param(name, _biases, cell, self.width) for name in drawn]
+        biases = dict(zip(names, of_kernels, strict=False))
         step = functools.partial(_STEPS[cell.kind], cell)
         summed = "recurrent" if cell.kind == "lstm" else None
         given = (biases, {}) if recurrence.accelerated() else ({}, biases)
