@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import printable, printable_lines
 from jaxeval.report import plots, text
-from jaxeval.report.document import Block, Bold, Document, Figure, Heading, Table
+from jaxeval.report.document import Badge, Block, Bold, Document, Figure, Heading, Link, Table
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,9 +32,9 @@ _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # in numbers, not
 _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 _CONTEXT: dict[str, object] = {  # of templates: what a page may lack
     "most_rows": None,  # of a table; None: all
-    **{"path": "", "query": "", "csv": False},  # of its JSON and CSV, without the ending
-    **{"nav": (), "events": "", "listed": None, "names": None},  # of pages that follow runs
-    **{"refresh": 0, "forms": (), "about": "", "modes": (), "mode": "", "links": {}},  # of boards
+    **{"path": "", "query": "", "also": ("json", "csv")},  # of its JSON and CSV
+    **{"nav": (), "events": "", "chart": None, "compare": ""},  # of pages that are served
+    **{"refresh": 0, "forms": (), "about": "", "modes": (), "mode": ""},  # of boards
 }
 
 
@@ -142,7 +142,8 @@ def _environment() -> "jinja2.Environment":
         loader=loader, autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["breakable"] = _breakable
-    environment.tests["bold"] = lambda cell: isinstance(cell, Bold)
+    for name, kind in {"bold": Bold, "badge": Badge, "link": Link}.items():
+        environment.tests[name] = lambda cell, kind=kind: isinstance(cell, kind)
     environment.globals |= _CONTEXT
     return environment
 
