@@ -160,7 +160,8 @@ def draw_marginals(
       apart: width in which equal scores of a word are kept apart.
     """
     every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
-    names, drawn = list(dict.fromkeys(axis.name for *_, axis in every)), {}
+    names = list(dict.fromkeys(axis.name for *_, axis in every))
+    drawn: dict[str, tuple[Axes, Place]] = {}
     size = {1: (4.0, 2.3), 2: _FEW, 3: _FEW}.get(len(names), (2.6, 2.3))
     drawing, panels = plots.grid(len(names), _COLUMNS, size, share_y=True)
     label = literal(scores.label(sweeps[0].metric, sweeps[0].unit))
@@ -288,5 +289,6 @@ def plan(
     if not all(of.operations for of in estimates):
         return SweepPlan(runs, cohorts, None, None, None, jobs, warnings)
     names = ("operations", "needed", "compile_seconds", "seconds")
-    whole, needed, *seconds = (sum(getattr(of, name) for of in estimates) for name in names)
-    return SweepPlan(runs, cohorts, *seconds, 1 - needed / whole if whole else 0.0, jobs, warnings)
+    whole, needed, compiling, training = (sum(getattr(of, n) for of in estimates) for n in names)
+    wasted = 1 - needed / whole if whole else 0.0
+    return SweepPlan(runs, cohorts, compiling, training, wasted, jobs, warnings)

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from jaxeval.sensitivity import metrics, trials
 from jaxeval.stats import describe
 
 _OF_MEMBERS = ("name", "experiment", "metric", "higher_is_better", "unit")  # alike in all
+_OF_BEST = ("seed", "split", "dev", "test")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,9 +86,10 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
         setting = json.loads(best.hparams) if best else None
         missing = max(0, (planned or 0) - len(rows))
         sweep = _SweepSummary(setting, int(near), first.margin if best else 0.0, missing)
+    of_best: Any = {f"best_{name}": getattr(best, name, None) for name in _OF_BEST}
     return ExperimentSummary(
         **{name: getattr(first, name) for name in _OF_MEMBERS},
-        **{f"best_{name}": getattr(best, name, None) for name in ("seed", "split", "dev", "test")},
+        **of_best,
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
         dev=describe.summarize(dev) if dev else None,
         test=describe.summarize(test) if test else None,
@@ -118,6 +121,6 @@ def collapse_repeats(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
     once = []
     for group in groups.values():
         each = {part: _known(group, part) for part in ("dev", "test")}
-        means = {part: fmean(known) if known else None for part, known in each.items()}
+        means: Any = {part: fmean(known) if known else None for part, known in each.items()}
         once.append(group[0]._replace(**means))
     return once
