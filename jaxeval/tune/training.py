@@ -12,6 +12,7 @@ import jax
 from jaxeval import cli, files, observe, runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
+from jaxeval.population import host
 from jaxeval.report import sweeps, text
 from jaxeval.report import tuning as reports
 from jaxeval.studies import launching, memory, prepared, running
@@ -123,7 +124,7 @@ def _train(
     try:
         for event in running.run([cohort], populations.store, folder, **how):
             yield event
-            if isinstance(event, running.Epoch):
+            if isinstance(event, host.Report):
                 yield from populations.news()
     except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
         if not memory.exhausted(error):
