@@ -12,7 +12,6 @@ from jaxeval.report.comparison import answers, figures, tables, words
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
-from jaxeval.stats.study import Board
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
 from jaxeval.vectors.similarity import Unknown
@@ -166,19 +165,20 @@ class JudgedVectors(Result):
 
     def _blocks(self, mode: Judgement) -> Iterator[Block]:
         yield Heading(_MODES[mode.mode])
-        tasks = [f"{task} ({self.metrics[task]})" for task in mode.tasks]
+        head = ["vectors", MEAN, *(f"{task} ({self.metrics[task]})" for task in mode.tasks)]
         title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
-        board = mode.study.main if mode.study else None
-        if mode.study is None or board is None or len(mode.scores) < 3:
-            yield Table(("vectors", MEAN, *tasks), rows, title)
-        else:
-            head = ("vectors", MEAN, words.level(mode.study), "rank", "tied", *tasks)
-            ranks = _ranks(board, words.score_format(mode.study))
-            rows = [(*row[:2], *ranks[row[0]], *row[2:]) for row in rows]
-            yield Table(head, rows, f"{title}; files that share a letter were not told apart")
+        if mode.study is not None and mode.study.main is not None and len(mode.scores) > 2:
+            scale, places = words.score_format(mode.study), mode.study.main.rows
+            head[2:2] = words.level(mode.study), "rank", "tied"
+            for row in rows:
+                (of,) = (place for place in places if place.model == row[0])
+                ends = scale.interval(of.mean.interval)
+                row[2:2] = ends, tables.rank(of), tables.tied(of.groups)
+            title += "; files that share a letter were not told apart"
+        yield Table(head, rows, title)
         if mode.reductions:
             reduced = dict.fromkeys(task for of in mode.reductions.values() for task in of)
-            rows = [(n, *map(_reduction, of.values())) for n, of in mode.reductions.items()]
+            rows = [[n, *map(_reduction, of.values())] for n, of in mode.reductions.items()]
             title = f"Relative error reduction against {mode.baseline}, in percent"
             yield Table(("vectors", *reduced), rows, title)
 
@@ -201,7 +201,7 @@ def _judgement(mode: Judgement) -> Iterator[str]:
         yield f"{title}: one score says nothing about a distribution; none is compared."
 
 
-def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
+def _means(mode: Judgement) -> Iterator[list[str]]:
     """Yields a row for each file, best mean first: the mean over tasks, then each task."""
 
     def cell(values: np.ndarray) -> str:
@@ -212,15 +212,7 @@ def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
         return f"{scores.shown(float(values.mean()), 'fraction')} ({sd})"
 
     for name, by_task in mode.scores.items():
-        yield (name, *map(cell, (by_task.mean(axis=0), *by_task)))
-
-
-def _ranks(board: Board, scale: scores.ScoreFormat) -> dict[str, tuple[str, str, str]]:
-    """Returns the interval of each file's mean over tasks, its rank, and its tie groups."""
-    return {
-        row.model: (scale.interval(row.mean.interval), tables.rank(row), tables.tied(row.groups))
-        for row in board.rows
-    }
+        yield [name, *map(cell, (by_task.mean(axis=0), *by_task))]
 
 
 def _reduction(effect: Effect) -> str:

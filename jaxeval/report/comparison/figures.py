@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_MOST_POINTS = 500  # drawn of one sample
 _MOST_VIOLINS = 10  # side by side
 _WIDEST = 15.0  # inches
 _MOST_ROWS = 4  # of panels in one figure
@@ -82,18 +81,14 @@ def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
 def _violin_panel(
     axes: "Axes", study: Study, data_set: str, shown: Mapping[str, tuple[str, np.ndarray]]
 ) -> list[tuple]:
-    scale, rows, ticks = words.score_format(study), [], []
-    for x, (model, (name, scores)) in enumerate(shown.items()):
-        k = study.scores.models.index(model)
-        drawn = of = scores * scale.factor
-        if len(of) > _MOST_POINTS:  # evenly spaced order statistics
-            drawn = np.quantile(of, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
-        plots.violin(axes, x, drawn, plots.colour(k), plots.marker(k))
+    scale, rows, samples = words.score_format(study), [], list[dict[int, np.ndarray]]()
+    for model, (_, scores) in shown.items():
+        of = scores * scale.factor
+        samples.append({study.scores.models.index(model): of})
         median = scale(float(np.median(of)) / scale.factor)
         rows.append((data_set, model, len(of), median))
-        ticks.append(f"{name}\n(n = {len(of)})")
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
-    plots.ruled(axes)
+    plots.violins(axes, [name for name, _ in shown.values()], samples)
+    axes.tick_params(axis="x", labelsize=8)
     lower = "" if study.scores.higher_is_better else " (lower is better)"
     axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
     return rows
