@@ -18,7 +18,7 @@ from jaxeval.report.document import (
 from jaxeval.stats import failures
 from jaxeval.stats import study as studies
 from jaxeval.stats.single_models import SingleModels, SinglePair
-from jaxeval.stats.study import OfItems, OfRuns, Study
+from jaxeval.stats.study import OfRuns, Study
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 # fields of the scores of runs that stand in the JSON
@@ -52,7 +52,7 @@ class Comparison(Result):
         title, noun, paper = "Leaderboard:", "file", list[Table]()
         notes = [*study.notes, *study.warnings]
         if study.of_items:
-            details, notes = [*_item_details(study, study.of_items)], [*notes, *_warnings(study)]
+            details, notes = [*_item_details(study)], [*notes, *_warnings(study)]
             if self.gate:
                 last = [f"gate: {answers.outcome(study)} (exit code {self.exit_code})"]
         elif study.of_runs:
@@ -139,13 +139,12 @@ def _warnings(study: Study) -> Iterator[str]:
         yield line if len(named) == len(study.boards) else f"{text.listed([*named])}: {line}"
 
 
-def _item_details(study: Study, of_items: OfItems) -> Iterator[Block]:
+def _item_details(study: Study) -> Iterator[Block]:
     for board in [*([study.board] if study.board else []), *study.boards]:
         yield Heading(tables.title(board))
         yield tables.leaderboard(board, study)
         seen = claims.detectable_on(board, study).removeprefix("; ")
         yield from [f"In this design {seen}."] if seen else []
-    yield tables.sizes(of_items)
     yield tables.differences(study)
     for pair in (*study.overall, *study.pairs):
         yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")

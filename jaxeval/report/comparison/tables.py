@@ -244,20 +244,6 @@ def differences(study: Study) -> Table:
     return Table(head, rows, words=4)
 
 
-def sizes(of_items: OfItems) -> Table:
-    """Returns the numbers of items, runs and missing answers of each task."""
-    rows = []
-    for of in of_items.data_sets:
-        samples = f", {of.samples} samples" if of.samples > 1 else ""
-        runs = text.ranging(of.runs.values()) + samples
-        lost = sum(of.failed.values()) + sum(of.unscored.values())
-        clusters = "-" if of.clusters in (None, of.items) else str(of.clusters)
-        counts = (str(of.items), clusters, runs, str(of.left_out), str(lost))
-        rows.append((of.data_set or "-", of.metric, *counts))
-    head = ("task", "metric", "items", "clusters", "runs of a model", "items left out")
-    return Table((*head, "answers without a score"), rows, "What the scores rest on", words=2)
-
-
 def title(board: Board) -> str:
     """Returns the title of a leaderboard."""
     name = _MEAN.capitalize() if board.data_set is None else board.data_set
