@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jaxeval.report.tuning import Tuned
     from jaxeval.space import Space
     from jaxeval.tuning import Search
-    from jaxeval.tuning.running import Runner
+    from jaxeval.tuning.evaluating import Runner
 
 _Method = Literal["gp", "sobol", "random"]
 _RETRAINED, _AT_ONCE = 8, 8
@@ -83,10 +83,10 @@ def tune(
     workers = len(jax.devices()) if launcher is None else launcher.workers
     at_once = parallel or max(_AT_ONCE, workers)
     if dry_run:
-        return training.plan(target, search, trials, at_once, retrain)
+        return training.plan(target, trials, at_once, retrain)
     least = target.record.margin if margin is None else margin
-    place = training.Place(Path(out), launcher, quiet)
-    return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
+    limits = trials, seconds
+    return training.tune(target, Path(out), limits, at_once, retrain, least, launcher, quiet)
 
 
 @parameters.verb
@@ -140,16 +140,13 @@ def tune_command(
     """
     from jaxeval import space as spaces
     from jaxeval.report import text
-    from jaxeval.tuning import running
+    from jaxeval.tuning import evaluating, running
     from jaxeval.tuning.history import History
 
     known = spaces.load(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
-    evaluate: running.Function | running.Command
-    if callable(command):
-        evaluate, kind = running.Function(command), "function"
-    else:
-        evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
+    evaluate = evaluating.Evaluator(command, known, json_field, time_limit)
+    kind = "function" if evaluate.command is None else "command"
     if (halving is None) != (steps is None):
         raise ConfigError(f"{argument('halving')}, {argument('steps')}: expected both or neither")
     needed = {"seed": seeds > 1 or bool(retrain), "report": halving is not None}
@@ -157,9 +154,9 @@ def tune_command(
     if lacking := [name for name, needs in needed.items() if needs and not taken[name]]:
         place = "{seed}" if kind == "command" else f"an argument {lacking[0]}"
         raise ConfigError(f"{evaluate.name}: expected {place}")
-    if dry_run and isinstance(evaluate, running.Command):
+    if dry_run and evaluate.command is not None:
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
-        lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
@@ -167,7 +164,7 @@ def tune_command(
     opening = running.opened(path, search, higher is not False, source, trials, seconds)
     with cli.resumable(), opening as opened:
         cli.say(direction, quiet)
-        runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
+        runner = evaluating.Runner(opened, evaluate, parallel, retries, steps)
         fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
         return _run(runner, metric, margin, fresh, quiet)
 
@@ -194,7 +191,7 @@ def _run(
     for evaluation, note in runner.run():
         last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.ended else note
         cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
-    best, fresh, failures = runner.search.best(state.history), None, list[str]()
+    best, fresh, failures = state.best(), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             cli.say(f"best setting, fresh seed {number}: {result}", quiet)
@@ -202,7 +199,7 @@ def _run(
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
     seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
-    return tuning.result(runner.search, state, *scale, fresh, failures, seeded)
+    return tuning.result(state, *scale, fresh, failures, seeded)
 
 
 def _search(

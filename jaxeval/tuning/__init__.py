@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxeval import space as spaces
 from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.bandits.pool import as_number
+from jaxeval.bandits.running import as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number

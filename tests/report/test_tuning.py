@@ -41,8 +41,8 @@ def _tuned(
         seeds = range(10 * e.number, 10 * e.number + count)
         history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result, stopped)
     again = None if fresh is None else {"dev": fresh, "test": fresh}
-    state = State(history, len(scores))
-    return tuning.result(search, state, "accuracy", unit, 0.0, again)
+    state = State(search, history, len(scores))
+    return tuning.result(state, "accuracy", unit, 0.0, again)
 
 
 def _answer(*arguments: Any, **more: Any) -> str:

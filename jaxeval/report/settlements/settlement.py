@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
+from jaxeval.bandits.running import Evaluated
 from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table

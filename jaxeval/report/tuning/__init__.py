@@ -12,7 +12,7 @@ from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import Search, insight
+from jaxeval.tuning import insight
 from jaxeval.tuning.history import Evaluation, History, Stopped
 from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
 from jaxeval.tuning.running import State
@@ -211,7 +211,6 @@ def _alike(of: Slice) -> str:
 
 
 def result(
-    search: Search,
     state: State,
     metric: str,
     unit: str,
@@ -228,7 +227,7 @@ def result(
       fresh: part of the data -> scores of the best setting with fresh seeds.
       failures: why fresh seeds have no score.
     """
-    history, best, posterior, again = state.history, search.best(state.history), None, None
+    search, history, best, posterior, again = state.search, state.history, state.best(), None, None
     if search.method == "gp" and best is not None:
         limits, seed = scores.limits(unit), search.seed
         posterior = insight.insight(search.space, history, best, margin, seed, limits)
