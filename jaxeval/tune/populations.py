@@ -109,14 +109,10 @@ class Populations(proposing.Proposer):
 
     def exhausted(self, planned: Sequence[Cohort]) -> bool:
         """Goes on lane by lane; settings that do not fit so have failed."""
-        (cohort,) = planned
-        if self._narrow != cohort.name:
-            self._narrow = cohort.name
-            return True
-        left = self._unended(self._number)
+        left = self._unended(self._number) if planned[0].name == self._narrow else {}
+        self._narrow = planned[0].name
         for number in left:
-            if not self._history.evaluations[number].ended:
-                self.state.history = self._history.tell(number, "out of memory")
+            self.state.score(number, 0, "out of memory")
         self._leave(left)
         return True
 
@@ -126,9 +122,8 @@ class Populations(proposing.Proposer):
             return
         result, trial = event.result, event.trial
         paused = result.status == "paused" and result.epochs == self._rung(trial)
-        status = None if paused else result.status
-        self._told([(trial, result.epochs, result.dev, status)])
-        self._leave([self._number_of(trial.seed)] if paused else [])
+        self._told([(trial, result.epochs, result.dev, None if paused else result.status)])
+        self._leave([self._of(trial).number] if paused else [])
         self._stop_paused()
 
     def news(self) -> list[str]:
@@ -158,14 +153,13 @@ class Populations(proposing.Proposer):
             if result.status == "paused" and result.seed in over:
                 self._store.stop(result)
 
-    def _number_of(self, seed: int) -> int:
-        return next(e.number for e in self._history.evaluations if seed in e.seeds)
+    def _of(self, trial: Trial) -> Evaluation:
+        return next(e for e in self._history.evaluations if trial.seed in e.seeds)
 
     def _rung(self, trial: Trial) -> int:
         """The epochs of a trial's next rung; 0: there is none."""
-        passed = self._history.evaluations[self._number_of(trial.seed)]
         rungs = [] if self._halving is None else self._halving.rungs(_epochs(trial))
-        return next(iter(rungs[len(passed.rungs) :]), 0)
+        return next(iter(rungs[len(self._of(trial).rungs) :]), 0)
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -288,17 +282,16 @@ class Populations(proposing.Proposer):
 
     def _told(self, each: Sequence[_Progress]) -> None:
         """Judges evaluations at rungs, and tells of those that have ended."""
-        pending = {e.number for e in self._history.pending}
-        alive = [(n, *of) for of in each if (n := self._number_of(of[0].seed)) in pending]
+        alive = [(e.number, of) for of in each if not (e := self._of(of[0])).ended]
         if self._halving is not None:
             reached = {
                 number: (best, Stopped(epoch, _epochs(trial)))
-                for number, trial, epoch, best, _ in alive
+                for number, (trial, epoch, best, _) in alive
                 if best is not None and epoch == self._rung(trial)
             }
-            ended = [number for number, *_, status in alive if status is not None]
+            ended = [number for number, (*_, status) in alive if status is not None]
             self.state.history = self._halving.judge(self._history, reached, ended)
-        for number, trial, _, best, status in alive:
+        for number, (trial, _, best, status) in alive:
             if status is not None:
                 self._score(number, trial.seed, best, status)
 
