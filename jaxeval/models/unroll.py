@@ -164,10 +164,8 @@ def _read(
         after = [stack[:, :, part] for stack, part in parts[: len(start)]]
         states, products = [*map(recurrence.moved, start, after)], parts[len(start) :]
     else:
-        states, products = (
-            stacks[1 : len(start) + 1],
-            recurrence.parts(stacks[len(start) + 1 :], sizes),
-        )
+        states = stacks[1 : len(start) + 1]
+        products = recurrence.parts(stacks[len(start) + 1 :], sizes)
     return states, dict(zip(kernels, products, strict=True))
 
 

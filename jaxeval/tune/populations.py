@@ -260,15 +260,12 @@ class Populations(proposing.Proposer):
         entries: dict[Member, Entry],
         epochs: int,
         each: Sequence[slots.Slot],
-        statuses: Sequence[slots.Status | None],
     ) -> tuple[list[slots.Status | None], list[Member]]:
         """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
         assert self._program is not None
         before = self._history
-        pairs = zip(each, statuses, strict=True)
-        self._told(
-            [(entries[of.member].trial, of.epoch, of.reported, s) for of, s in pairs if of.member]
-        )
+        met = [(entries[of.member].trial, of) for of in each if of.member]
+        self._told([(trial, of.epoch, of.reported, of.status) for trial, of in met])
         joining = self._propose(epochs) if self._halving else []
         if self._history != before:
             self.state.save()

@@ -87,10 +87,10 @@ class Progress:
 
     def epoch(self, report: "host.Report") -> None:
         """Shows the members, dev scores and time left after an epoch of the population."""
-        finished = [end.epochs for end in report.ended if end.status != "failed"]
+        finished = [slot.epoch for slot in report.ended if slot.status != "failed"]
         training = [slot.epoch for slot in report.slots if slot.active]
         self._ended += finished
-        self._dev += [end.dev for end in report.ended if end.dev is not None]
+        self._dev += [of.reported for of in report.ended if of.reported is not None]
         if self._epochs_seen:  # the first epoch includes some compilation
             self._spent += report.seconds
             self._trained += len(training) + len(finished)
