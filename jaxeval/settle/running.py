@@ -56,7 +56,7 @@ class _Begun(NamedTuple):
         seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
         if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
             side, number = self.ids[event.model], self.comparison.number
-            if self.ledger.score(side, seed) is None:
+            if seed not in self.ledger.scores(side):
                 self.spent[event.model] += event.seconds
             self.ledger.add(side, seed, event.score, event.seconds, number)
         return settlement.progress(self.rule, event, self.comparison.after, self.unit)
@@ -123,7 +123,7 @@ class _Runs:
         seed = self._after + number
         if seed in self.lost[side]:
             raise EvaluationFailed("it failed before")
-        known = self._book.score(self._ids[side], seed)
+        known = self._book.scores(self._ids[side]).get(seed)
         if known is not None:
             return known
         begun = time.monotonic()

@@ -91,16 +91,13 @@ def _forest(found: Settlements, part: Sequence[Candidate], page: int) -> Figure:
     axes.axvline(0, color="#555555", linewidth=1)
     rows: list[Sequence[object]] = []
     for y, of in enumerate(part):
-        assert of.difference is not None
-        style, bounds = _style(of.outcome), of.interval
-        if bounds is not None and not bounds.absent:
-            ends = [scale.factor * bounds.low, scale.factor * bounds.high]
-            axes.plot(ends, [y, y], color=style["color"], linewidth=1.5)
-        axes.plot([scale.factor * of.difference], [y], linestyle="", markersize=7, **style)
-        interval = scale.interval(bounds) or "-"
-        rows.append((of.number, of.name, of.outcome, signed(scale, of.difference), interval))
-    short = lambda name: name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\u2026"  # noqa: E731
-    names = [f"{of.number} {short(of.name)}: {of.outcome}" for of in part]
+        style, gap = _style(of.outcome), of.difference or 0.0
+        if (bounds := _bounds(of)) is not None:
+            axes.plot(scale.factor * bounds, [y, y], color=style["color"], linewidth=1.5)
+        axes.plot([scale.factor * gap], [y], linestyle="", markersize=7, **style)
+        interval = scale.interval(of.interval) or "-"
+        rows.append((of.number, of.name, of.outcome, signed(scale, gap), interval))
+    names = [f"{of.number} {of.name[:_LETTERS]}: {of.outcome}" for of in part]
     axes.set_yticks(range(len(part)), [literal(name) for name in names], fontsize=8)
     axes.set_ylim(len(part) - 0.4, -0.6)
     _focus(axes, part, scale.factor)
@@ -117,13 +114,16 @@ def _forest(found: Settlements, part: Sequence[Candidate], page: int) -> Figure:
     return Figure(f"differences{suffix}", "Each candidate", caption, drawing, head, rows)
 
 
+def _bounds(of: Candidate) -> np.ndarray | None:
+    known = of.interval is not None and not of.interval.absent
+    return np.array(of.interval[:2]) if of.interval is not None and known else None
+
+
 def _focus(axes: "Axes", part: Sequence[Candidate], factor: float) -> None:
     """Cuts off the ends of a few wide intervals, which would flatten the rest."""
-    gaps = [of.difference or 0.0 for of in part]
-    bounds = [of.interval for of in part if of.interval is not None and not of.interval.absent]
-    ends = np.array([[of.low, of.high] for of in bounds] or [[0.0, 0.0]])
+    ends = [bounds for of in part if (bounds := _bounds(of)) is not None] or [np.zeros(2)]
     reach = _REACH * float(np.median(np.abs(ends)))
-    every = [0.0, *gaps, *np.clip(ends, -reach, reach).flat]
+    every = [0.0, *(of.difference or 0.0 for of in part), *np.clip(ends, -reach, reach).flat]
     low, high = factor * min(every), factor * max(every)
     margin = 0.06 * (high - low) or 1.0
     axes.set_xlim(low - margin, high + margin)
