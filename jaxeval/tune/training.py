@@ -7,9 +7,8 @@ from typing import Any
 from jaxeval import cli, files, observe, runs
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.report import text
+from jaxeval.report import sweeps, text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import launching, prepared, proposing
 from jaxeval.tune.populations import Populations
 from jaxeval.tune.target import Target
@@ -74,7 +73,7 @@ def plan(target: Target, trials: int, parallel: int, retrain: int) -> str:
             failed.append(f"setting {evaluation.number}: {error}")
     padded = target.padded(trials * search.seeds, parallel * search.seeds)
     estimates = target.estimates(entries, padded)
-    first = SweepPlan([], estimates).document().answer if entries else ["nothing"]
+    first = sweeps.plan(estimates).document().answer if entries else ["nothing"]
     rungs = ""
     if search.halving is not None:
         epochs = search.halving.rungs(target.base.config.training.epochs)
