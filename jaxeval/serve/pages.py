@@ -278,7 +278,7 @@ class Pages:
         if best is not None and members:
             rows = self._retrained(members[0], spaces.changes(state.search.space, best.values))
         fresh, failures = tuning.fresh_scores(rows)
-        scale = known.metric, known.unit, known.margin
+        scale = known.metric, known.unit
         found = tuning.result(state, *scale, fresh if rows else None, failures)
         left = len(state.history.pending)
         reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason

@@ -22,7 +22,6 @@ def tune(
     limits: tuple[int, float | None],
     parallel: int,
     retrain: int,
-    margin: float,
     launcher: launching.Launcher | None = None,
     quiet: bool = False,
 ) -> reports.Tuned:
@@ -33,7 +32,6 @@ def tune(
       limits: trials and seconds, as of `State`.
       parallel: settings at once.
       retrain: fresh seeds.
-      margin: a difference that does not matter, in the metric's unit.
     """
     record, source = target.record, {"experiment": target.record.id}
     path = folder / "tunings" / f"{record.id}.json"
@@ -45,7 +43,7 @@ def tune(
             fed = Populations(target, state, store, folder, parallel, launcher is not None)
             events = proposing.train(fed, store, folder, launcher)
             observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
-        scale, best = (record.metric, record.unit, margin), state.best()
+        scale, best = (record.metric, record.unit), state.best()
         if best is None:
             return reports.result(state, *scale, None)
         config = target.config(best.values)

@@ -28,7 +28,6 @@ _PROCESSES = 16  # draws of hyperparameters
 _OF_IMPORTANCE, _FUNCTIONS = 32, 4  # draws for importance, and functions for each
 _EXPONENT = 10  # 2^10 points of the base sample
 _STREAM, _OF_FUNCTIONS, _OF_POINTS, _OF_MODELS = 14, 30, 31, 32  # streams of random numbers
-_QUANTILES = special.ndtri((np.arange(64) + 0.5) / 64)  # of the objective at a setting
 _TOLD_APART = 0.95  # posterior probability
 
 
@@ -52,7 +51,6 @@ class _Importance(NamedTuple):
 class Insight(NamedTuple):
     """Statements of the process about a search."""
 
-    margin: float  # a difference that does not matter, in the metric's unit
     noise_known: bool  # from several seeds of good settings; otherwise a prior on it matters
     importance: list[_Importance]  # the largest total index first
     alike: list[int]  # numbers of the settings that are not told apart from the best one
@@ -62,49 +60,34 @@ class Insight(NamedTuple):
 def insight(
     space: Space,
     known: History,
-    margin: float = 0.0,
     seed: int = 0,
 ) -> Insight | None:
-    """Computes what a history says of its settings; None before scores differ.
-
-    `margin` is in the metric's unit.
-    """
+    """Computes what a history says of its settings; None before scores differ."""
     fitted = gp.fit(space, known)
     if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
         return None
     data = gp.fitted_data(fitted.model.data)
     drawn = draws.models(fitted.model, data, _PROCESSES, [seed, _STREAM])
     able = gp.ranked(fitted)
-    worse = _worse(fitted, drawn, fitted.features, fitted.features[able[:1]], margin)
+    worse = _worse(drawn, fitted.features, fitted.features[able[:1]])
     means = np.mean([model.predict(fitted.features).mean for model in drawn], axis=0)
     order = [able[0], *sorted(able[1:], key=lambda k: -means[k])]
     scores = [evaluation.scores for evaluation in fitted.scored]
     return Insight(
-        margin,
         targets.targets(scores, known.higher_is_better).seed > 0,
         _importance(space, fitted, seed),
         [fitted.scored[k].number for k in order if worse[k] < _TOLD_APART],
     )
 
 
-def _worse(
-    fitted: Fitted, drawn: Sequence[Model], features: np.ndarray, own: np.ndarray, margin: float
-) -> np.ndarray:
-    """Computes the probability [m] that features [m, D] are worse than `own` [1, D] by a margin.
-
-    Compared in the metric: a margin is another difference of targets where the warp bends.
-    """
-    assert fitted.targets is not None
+def _worse(drawn: Sequence[Model], features: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Computes the posterior probability [m] that features [m, D] are worse than `own` [1, D]."""
     each = []
     for model in drawn:
         others, at_own = model.predict(features), model.predict(own)
-        off = np.sqrt(at_own.variance) * _QUANTILES
-        shared = model.covariance(others, at_own)
-        slope = shared / at_own.variance  # [m, 1]
-        mean = others.mean[:, None] + slope * off
-        sd = np.sqrt(np.maximum(others.variance[:, None] - slope * shared, 1e-12))
-        least = fitted.targets.lowered(at_own.mean + off, margin)
-        each.append(special.ndtr((least - mean) / sd).mean(axis=1))
+        variance = others.variance + at_own.variance - 2 * model.covariance(others, at_own)[:, 0]
+        gap = (at_own.mean - others.mean) / np.sqrt(np.maximum(variance, 1e-12))
+        each.append(special.ndtr(gap))
     return np.asarray(np.mean(each, axis=0))
 
 

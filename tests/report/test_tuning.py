@@ -42,7 +42,7 @@ def _tuned(
         history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result, stopped)
     again = None if fresh is None else {"dev": fresh, "test": fresh}
     state = State(search, history, len(scores))
-    return tuning.result(state, "accuracy", unit, 0.0, again)
+    return tuning.result(state, "accuracy", unit, again)
 
 
 def _answer(*arguments: Any, **more: Any) -> str:

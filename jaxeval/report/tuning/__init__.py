@@ -197,7 +197,6 @@ def result(
     state: State,
     metric: str,
     unit: str,
-    margin: float,
     fresh: Mapping[str, Sequence[float]] | None,
     failures: Sequence[str] = (),
     seeded: bool = True,
@@ -206,13 +205,12 @@ def result(
     """Returns the outcome of a search.
 
     Args:
-      margin: a difference that does not matter, in the unit.
       fresh: part of the data -> scores of the best setting with fresh seeds.
       failures: why fresh seeds have no score.
     """
     search, history, best, posterior, again = state.search, state.history, state.best(), None, None
     if search.method == "gp" and best is not None:
-        posterior = insight.insight(search.space, history, margin, search.seed)
+        posterior = insight.insight(search.space, history, search.seed)
     samples = [e.scores for e in history.evaluations]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
