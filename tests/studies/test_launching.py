@@ -70,7 +70,9 @@ def _sizes() -> list[Cohort]:
 STUDIES = {
     "seeds": lambda: toy_kind.planned(TRIALS),
     # cohorts of one name
-    "repeats": lambda: toy_kind.planned(prepared.repeated(toy_kind.config(), (1, 2, 3), count=2)),
+    "repeats": lambda: toy_kind.planned(
+        prepared.seeds_by_splits(toy_kind.config(), (1, 2, 3), repeats=2)
+    ),
     "sizes": _sizes,
 }
 
