@@ -68,7 +68,8 @@ def _chosen(names: Sequence[str], tree: Tree) -> Tree:
                 f"training.optimiser.l2_parameters: no parameter's name holds {name!r}; there "
                 f"are {', '.join(paths)}"
             )
-    return structure.unflatten(any(name in path for name in names) for path in paths)
+    chosen = [any(name in path for name in names) for path in paths]
+    return jax.tree.unflatten(structure, chosen)
 
 
 class _Moments(NamedTuple):
