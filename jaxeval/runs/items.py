@@ -205,34 +205,32 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
     """
     size, known = len(table), table.values
 
-    def column(role: str, otherwise: str) -> Coded:
-        if role not in known:
-            return constant(otherwise, size)
-        cells = known[role]
-        return encode([otherwise if x is None else x for x in cells] if None in cells else cells)
+    def column(role: str, otherwise: str = "") -> Coded:
+        cells = known.get(role, constant(otherwise, size))
+        if isinstance(cells, list) and None in cells:
+            cells = [otherwise if cell is None else cell for cell in cells]
+        return encode(cells)
 
-    model, dataset = column("model", Path(table.source).stem), column("dataset", "")
+    model, dataset = column("model", Path(table.source).stem), column("dataset")
     run, (score, empty, gold, predicted) = column("seed", "1"), _parse_answers(table)
     default = scored if "score" in known else "accuracy"
-    measured = constant(metric, size) if metric else column("metric", "")
-    item = encode(known["item"])
+    measured, item = constant(metric, size) if metric else column("metric"), encode(known["item"])
     # in the order of each data set
-    first = normal.first_place(normal.pair_codes(dataset.codes, item.codes))
-    places, codes = np.unique(first, return_inverse=True)
+    first, codes = texts.appearance(normal.pair_codes(dataset.codes, item.codes))
     of_model = normal.pair_codes(model.codes, dataset.codes)
     return Rows(
         table.source,
         model=model,
         dataset=dataset,
         metric=Coded(tuple(name or default for name in measured.names), measured.codes),
-        item=Coded(tuple(item.names[code] for code in item.codes[places].tolist()), codes),
+        item=Coded(tuple(item.names[code] for code in item.codes[first].tolist()), codes),
         run=normal.first_place(normal.pair_codes(of_model, run.codes)),
         score=score,
         status=np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
         number=np.asarray(table.rows, np.int64),
         labels={label: run} if "seed" in known or label == "seed" else {},
         sample=_parse_samples(table) if "sample" in known else None,
-        cluster=column("cluster", "") if "cluster" in known else None,
+        cluster=column("cluster") if "cluster" in known else None,
         content=gold,
         count=functools.partial(_count, score, gold, predicted) if metric else None,
     )
@@ -251,10 +249,9 @@ def _parse_samples(table: Columns) -> np.ndarray:
 def _parse_answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None, Coded | None]:
     """Returns [N] scores (NaN for none), [N] whether the answer is empty, golds, predictions."""
     if "gold" in table.values:
-        both = encode(texts.join([table["gold"], table["predicted"]]))
+        both = texts.join([encode(table["gold"]), encode(table["predicted"])])
         gold, predicted = (Coded(both.names, codes) for codes in np.split(both.codes, 2))
-        none = [both.find(""), both.find("None")]
-        lost = np.isin(gold.codes, none) | np.isin(predicted.codes, none)
+        lost = gold.among(["", "None"]) | predicted.among(["", "None"])
         return np.where(lost, np.nan, gold.codes == predicted.codes), lost, gold, predicted
     role = "correct" if "correct" in table.values else "score"
     cells = table[role]

@@ -63,7 +63,7 @@ def test_texts_become_the_numbers_and_codes_that_python_gives() -> None:
         places = np.array([3, 1, 3])
         for values in (kept, coded):
             assert [*texts.take(values, places)] == [plain[k] for k in places]
-            assert [*texts.join([values, coded])] == plain * 2
+            assert [*texts.join([texts.encode(values), coded])] == plain * 2
 
 
 def test_errors_in_large_tables_name_file_and_line(

@@ -20,7 +20,7 @@ from jaxeval.runs.logs.records import Log, Reader, Record
 from jaxeval.runs.metrics import Key
 from jaxeval.runs.rows import Rows, first_place
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.runs.texts import Coded, constant, encode, join_coded
+from jaxeval.runs.texts import Coded, constant, encode, join
 
 _MOST = 50_000_000  # scores of all logs
 _HEAD = 1 << 16
@@ -215,13 +215,13 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
                 raise DataError(message, log.path)
     parts = [rows for _, rows in found]
     sizes = [*map(len, parts)]
-    dataset = join_coded([rows.dataset for rows in parts])
+    dataset = join([rows.dataset for rows in parts])
     wanted = [_is_wanted(task, layout) for task in dataset.names]
     keep = np.array(wanted, bool)[dataset.codes]
 
     def coded(columns: Iterable[Coded | None]) -> Coded:
         each = zip(columns, sizes, strict=True)
-        whole = join_coded([constant("", n) if c is None else c for c, n in each])
+        whole = join([constant("", n) if c is None else c for c, n in each])
         whole = _without_nameless(whole)
         return Coded(whole.names, whole.codes[keep])
 
@@ -248,7 +248,8 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
 
 def _without_nameless(column: Coded) -> Coded:
     """Returns names of which "" is unknown."""
-    if (code := column.find("")) < 0:
+    if "" not in column.names:
         return column
-    names, codes = (*column.names[:code], *column.names[code + 1 :]), column.codes
+    code, codes = column.names.index(""), column.codes
+    names = (*column.names[:code], *column.names[code + 1 :])
     return Coded(names, np.where(codes == code, -1, codes - (codes > code)))
