@@ -17,8 +17,8 @@ from jaxeval.runs.rows import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
-# columns of a table of runs of Weights & Biases, of the site and of the API
-_WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
+# columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
+_RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
@@ -34,9 +34,9 @@ def from_table(table: Columns, layout: Layout) -> Scores:
     Raises DataError: names the column or row.
     """
     exported = list[str]()
-    if any(keys <= table.values.keys() for keys in _WANDB):
+    if any({*of.split()} <= table.values.keys() for of in _RUNS):
         runs = table.texts("Name" if "Name" in table.values else "name")
-        table, exported = with_models(table, runs, layout)
+        table, exported = _with_models(table, runs, layout)
     table, layout, notes = roles.complete(table, layout)
     rows = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
@@ -185,7 +185,7 @@ def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Colum
     return table.select(np.flatnonzero(coded.among(names)))
 
 
-def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
+def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
     A table that names its models stays as it is.
