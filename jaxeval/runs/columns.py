@@ -16,7 +16,7 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
-from jaxeval.runs import delimited, texts
+from jaxeval.runs import texts
 
 _MOST_ROWS = 10_000_000
 _LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it
@@ -173,7 +173,9 @@ def _from_records(
 def _read_delimited(path: str | Path, header: str) -> Columns:
     delimiter, names = _delimiter(header), _split(header)
     _refuse_twice(names, "two columns are named {}", path, 1)
-    if Path(path).stat().st_size > _LARGE and (found := delimited.read(path, names, delimiter)):
+    if Path(path).stat().st_size > _LARGE and (
+        found := texts.read_delimited(path, names, delimiter)
+    ):
         size = len(found[0])
         _refuse_many(size, path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
