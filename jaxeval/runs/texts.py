@@ -119,10 +119,8 @@ def _of_integers(values: np.ndarray) -> Coded:
     return Coded(tuple(names), codes)
 
 
-def read_delimited(
-    path: str | Path, names: Sequence[str], delimiter: str
-) -> list[Sequence[str]] | None:
-    """Reads the columns of delimited text with a header, by Arrow; None if only `csv` can.
+def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> list[Any]:
+    """Reads the columns of delimited text with a header, by Arrow; none if only `csv` can.
 
     That is text with a line that is empty, has another number of fields or is not UTF-8, with
     doubled or stray quotes, or with a line end within quotes.
@@ -147,9 +145,9 @@ def read_delimited(
         with text.opened(path) as stream:
             table = csv.read_csv(pyarrow.PythonFile(stream, "r"), options, parse, convert)
     except pyarrow.ArrowInvalid:
-        return None
+        return []
     if len(table) != lines - 1:
-        return None
+        return []
     cells, columns = table.columns, list[Sequence[str]]()
     del table
     while cells:  # an encoded column is held once
