@@ -172,7 +172,7 @@ def cut_population(
     cut = steps._replace(bucket=bucket, batch=batch, count=np.int32(len(bucket)))
     shared = shared._replace(steps=lanes.replicate(cut, population.engine.mesh))
     population.engine = population.engine._replace(shared=shared)
-    seconds = population.compile()
+    seconds = common.compile_seconds(population)
     population.arrange()
     return population, seconds
 

@@ -136,7 +136,7 @@ def _population(
     chosen = common.members_of(prepared, args.members)
     population = host.Population(prepared.problem, chosen, args.members)
     cut_epochs(population, max(1, args.items // args.batch))
-    seconds = population.compile()
+    seconds = common.compile_seconds(population)
     population.arrange()
     return population, seconds
 

@@ -79,7 +79,7 @@ def vectors_judge(
         planned = cohorts.by_program(group)
         rows += observe.train_cohorts(planned, Path(out), launcher=launcher, quiet=quiet)
         del planned  # before the next ones are stacked
-    return _judged(named, [*itertools.chain(*groups)], rows, each, against)
+    return _judged(named, [*itertools.chain(*groups)], rows, chosen, each, against)
 
 
 def _corpora(data: Mapping[str, str | Path] | None) -> dict[str, str]:
@@ -102,20 +102,13 @@ def _baseline(baseline: str, named: Mapping[str, str]) -> str:
 
 
 def _task_changes(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
-    """Returns the changes of each task's configs; raises ConfigError for a key that is fixed."""
+    """Returns the changes of each task's configs."""
     found: dict[str, list[str]] = {task: [] for task in tasks}
     for change in changes:
         task, _, own = change.partition(":")
-        own = own if task in tasks else change
-        _refuse_fixed(own.partition("=")[0].strip())
         for other in [task] if task in tasks else tasks:
-            found[other].append(own)
+            found[other].append(own if task in tasks else change)
     return found
-
-
-def _refuse_fixed(key: str) -> None:
-    if key in _FIXED:
-        raise ConfigError(f"{key} cannot be changed: it is set by {_FIXED[key]}")
 
 
 def plan(
@@ -131,7 +124,7 @@ def plan(
       named, corpora, changes: short name -> file of vectors; task -> path; task -> `key=value`
         changes of its configs.
 
-    Raises ConfigError, DataError: an invalid file, corpus or config.
+    Raises ConfigError, DataError: an invalid file, corpus or config; a change of a fixed key.
     """
     from jaxeval import studies
     from jaxeval.config import reading
@@ -141,11 +134,13 @@ def plan(
     for (task, corpus), mode in itertools.product(corpora.items(), modes):
         trials = []
         for name, path in named.items():
-            fixed = {"name": f"{name} {mode}", "data.vectors": path}
+            values = f"{name} {mode}", path, mode == "tuned"
+            fixed = dict(zip(_FIXED, values, strict=True))
             own = [f"{key}={reading.canonical(value)}" for key, value in fixed.items()]
-            config: Any = studies.read(f"nayak2016/{task}_{mode}", [*changes[task], *own], corpus)
-            if config.model.words.trained != (mode == "tuned"):  # by a change of the whole table
-                _refuse_fixed("model.words.trained")
+            config: Any = studies.read(f"nayak2016/{task}_{mode}", [*own, *changes[task]], corpus)
+            for key, value in fixed.items():
+                if prepared.at(reading.to_dict(config), key) != value:
+                    raise ConfigError(f"{key} cannot be changed: it is set by {_FIXED[key]}")
             trials += prepared.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
         groups.append(cohorts.entries(trials, loader))
         running.refuse_impossible(cohorts.by_program(groups[-1]))
@@ -171,10 +166,11 @@ def _judged(
     named: Mapping[str, str],
     entries: "Sequence[Entry]",
     rows: "Sequence[runs.MemberRow]",
+    modes: Sequence[str],
     seeds: Sequence[int],
     baseline: str | None,
 ) -> "JudgedVectors":
-    """Compares the scores by file, task and seed in each mode."""
+    """Compares the scores by file, task and seed in each mode; entries are as `plan` has them."""
     import numpy as np
 
     from jaxeval.report.vectors import JudgedVectors
@@ -182,19 +178,19 @@ def _judged(
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}
     metrics, coverage, trainings = dict[str, str](), dict[tuple[str, str], Any](), []
-    scores: dict[str, dict[str, dict[str, list[float]]]] = {}
     for entry in entries:
         row, labels = by_key[entry.key], entry.trial.labels
-        mode, task, name = (labels[key] for key in ("mode", "task", "vectors"))
-        metrics[task] = entry.record.metric
-        coverage[name, task] = entry.prepared.data.findings.facts["vectors"]
+        metrics[labels["task"]] = entry.record.metric
+        facts = entry.prepared.data.findings.facts
+        coverage[labels["vectors"], labels["task"]] = facts["vectors"]
         trainings.append({**labels, **{field: getattr(row, field) for field in _RECORDED}})
-        of_file = scores.setdefault(mode, {}).setdefault(name, {})
-        of_file.setdefault(task, []).append(np.nan if row.test is None else row.test)
+    # [tasks, modes, files, seeds], NaN for a failed training
+    tests = np.array([training["test"] for training in trainings], float)
+    tests = tests.reshape(len(metrics), len(modes), len(named), len(seeds))
     judged = []
-    for mode, by_file in scores.items():
-        arrays = {name: np.array([*of.values()]) for name, of in by_file.items()}
-        judged.append(judgement.judge(mode, [*metrics], seeds, arrays, baseline))
+    for mode, of_mode in zip(modes, tests.swapaxes(0, 1), strict=True):
+        scores = dict(zip(named, of_mode.swapaxes(0, 1), strict=True))
+        judged.append(judgement.judge(mode, [*metrics], seeds, scores, baseline))
     return JudgedVectors(named, metrics, coverage, judged, trainings)
 
 

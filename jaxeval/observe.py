@@ -12,6 +12,7 @@ from typing import NoReturn
 import jax
 
 from jaxeval import cli, runs, studies
+from jaxeval.population import engine, host
 from jaxeval.report.runs import progress
 from jaxeval.studies import cohorts, launching, running
 
@@ -175,12 +176,12 @@ def _watch_cohort(
                     start(event)
                     shown.join(len(event.cohort.members), event.ended)
                     unfinished += 1
-                case running.Compiling(program, seconds, ready):
+                case engine.Compiling(program, seconds, ready):
                     shown.compiled(program, seconds)
                     signals.wait = ready
-                case running.Epoch(report):
+                case host.Report():
                     signals.wait = True
-                    shown.epoch(report)
+                    shown.epoch(event)
                     if signals.caught is not None:
                         trained.close()
                         said = "stopped between two epochs; the same command continues from here"

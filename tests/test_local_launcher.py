@@ -41,7 +41,7 @@ def wait_for_epochs(folder: Path, times: int, jobs: int = 1) -> None:
     end = time.monotonic() + 120.0
     while time.monotonic() < end:
         logs = [path.read_text() for path in folder.glob("jobs/*/events.jsonl")]
-        counts = [log.count('"Epoch"') for log in logs]
+        counts = [log.count('"Report"') for log in logs]
         if sum(counts) >= times and sum(map(bool, counts)) >= jobs:
             return
         time.sleep(0.05)

@@ -6,7 +6,8 @@ from typing import Any
 
 from jaxeval import runs, tuning
 from jaxeval import space as spaces
-from jaxeval.studies import launching, running
+from jaxeval.population import host
+from jaxeval.studies import launching
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
 from jaxeval.tune.populations import Populations
@@ -76,7 +77,7 @@ class Search(State):
             asks = launcher is not None
             fed = Populations(self.target, self.search, self, store, parallel, asks)
             trained = training.train(fed, training.Place(folder, launcher=launcher))
-            self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
+            self.epochs = [e for e in trained if isinstance(e, host.Report)]
         return self.saved[-1]
 
     @property

@@ -22,14 +22,10 @@ class Findings(NamedTuple):
     remarks: Sequence[str] = ()
     warnings: Sequence[str] = ()  # probable mistakes
 
-    def joined(self, *others: "Findings") -> "Findings":
+    def joined(self, other: "Findings") -> "Findings":
         """Returns these findings and others."""
-        facts, remarks, warnings = dict(self.facts), [*self.remarks], [*self.warnings]
-        for other in others:
-            facts |= other.facts
-            remarks += other.remarks
-            warnings += other.warnings
-        return Findings(facts, remarks, warnings)
+        lines = ([*own, *more] for own, more in zip(self[1:], other[1:], strict=True))
+        return Findings({**self.facts, **other.facts}, *lines)
 
 
 def classes(

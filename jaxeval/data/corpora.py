@@ -85,10 +85,8 @@ class WordCorpus(Source):
           items: of each part, what is hashed; `rows`: the plural noun for a row of the arrays.
           more: the other attributes.
         """
-        source, sizes = (
-            settings.source,
-            {p: sum(map(len, r)) for p, r in more["given_split"].items()},
-        )
+        source = settings.source
+        sizes = {part: sum(map(len, own)) for part, own in more["given_split"].items()}
         return cls(
             settings=settings,
             table=table,

@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus, Split
+from jaxeval.contracts import Corpus
 from jaxeval.data import checks, corpora, splits, text, tfds
 from jaxeval.errors import ConfigError, DataError, argument
 
@@ -56,14 +56,6 @@ class Text(corpora.Source):
 
     tokens: Mapping[str, int]
     symbols: Sequence[str | int]
-
-    def split(self, number: int) -> Split:
-        """Returns the given split; raises ConfigError for another, since a text has no other."""
-        if number:
-            raise ConfigError(
-                f"a text has only the split that its files give; leave {argument('splits')} out"
-            )
-        return splits.to_split(self.given_split, ())
 
     def vocabulary(self, number: int) -> Mapping[str, Any]:
         """Returns the symbols."""

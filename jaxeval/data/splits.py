@@ -209,10 +209,8 @@ def _most_rows(groups: Groups, dev: float, test: float) -> np.ndarray:
         inside = upto[:, end] - upto[:, begin]
         rest = upto[:, end : begin + total + 1] - upto[:, end : end + 1]  # before each item
         size = rest.shape[1] - 1
-        length, circle = (
-            int(dev * size),
-            np.concatenate([rest, rest[:, 1:] + rest[:, -1:]], axis=1),
-        )
+        length = int(dev * size)
+        circle = np.concatenate([rest, rest[:, 1:] + rest[:, -1:]], axis=1)
         blocks = circle[:, length : length + size] - circle[:, :size]
         train = rest[:, -1] - blocks.min(axis=1)
         most = np.maximum(most, np.stack([train, blocks.max(axis=1), inside]))

@@ -20,7 +20,7 @@ from jaxeval.errors import DataError
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
 FIRST = words.UNKNOWN + 1  # row of a word
 _FEW = 0.5  # fraction of train's tokens with a vector below which there is a warning
-VOCABULARY_PARTS = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+VOCABULARY_PARTS = {"train": ("train",), "all": splits.PARTS}
 PaddedTo = Annotated[
     fields.Length | None,
     about(
@@ -36,9 +36,6 @@ class WordSettings:
     """Settings of data whose words have vectors."""
 
     vectors: Annotated[str | None, fields.IMMATERIAL, about("file: GloVe, word2vec")] = None
-    vectors_unknown: Annotated[
-        str | None, about("name of the file's vector for unknown words")
-    ] = None
     without_vector: Annotated[
         Literal["own", "zeros", "mean"],
         about(
@@ -52,8 +49,7 @@ class WordSettings:
     ] = 1
     lower_case: Annotated[bool, about("words without a pretrained vector: Word = word")] = True
     vocabulary: Annotated[
-        Literal["train", "train+dev", "all"],
-        about("parts whose words (characters, tags) a model has rows for"),
+        Literal["train", "all"], about("parts whose words (characters, tags) a model has rows for")
     ] = "train"
     max_widths: Annotated[fields.Widths, about("padded shapes (compiled branches) at most")] = 12
 
@@ -152,15 +148,7 @@ def build(
 def _read(
     settings: WordSettings, path: str, names: Set[str]
 ) -> tuple[vectors.Vectors, np.ndarray | None]:
-    """Returns the vectors with these names, and the one for unknown words, if any."""
-    unknown = settings.vectors_unknown
-    if unknown is not None:
-        read = vectors.read(path, names | {unknown})
-        if unknown not in read.index:
-            message = f"no vector named {vectors.shown(unknown)} for unknown words"
-            raise DataError(message, path)
-        known = read.select([name for name in read.index if name in names])
-        return known, read.table[read.index[unknown]]
+    """Returns the vectors with these names, and the one that other words share, if any."""
     if settings.without_vector != "mean":
         read = vectors.read(path, names)
         zeros = np.zeros(read.table.shape[1], np.float32)

@@ -30,25 +30,18 @@ class Encoder(Module):
     @nn.compact
     def __call__(self, texts: Sentences, drop: KeyedDropout) -> Array:
         """Encodes a batch with the architecture of the choices."""
-        match self.choices.architecture:
-            case "bag":
-                return self._bag(texts, drop)
-            case "cnn":
-                return self._convolutions(texts, drop)
-            case "lstm":
-                words = drop.steps("input", texts.words)
-                weights = self._lstm("lstm", words.shape[-1])
-                gates = texts.gates(weights["kernel"], words)
-                return sentences.run(weights, gates, texts.valid)[-1]
-            case "atae":
-                return self._atae(texts, drop)
-            case "ian":
-                return self._ian(texts, drop)
-        return self._contexts(texts, drop)
+        methods = {"bag": self._bag, "cnn": self._convolutions, "lstm": self._last_state}
+        methods |= {"atae": self._atae, "ian": self._ian}
+        return methods.get(self.choices.architecture, self._contexts)(texts, drop)
 
     def _lstm(self, name: str, inputs: int) -> Weights:
         weights: Weights = self.param(name, self.initial.lstm, inputs, self.choices.hidden)
         return weights
+
+    def _last_state(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        words = drop.steps("input", texts.words)
+        weights = self._lstm("lstm", words.shape[-1])
+        return sentences.run(weights, texts.gates(weights["kernel"], words), texts.valid)[-1]
 
     def _bag(self, texts: Sentences, drop: KeyedDropout) -> Array:
         """The mean word vector through ReLU layers (Iyyer et al. 2015)."""
@@ -204,8 +197,7 @@ class Encoder(Module):
         text = self._text(texts, drop)
         target = self._target(texts, drop.steps("input", texts.target_words))
         target = drop.steps("hidden", target)
-        by_target = text.shape[1] != texts.valid.shape[1]
-        valid = texts.by_target(texts.valid) if by_target else texts.valid
+        valid = texts.valid_at(text)
         mean_target = sentences.mean(target, texts.valid_target)
         mean_text = texts.by_target(sentences.mean(text, valid)[None])[0]
         sides = [

@@ -46,6 +46,10 @@ class Sentences(NamedTuple):
         """[T, B] true at words, false at padding."""
         return self.positions < self.length[None]
 
+    def valid_at(self, x: Array) -> Array:
+        """`valid` for x [T, B, ...], or [T, R] for x [T, R, ...]."""
+        return self.valid if x.shape[1] == len(self.length) else self.by_target(self.valid)
+
     @property
     def valid_target(self) -> Array:
         """[W, R] true at the words of `target_words`."""

@@ -3,7 +3,7 @@
 import functools
 import time
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent import futures
 from typing import Any, NamedTuple
 
@@ -34,6 +34,14 @@ class Engine(NamedTuple):
     evaluate: Callable[..., Tree]  # (shared, params, lane, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, best, params, better) -> best
     row_counts: Callable[..., Tree]  # as `evaluate`, leaves [S, rows]; compiled at the first call
+
+
+class Compiling(NamedTuple):
+    """The compilation of a program begins (seconds None) or has ended."""
+
+    program: str
+    seconds: float | None
+    ready: bool  # all programs of the population are compiled: its first epoch begins
 
 
 def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
@@ -156,30 +164,30 @@ def _arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]
 
 
 def compile_all(
-    engine: Engine, state: MemberState, lane: Lane, tell: Callable[[str, float | None], None]
-) -> Engine:
-    """Compiles the programs for these shapes, in parallel threads.
+    engine: Engine, state: MemberState, lane: Lane
+) -> Generator[Compiling, None, Engine]:
+    """Compiles the programs for these shapes, in parallel threads; returns the engine with them.
 
-    They are traced one after the other, the longest first, as tracing holds Python's lock. Calls
-    `tell` with each program's name, first with None, then with the seconds it took.
+    They are traced one after the other, the longest first, as tracing holds Python's lock. Yields
+    as the compilation of each program begins, then as it has ended.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     calls = _arguments(state, lane, flags)
 
-    def compiled(name: str, lowered: Any, begin: float) -> Callable[..., Tree]:
-        program: Callable[..., Tree] = lowered.compile()
-        tell(name, time.perf_counter() - begin)
-        return program
+    def compiled(name: str, lowered: Any, begin: float) -> tuple[str, Callable[..., Tree], float]:
+        return name, lowered.compile(), time.perf_counter() - begin
 
     for name in calls:
-        tell(name, None)
-    pool, compiling = futures.ThreadPoolExecutor(), {}
+        yield Compiling(name, None, False)
+    pool, compiling, programs = futures.ThreadPoolExecutor(), [], dict[str, Any]()
     try:
         for name, each in calls.items():
             begin = time.perf_counter()
             lowered = getattr(engine, name).lower(engine.shared, *each)
-            compiling[name] = pool.submit(compiled, name, lowered, begin)
-        programs: dict[str, Any] = {name: f.result() for name, f in compiling.items()}
+            compiling.append(pool.submit(compiled, name, lowered, begin))
+        for future in futures.as_completed(compiling):
+            name, programs[name], seconds = future.result()
+            yield Compiling(name, seconds, len(programs) == len(calls))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
     return engine._replace(**programs)

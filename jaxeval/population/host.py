@@ -1,8 +1,9 @@
 """The host's side of a running population: who has which lane, and what an epoch changes."""
 
+import dataclasses
 import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -30,11 +31,20 @@ class Snapshot(NamedTuple):
     slots: Sequence[slots.Slot]
 
 
-class Report(NamedTuple):
-    """The results of an epoch of the population."""
+class EpochScores(NamedTuple):
+    """Scores of a member after an epoch (from 1) on a part of the corpus."""
 
-    scores: Sequence[slots.EpochScores]
-    ended: Sequence[slots.MemberEnd]
+    member: Member
+    epoch: int
+    part: str
+    scores: Mapping[str, float]
+
+
+class Report(NamedTuple):
+    """An epoch of the population, which has been trained and recorded."""
+
+    scores: Sequence[EpochScores]
+    ended: Sequence[slots.Slot]  # of members that ended with it, in no lane any more
     slots: Sequence[slots.Slot]
     waiting: int  # members without a lane yet
     seconds: float
@@ -48,17 +58,16 @@ class Feed(NamedTuple):
     # member -> epochs of the population after which it joins; others join at once. So members of a
     # resumed population meet when they did before.
     arrivals: Mapping[Member, int]
-    # (epochs of the population, slots, how their members ended or None) -> (how the feed ends each
-    # slot's member or None, members that join now). Called after every epoch, repeated ones of a
-    # resumed population included, before anything of it is recorded. A member that pauses keeps
-    # its slot, and ends the training of the population.
+    # (epochs of the population, slots) -> (how the feed ends each slot's member or None, members
+    # that join now). Called after every epoch, repeated ones of a resumed population included,
+    # before anything of it is recorded. A member that pauses keeps its slot, and ends the training
+    # of the population.
     after_epoch: Callable[
-        [int, Sequence[slots.Slot], Sequence[slots.Status | None]],
-        tuple[Sequence[slots.Status | None], Sequence[Member]],
+        [int, Sequence[slots.Slot]], tuple[Sequence[slots.Status | None], Sequence[Member]]
     ]
 
 
-CLOSED = Feed({}, lambda epochs, each, ended: ([None] * len(each), []))
+CLOSED = Feed({}, lambda epochs, each: ([None] * len(each), []))
 
 
 class Population:
@@ -86,7 +95,7 @@ class Population:
     ):
         self.problem, self._feed, self._count_rows = problem, feed, count_rows
         self.waiting, self.epochs = list(members), 0
-        self._failed: list[slots.MemberEnd] = []
+        self._failed: list[slots.Slot] = []
         mesh, first_split = lanes.make_mesh(devices), problem.split_of(members[0])
         self._most_steps = max(engine.most_steps(members, first_split), steps)
         if self._most_steps:
@@ -114,15 +123,11 @@ class Population:
         """Places one flag per lane on the devices."""
         return self._shard(np.array(values))
 
-    def compile(
-        self, tell: Callable[[str, float | None], None] = lambda program, seconds: None
-    ) -> float:
-        """Compiles all programs in parallel; returns the seconds. `tell`: as of `compile_all`."""
-        begin = time.perf_counter()
+    def compile(self) -> Iterator[engine.Compiling]:
+        """Compiles all programs, unless they are known; yields as each begins and has ended."""
         if self._key not in self._programs:
-            self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
+            self.engine = yield from engine.compile_all(self.engine, self.state, self.lanes)
             self._programs[self._key] = self.engine
-        return time.perf_counter() - begin
 
     def snapshot(self) -> Snapshot:
         """Copies the population between two epochs."""
@@ -164,8 +169,7 @@ class Population:
                 self._load(lane, slots.Slot(who))
                 return True
             except JaxevalError as error:
-                end = slots.MemberEnd(who, "failed", 0, None, None, None, 0.0, str(error))
-                self._failed.append(end)
+                self._failed.append(slots.Slot(who, status="failed", message=str(error)))
         return False
 
     def arrange(self) -> bool:
@@ -192,73 +196,65 @@ class Population:
     def epoch(self) -> Report:
         """Trains every active lane once, scores those that are due, ends members that are done."""
         begin = time.perf_counter()
-        shared, training = self.engine.shared, self.problem.training
-        active = [slot.active for slot in self.slots]
+        shared, training, before = self.engine.shared, self.problem.training, self.slots
+        metric = self.problem.task.metric
+        active = [slot.active for slot in before]
         state, losses = self.engine.epoch(shared, self.state, self.lanes, self.flags(active))
-        dev = self._score("dev", state.params, [slots.due(slot, training) for slot in self.slots])
+        dev = self._score("dev", state.params, [slots.due(slot, training) for slot in before])
         losses = [float(loss) for loss in lanes.fetch(losses)]
         self.epochs += 1
-        seconds = (time.perf_counter() - begin) / max(sum(active), 1)
-        events = self._advance(losses, dev, seconds)
-        keep = self.flags([event.keep for event in events])
+        self._advance(losses, dev, (time.perf_counter() - begin) / max(sum(active), 1))
+        pairs = zip(before, self.slots, strict=True)
+        keep = self.flags([slots.keeps(old, new, metric) for old, new in pairs])
         self.state = state._replace(best=self.engine.keep(shared, state.best, state.params, keep))
-        test = self._score("test", self.state.best, [event.test for event in events])
-        scores, ended = self._results(events, losses, dev, test)
-        tested = {
-            k: slot.member
-            for k, slot in enumerate(self.slots)
-            if events[k].test and slot.member is not None
-        }
+        chosen = [slots.is_tested(slot, metric) for slot in self.slots]
+        test = self._score("test", self.state.best, chosen)
+        tested = {k: slot.member for k, slot in enumerate(self.slots) if slot.member and test[k]}
         best = {
             who: jax.tree.map(operator.itemgetter(lane), self.state.best)
             for lane, who in tested.items()
             if training.save_models
         }
         rows = self._row_counts(tested) if self._count_rows and tested else {}
-        ended, self._failed = [*self._failed, *ended], []
-        pairs = zip(self.slots, events, strict=True)
-        stay = (None, "paused")
-        self.slots = [slot if event.status in stay else slots.Slot() for slot, event in pairs]
+        scores, ended = self._results(losses, dev, test)
+        for lane, slot in enumerate(self.slots):
+            goes_on = dataclasses.replace(slot, status=None)
+            self.slots[lane] = goes_on if slot.status in (None, "paused") else slots.Slot()
         seconds, left = time.perf_counter() - begin, len(self.waiting)
         return Report(scores, ended, [*self.slots], left, seconds, best, rows)
 
-    def _advance(self, losses: Sequence[float], dev: _Scores, seconds: float) -> list[slots.Event]:
+    def _advance(self, losses: Sequence[float], dev: _Scores, seconds: float) -> None:
         """Advances all slots; the feed may stop members and let others join."""
-        training, metric = self.problem.training, self.problem.task.metric
-        events = []
-        for lane, (loss, scores) in enumerate(zip(losses, dev, strict=True)):
-            value = scores.get(metric.name)
-            advanced = slots.advance(self.slots[lane], loss, value, seconds, training, metric)
-            self.slots[lane], event = advanced
-            events.append(event)
-        statuses = [event.status for event in events]
-        stops, joining = self._feed.after_epoch(self.epochs, self.slots, statuses)
+        training, metric, before = self.problem.training, self.problem.task.metric, self.slots
+        self.slots = [
+            slots.advance(slot, loss, scores.get(metric.name), seconds, training, metric)
+            for slot, loss, scores in zip(before, losses, dev, strict=True)
+        ]
+        stops, joining = self._feed.after_epoch(self.epochs, self.slots)
         self.waiting += joining
         for lane, stop in enumerate(stops):
-            slot = self.slots[lane]
             if stop is not None:
-                events[lane] = slots.ending(slot, events[lane], stop, metric)
-            if events[lane].decayed:
+                self.slots[lane] = dataclasses.replace(self.slots[lane], status=stop)
+            if self.slots[lane].decays > before[lane].decays:
                 self._decay_rate(lane)
-        return events
 
     def _results(
-        self, events: Sequence[slots.Event], losses: Sequence[float], dev: _Scores, test: _Scores
-    ) -> tuple[list[slots.EpochScores], list[slots.MemberEnd]]:
+        self, losses: Sequence[float], dev: _Scores, test: _Scores
+    ) -> tuple[list[EpochScores], list[slots.Slot]]:
         """Scores of the epoch, then test scores of the reported epochs; and who ended."""
-        metric, name = self.problem.task.metric, self.problem.task.metric.name
-        scores, tests, ended = [], [], []
+        metric = self.problem.task.metric
+        scores, tests, ended = list[EpochScores](), list[EpochScores](), self._failed
+        self._failed = []
         for lane, slot in enumerate(self.slots):
             if (who := slot.member) is None:
                 continue
-            scores.append(slots.EpochScores(who, slot.epoch, "train", {"loss": losses[lane]}))
-            if dev[lane]:
-                scores.append(slots.EpochScores(who, slot.epoch, "dev", dev[lane]))
+            for part, values in {"train": {"loss": losses[lane]}, "dev": dev[lane]}.items():
+                scores += [EpochScores(who, slot.epoch, part, values)] if values else []
+            if slot.status is not None:
+                ended.append(slots.ended(slot, metric, test[lane].get(metric.name)))
             if test[lane]:
-                reported = slots.best_epoch(slot, metric) or slot.epoch
-                tests.append(slots.EpochScores(who, reported, "test", test[lane]))
-            if (status := events[lane].status) is not None:
-                ended.append(slots.end_of(slot, status, metric, test[lane].get(name)))
+                reported = ended[-1].reported_epoch or slot.epoch
+                tests.append(EpochScores(who, reported, "test", test[lane]))
         return scores + tests, ended
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> _Scores:

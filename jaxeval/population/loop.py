@@ -5,18 +5,15 @@ over: the next epoch overwrites them (donation), and on a CPU a device array sha
 its host view.
 """
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import logging
 import os
-import queue
 import re
 import shutil
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -25,16 +22,10 @@ import orbax.checkpoint as ocp
 from jaxeval.contracts import Tree
 from jaxeval.errors import RunError
 from jaxeval.population import slots
+from jaxeval.population.engine import Compiling
 from jaxeval.population.host import Population, Report, Snapshot
 
 _SNAPSHOTS = 2  # the older one serves if the newer one is damaged
-
-
-class _Compilation(NamedTuple):
-    """The compilation of a program, which begins (seconds None) or has ended."""
-
-    program: str
-    seconds: float | None
 
 
 def train(
@@ -42,7 +33,7 @@ def train(
     folder: Path,
     record: Callable[[Report], None],
     resumed: Callable[[Sequence[slots.Slot]], None] = lambda restored: None,
-) -> Generator[_Compilation | Report, None, None]:
+) -> Generator[Compiling | Report, None, None]:
     """Trains all members; yields compilations, then a report after every epoch of the population.
 
     Closing the generator early saves the state; after an exception in `record` the epoch repeats.
@@ -59,7 +50,7 @@ def train(
         if snapshot is not None:
             population.restore(snapshot)
             resumed(population.slots)
-        yield from _compilations(population)
+        yield from population.compile()
         while population.arrange():
             report = population.epoch()
             record(report)
@@ -79,17 +70,6 @@ def train(
         saved.remove()
     finally:
         saved.close()
-
-
-def _compilations(population: Population) -> Iterator[_Compilation]:
-    """Compiles in other threads; yields compilations as they begin and end."""
-    events: queue.SimpleQueue[_Compilation | None] = queue.SimpleQueue()
-    pool = concurrent.futures.ThreadPoolExecutor(1)
-    compiling = pool.submit(population.compile, lambda *event: events.put(_Compilation(*event)))
-    compiling.add_done_callback(lambda _: events.put(None))
-    pool.shutdown(wait=False)  # a signal need not wait for what runs
-    yield from iter(events.get, None)
-    compiling.result()
 
 
 class _Checkpoints:

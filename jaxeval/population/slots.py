@@ -1,4 +1,4 @@
-"""The host's record of each lane: its member, its progress, the effects of an epoch; no arrays.
+"""The host's record of each lane: its member, how far it is, how it ended; no arrays.
 
 A slot holds one member until it ends (patience, last epoch, divergence); then the next waiting
 member takes it, like requests in continuous batching. `advance` is the step of one slot.
@@ -7,7 +7,7 @@ member takes it, like requests in continuous batching. `advance` is the step of 
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from jaxeval.contracts import Member, Metric
 from jaxeval.population.settings import Plateau, Stopping, Training
@@ -30,7 +30,10 @@ class Slot:
     bests: tuple[float, ...] = ()  # after each epoch from the first finite one
     # reported, and of the weights that are saved (`Training.scored_epoch`)
     reported: float | None = None  # dev score
-    reported_epoch: int | None = None
+    reported_epoch: int | None = None  # of a member that ended None if dev never left 0
+    status: Status | None = None  # how the member ended; None: it goes on
+    test: float | None = None  # of a member that ended, with the reported weights
+    message: str = ""  # of a member that ended
 
     @property
     def active(self) -> bool:
@@ -62,40 +65,6 @@ class Slot:
         return cls(**{**data, "member": member, "bests": tuple(data["bests"])})
 
 
-class EpochScores(NamedTuple):
-    """Scores of a member after an epoch (from 1) on a part of the corpus."""
-
-    member: Member
-    epoch: int
-    part: str
-    scores: Mapping[str, float]
-
-
-class MemberEnd(NamedTuple):
-    """A member's end; dev and test are the metric's values at `best_epoch`.
-
-    There is no best epoch if dev never left 0; test is then that of the last epoch.
-    """
-
-    member: Member
-    status: Status
-    epochs: int
-    best_epoch: int | None
-    dev: float | None
-    test: float | None
-    seconds: float
-    message: str = ""
-
-
-class Event(NamedTuple):
-    """The effect of an epoch on a lane."""
-
-    status: Status | None = None  # how the member ended; None: it goes on
-    keep: bool = False  # its parameters become its best ones
-    test: bool = False  # it ended, and its best parameters are scored on test
-    decayed: bool = False  # its learning rate fell
-
-
 def due(slot: Slot, training: Training) -> bool:
     """True if the member is evaluated after its next epoch."""
     epoch = slot.epoch + 1
@@ -104,53 +73,58 @@ def due(slot: Slot, training: Training) -> bool:
 
 def advance(
     slot: Slot, loss: float, dev: float | None, seconds: float, training: Training, metric: Metric
-) -> tuple[Slot, Event]:
-    """Returns the slot after one more epoch, and its effect; an idle slot stays.
+) -> Slot:
+    """Returns the slot after one more epoch; an idle slot stays.
 
     `dev` is the metric's value, None if not evaluated. Strictly better scores count as best. The
     score of an epoch with a loss that is not finite is ignored: labels are predicted from NaN too.
     """
     if not slot.active:
-        return slot, Event()
-    epoch = slot.epoch + 1
-    after = dataclasses.replace(slot, epoch=epoch, seconds=slot.seconds + seconds)
+        return slot
+    epoch, changes = slot.epoch + 1, dict[str, Any]()
     if dev is not None and math.isfinite(dev) and math.isfinite(loss):
         improved = slot.best is None or metric.improves(dev, slot.best)
         if improved:
-            after = dataclasses.replace(after, best=dev, best_epoch=epoch)
+            changes |= {"best": dev, "best_epoch": epoch}
         if improved or training.scored_epoch == "last":
-            after = dataclasses.replace(after, reported=dev, reported_epoch=epoch)
-    if after.best is not None:
-        after = dataclasses.replace(after, bests=(*after.bests, after.best))
-    decayed = dev is not None and _is_on_plateau(after, training.plateau)
-    if decayed:
-        after = dataclasses.replace(after, decays=after.decays + 1, last_decay=epoch)
-    ended = _status(after, loss, dev, training, metric)
-    event = Event(ended, after.reported_epoch != slot.reported_epoch, False, decayed)
-    return after, event if ended is None else ending(after, event, ended, metric)
+            changes |= {"reported": dev, "reported_epoch": epoch}
+    slot = dataclasses.replace(slot, epoch=epoch, seconds=slot.seconds + seconds, **changes)
+    if slot.best is not None:
+        slot = dataclasses.replace(slot, bests=(*slot.bests, slot.best))
+    if dev is not None and _is_on_plateau(slot, training.plateau):
+        slot = dataclasses.replace(slot, decays=slot.decays + 1, last_decay=epoch)
+    return dataclasses.replace(slot, status=_status(slot, loss, dev, training, metric))
 
 
-def ending(slot: Slot, event: Event, status: Status, metric: Metric) -> Event:
-    """Returns the effect of an epoch that ends the slot's member."""
-    # a member that never learned is scored with its last parameters, unless it diverged with them
-    last_ones = status != "diverged" and _never_learned(slot, metric)
-    test = has_best(status, best_epoch(slot, metric), slot.reported)
-    return event._replace(status=status, keep=event.keep or last_ones, test=test)
+def keeps(before: Slot, after: Slot, metric: Metric) -> bool:
+    """True if the parameters after an epoch become the member's reported ones."""
+    # a member that never learned is scored with its last ones, unless it diverged with them
+    last = after.status not in (None, "diverged") and _never_learned(after, metric)
+    return last or after.reported_epoch != before.reported_epoch
 
 
-def _never_learned(slot: Slot, metric: Metric) -> bool:
-    """True if all dev scores were 0 of a metric where higher is better: no epoch was best."""
-    return metric.higher_is_better and slot.best == 0
-
-
-def best_epoch(slot: Slot, metric: Metric) -> int | None:
-    """Returns the reported epoch, or None if no epoch was best."""
-    return None if _never_learned(slot, metric) else slot.reported_epoch
+def is_tested(slot: Slot, metric: Metric) -> bool:
+    """True if the slot's member has ended with parameters to score on test and to save."""
+    best_epoch = None if _never_learned(slot, metric) else slot.reported_epoch
+    return slot.status is not None and has_best(slot.status, best_epoch, slot.reported)
 
 
 def has_best(status: str, best_epoch: int | None, dev: float | None) -> bool:
     """True if a member that ended so has parameters to score on test and to save."""
     return dev is not None and not (status == "diverged" and best_epoch is None)
+
+
+def ended(slot: Slot, metric: Metric, test: float | None) -> Slot:
+    """Returns the slot of a member that has ended with its test score."""
+    if not _never_learned(slot, metric):
+        return dataclasses.replace(slot, test=test)
+    message = f"never learned: dev {metric.name} stayed 0"
+    return dataclasses.replace(slot, test=test, reported_epoch=None, message=message)
+
+
+def _never_learned(slot: Slot, metric: Metric) -> bool:
+    """True if all dev scores were 0 of a metric where higher is better: no epoch was best."""
+    return metric.higher_is_better and slot.best == 0
 
 
 def _is_on_plateau(slot: Slot, plateau: Plateau | None) -> bool:
@@ -205,12 +179,3 @@ def _should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) ->
         end = math.exp(min(math.log(now) + math.log(now / then) * factor, 700.0))
     target = stopping.targets[min(slot.decays, len(stopping.targets) - 1)]
     return math.isfinite(end) and metric.improves(target, end)
-
-
-def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> MemberEnd:
-    """Returns the end of a slot's member, with its test score."""
-    assert slot.member is not None
-    message = f"never learned: dev {metric.name} stayed 0" if _never_learned(slot, metric) else ""
-    best = best_epoch(slot, metric)
-    about = slot.epoch, best, slot.reported, test, slot.seconds, message
-    return MemberEnd(slot.member, status, *about)

@@ -12,7 +12,6 @@ from jaxeval.report.comparison import answers, figures, tables, words
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
-from jaxeval.stats.study import RunStudy
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
 from jaxeval.vectors.similarity import Unknown
@@ -166,18 +165,20 @@ class JudgedVectors(Result):
 
     def _blocks(self, mode: Judgement) -> Iterator[Block]:
         yield Heading(_MODES[mode.mode])
-        tasks = [f"{task} ({self.metrics[task]})" for task in mode.tasks]
+        head = ["vectors", MEAN, *(f"{task} ({self.metrics[task]})" for task in mode.tasks)]
         title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
-        if mode.study is None or not mode.study.in_mean or len(mode.scores) < 3:
-            yield Table(("vectors", MEAN, *tasks), rows, title)
-        else:
-            head = ("vectors", MEAN, words.level(mode.study), "rank", "tied", *tasks)
-            ranks = _ranks(mode.study)
-            rows = [(*row[:2], *ranks[row[0]], *row[2:]) for row in rows]
-            yield Table(head, rows, f"{title}; files that share a letter were not told apart")
+        if mode.study is not None and mode.study.in_mean and len(mode.scores) > 2:
+            places, scale = mode.study.places(), words.score_format(mode.study)
+            means = {of.model: of.summary.mean_interval for of in mode.study.in_mean}
+            head[2:2] = words.level(mode.study), "rank", "tied"
+            for row in rows:
+                place, interval = places[row[0]], scale.interval(means[row[0]])
+                row[2:2] = interval, tables.rank(place), tables.tied(place.groups)
+            title += "; files that share a letter were not told apart"
+        yield Table(head, rows, title)
         if mode.reductions:
             reduced = dict.fromkeys(task for of in mode.reductions.values() for task in of)
-            rows = [(n, *map(_reduction, of.values())) for n, of in mode.reductions.items()]
+            rows = [[n, *map(_reduction, of.values())] for n, of in mode.reductions.items()]
             title = f"Relative error reduction against {mode.baseline}, in percent"
             yield Table(("vectors", *reduced), rows, title)
 
@@ -200,7 +201,7 @@ def _judgement(mode: Judgement) -> Iterator[str]:
         yield f"{title}: one score says nothing about a distribution; none is compared."
 
 
-def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
+def _means(mode: Judgement) -> Iterator[list[str]]:
     """Yields a row for each file, best mean first: the mean over tasks, then each task."""
 
     def cell(values: np.ndarray) -> str:
@@ -211,20 +212,7 @@ def _means(mode: Judgement) -> Iterator[tuple[str, ...]]:
         return f"{scores.shown(float(values.mean()), 'fraction')} ({sd})"
 
     for name, by_task in mode.scores.items():
-        yield (name, *map(cell, (by_task.mean(axis=0), *by_task)))
-
-
-def _ranks(study: RunStudy) -> dict[str, tuple[str, str, str]]:
-    """Returns the interval of each file's mean over tasks, its rank, and its tie groups."""
-    places, scale = study.places(), words.score_format(study)
-    return {
-        of.model: (
-            scale.interval(of.summary.mean_interval),
-            tables.rank(places[of.model]),
-            tables.tied(places[of.model].groups),
-        )
-        for of in study.in_mean
-    }
+        yield [name, *map(cell, (by_task.mean(axis=0), *by_task))]
 
 
 def _reduction(effect: Effect) -> str:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from jaxeval import files, runs
 from jaxeval.config import reading
-from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import engine, host, slots
 from jaxeval.runs import store as stores
@@ -76,7 +75,7 @@ class Job:
         log = self.path.with_name(_LOG)
         self._read = log.stat().st_size if log.exists() else 0
 
-    def news(self) -> Iterator[running.Compiling | running.Epoch | End]:
+    def news(self) -> Iterator[engine.Compiling | host.Report | End]:
         """Yields the events that its process has noted since the last call, or `write`."""
         path = self.path.with_name(_LOG)
         if not path.exists():
@@ -88,10 +87,12 @@ class Job:
         for line in whole.splitlines():
             with contextlib.suppress(json.JSONDecodeError):
                 kind, *values = json.loads(line)
-                if kind == "Epoch":
-                    yield running.Epoch(_report(*values))
+                if kind == "Report":
+                    *lanes, waiting, seconds = values
+                    ended, going = ([*map(slots.Slot.from_json, each)] for each in lanes)
+                    yield host.Report([], ended, going, waiting, seconds, {}, {})
                 else:
-                    yield End(*values) if kind == "End" else running.Compiling(*values)
+                    yield End(*values) if kind == "End" else engine.Compiling(*values)
 
 
 def cut(planned: Sequence[Cohort], most: int) -> list[Job]:
@@ -197,28 +198,12 @@ def merge_all(folder: Path, store: runs.Store) -> None:
 def note(path: Path, event: running.Event | End) -> None:
     """Appends an event to a job's log; those that the waiting process knows by itself are not."""
     match event:
-        case running.Compiling() | End():
-            line = json.dumps([type(event).__name__, *event])
-        case running.Epoch(report):
-            line = json.dumps(["Epoch", *report[:5]], default=dataclasses.asdict)
+        case engine.Compiling() | End():
+            told: Sequence[object] = event
+        case host.Report(_, ended, lanes, waiting, seconds):  # without scores and arrays
+            told = ended, lanes, waiting, seconds
         case _:
             return
+    line = json.dumps([type(event).__name__, *told], default=dataclasses.asdict)
     with path.with_name(_LOG).open("a", encoding="utf-8") as log:
         log.write(f"\n{line}\n")  # a killed process may have left half a line
-
-
-def _report(scores: list, ended: list, each: list, waiting: int, seconds: float) -> host.Report:
-    """Reads the report that `note` wrote; without arrays, which stay with the job."""
-    return host.Report(
-        [slots.EpochScores(_member(who), *more) for who, *more in scores],
-        [slots.MemberEnd(_member(who), *more) for who, *more in ended],
-        [slots.Slot.from_json(slot) for slot in each],
-        waiting,
-        seconds,
-        {},
-        {},
-    )
-
-
-def _member(tree: Mapping[str, Any]) -> Member:
-    return Member(**{**tree, "hparams": tuple(map(tuple, tree["hparams"]))})

@@ -151,9 +151,9 @@ class _Watch:
         for event in job.news():
             if isinstance(event, jobs.End):
                 job.end = event
-            elif isinstance(event, running.Epoch):
-                job.report, job.tries = event.report, 0
-                yield running.Epoch(self._of_all(event.report))
+            elif isinstance(event, host.Report):
+                job.report, job.tries = event, 0
+                yield self._of_all(event)
             elif self._compiling.setdefault(job.whole.program, path) == path:
                 yield event
         if job.end is None and alive:

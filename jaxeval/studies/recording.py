@@ -25,7 +25,6 @@ from jaxeval.population import host, member, slots
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 
-_END_FIELDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
 _RECORD_FIELDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
 
 
@@ -88,21 +87,27 @@ class Recorder:
 
     def record(self, report: host.Report) -> None:
         """Saves models that are to be saved, then records a report in one transaction."""
-        dev = {end.member: end.dev for end in report.ended}
+        dev = {slot.member: slot.reported for slot in report.ended}
         best = {} if jax.process_index() else report.best  # one process writes for all
         for who, params in best.items():
             save(self._folder, self.entries[who], self._config, who, params, dev[who])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
         self.ended = {
-            self.entries[end.member]: runs.MemberResult(
-                **self._key(end.member),
-                **{name: getattr(end, name) for name in _END_FIELDS},
-                wall_seconds=end.seconds,
+            self.entries[slot.member]: runs.MemberResult(
+                **self._key(slot.member),
+                status=slot.status,
+                epochs=slot.epoch,
+                best_epoch=slot.reported_epoch,
+                dev=slot.reported,
+                test=slot.test,
+                message=slot.message,
+                wall_seconds=slot.seconds,
                 lanes=self._mode + width,
                 **self._versions,
             )
-            for end in report.ended
+            for slot in report.ended
+            if slot.member and slot.status
         }
         scores = [
             runs.EpochScore(

@@ -15,7 +15,7 @@ import jax
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
-from jaxeval.population import host, loop, slots
+from jaxeval.population import engine, host, loop, slots
 from jaxeval.population import lanes as spreading
 from jaxeval.runs import records
 from jaxeval.studies import memory, prepared, recording
@@ -39,20 +39,6 @@ class Started(NamedTuple):
     ended: Sequence[runs.MemberResult]  # of trials that have ended before
 
 
-class Compiling(NamedTuple):
-    """The compilation of a program begins (seconds None) or has ended."""
-
-    program: str
-    seconds: float | None
-    ready: bool  # all programs of the cohort are compiled: its first epoch begins
-
-
-class Epoch(NamedTuple):
-    """An epoch of the population has been trained and recorded."""
-
-    report: host.Report
-
-
 class Ended(NamedTuple):
     """A trial has its scores, or has paused; those that had them before follow `Started`."""
 
@@ -66,7 +52,7 @@ class Finished(NamedTuple):
     cohort: Cohort
 
 
-Event = Checked | Started | Compiling | Epoch | Ended | Finished
+Event = Checked | Started | engine.Compiling | host.Report | Ended | Finished
 
 
 @dataclasses.dataclass
@@ -155,7 +141,6 @@ def _train(
 ) -> Iterator[Event]:
     recorder = recording.Recorder(storage.store, cohort, storage.folder)
     folder = storage.folder / "checkpoints" / cohort.name
-    compiling: set[str] = set()
     population = host.Population(
         cohort.problem,
         waiting,
@@ -171,26 +156,21 @@ def _train(
 
     epochs = loop.train(population, folder, recorder.record, resumed)
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
-        for report in epochs:
-            if isinstance(report, host.Report):
-                ended = recorder.ended  # with this report
-                yield Epoch(report)
-                for entry, result in ended.items():
-                    yield Ended(entry.trial, result)
-            else:
-                compiling ^= {report.program}  # each begins, then ends
-                yield Compiling(*report, ready=not compiling)
+        for event in epochs:
+            ended = recorder.ended if isinstance(event, host.Report) else {}  # with this report
+            yield event
+            for entry, result in ended.items():
+                yield Ended(entry.trial, result)
 
 
 def _pausing(epoch: int) -> host.Feed:
     """Lets members pause after an epoch, unless they end with it by themselves; 0: never."""
 
     def after_epoch(
-        epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
+        epochs: int, each: Sequence[slots.Slot]
     ) -> tuple[list[slots.Status | None], list[Member]]:
         del epochs
-        pairs = zip(each, statuses, strict=True)
-        there = [status is None and slot.active and slot.epoch == epoch for slot, status in pairs]
+        there = [slot.active and slot.status is None and slot.epoch == epoch for slot in each]
         return ["paused" if pause else None for pause in there], []
 
     return host.Feed({}, after_epoch)

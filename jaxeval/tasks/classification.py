@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, reading
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import pairs, sentiment
 from jaxeval.data.corpora import WordCorpus
 from jaxeval.data.pairs import PairData
@@ -78,20 +78,18 @@ class _PairConfig:
     training: Training = _TRAINING
 
 
-def _task(
-    model: Any,
-    weights: Callable[[Batch], Array],
-    normaliser: Callable[[Batch], Array],
-    scoring: _Scoring,
-) -> Task:
+def _task(model: Any, weights: Callable[[Batch], Array], scoring: _Scoring) -> Task:
     """Returns the task of a classifier.
 
     Args:
       model: a Flax module: (batch, hparams, key or None) -> logits [..., Y] of the items whose
         classes are `rows["labels"]` [...].
-      weights, normaliser: [...] 1 for an item, 0 for padding; [] number of items.
+      weights: [...] 1 for an item, 0 for padding.
     """
     classes = model.sizes.labels
+
+    def normaliser(batch: Batch) -> Array:
+        return jnp.sum(weights(batch))
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
@@ -196,11 +194,6 @@ def _sizes(
     return sentiment_models.Sizes(len(labels), words, longest)
 
 
-def _targets(batch: Batch) -> Array:
-    """[] number of real targets."""
-    return jnp.sum(batch.rows["targets"] * batch.weight)
-
-
 def _target_weights(batch: Batch) -> Array:
     """[B, K] 1 at real targets of real rows."""
     places = jnp.arange(batch.rows["labels"].shape[1])
@@ -272,13 +265,13 @@ def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[WordCo
         )
     sizes = _sizes(data.labels, data.table.vocabulary, data.corpus.buckets)
     model = sentiment_models.Classifier(config.model, sizes)
-    return data, _task(model, _target_weights, _targets, config.scoring)
+    return data, _task(model, _target_weights, config.scoring)
 
 
 def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:
     sizes = PairSizes(len(data.labels), data.table.vocabulary)
     model = PairClassifier(config.model, sizes)
-    return data, _task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
+    return data, _task(model, lambda batch: batch.weight, config.scoring)
 
 
 SENTIMENT = kind.word_kind(_SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)

@@ -203,11 +203,8 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     steps = (options.max_length or config.data.max_length) + 1  # END
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Tree:
-        model, search = (
-            _make_model(config.model, vocabularies, hparams),
-            (batch, width, steps, True),
-        )
-        return model.apply({"params": params}, *search, method=_search)
+        model = _make_model(config.model, vocabularies, hparams)
+        return model.apply({"params": params}, batch, width, steps, True, method=_search)
 
     def read(outputs: list[tuple[np.ndarray, np.ndarray]]) -> list[list[tuple[str, float]]]:
         unit = config.data.target_symbols

@@ -258,14 +258,12 @@ class Populations:
         entries: dict[Member, Entry],
         epochs: int,
         each: Sequence[slots.Slot],
-        statuses: Sequence[slots.Status | None],
     ) -> tuple[list[slots.Status | None], list[Member]]:
         """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
         assert self.program is not None
         before = self._history
-        pairs = zip(each, statuses, strict=True)
-        met = [(entries[of.member].trial, of, status) for of, status in pairs if of.member]
-        self._told([_Progress(trial, of.epoch, of.reported, how) for trial, of, how in met])
+        met = [(entries[of.member].trial, of) for of in each if of.member]
+        self._told([_Progress(trial, of.epoch, of.reported, of.status) for trial, of in met])
         joining = self._propose(epochs) if self.search.halving else []
         if self._history != before:
             self.state.save(self._history)

@@ -12,9 +12,9 @@ import jax
 from jaxeval import cli, files, observe, runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.report import text
+from jaxeval.population import host
+from jaxeval.report import sweeps, text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import launching, memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
@@ -124,7 +124,7 @@ def _train(
     try:
         for event in running.run([cohort], populations.store, folder, **how):
             yield event
-            if isinstance(event, running.Epoch):
+            if isinstance(event, host.Report):
                 yield from populations.news()
     except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
         if not memory.exhausted(error):
@@ -169,7 +169,7 @@ def plan(target: Target, search: Search, trials: int, parallel: int, retrain: in
             failed.append(f"setting {evaluation.number}: {error}")
     padded = target.padded(trials * search.seeds, parallel * search.seeds)
     estimates = target.estimates(entries, padded)
-    first = SweepPlan([], estimates).document().answer if entries else ["nothing"]
+    first = sweeps.plan(estimates).document().answer if entries else ["nothing"]
     rungs = ""
     if search.halving is not None:
         epochs = search.halving.rungs(target.base.config.training.epochs)

@@ -9,11 +9,7 @@ import pytest
 from jaxeval.data import seq2seq
 from jaxeval.errors import DataError
 
-HAND = {
-    "train": "ab\tb a\tV;PST\nca\tcaa\tN\n",
-    "dev": "bz\tba\tN;X\n",
-    "test": "a\tzab\tV\n",
-}
+HAND = {"train": "ab\tb a\tV;PST\nca\tcaa\tN\n", "dev": "bz\tba\tN;X\n", "test": "a\tzab\tV\n"}
 PHONES = {"train": "ab\ta: t͡s\nb\t t͡s  b\n", "dev": "a\tts\n", "test": "ab\ta:\n"}
 
 

@@ -17,11 +17,7 @@ PAIRS = "d3420df6de67868ae6e8d96823bab12531c4c54c9c0a8f0247ee55c42d2715ad"
 
 def test_corpora_never_change() -> None:
     """Dies if any draw changes: scores in the docs would no longer be of this corpus."""
-    sentences, texts, pairs = (
-        generated.sentences(1),
-        generated.texts(),
-        generated.pairs(137),
-    )
+    sentences, texts, pairs = (generated.sentences(1), generated.texts(), generated.pairs(137))
     plain = {p: [(t.text, [(*x,) for x in t.targets]) for t in own] for p, own in texts.items()}
     assert hashlib.sha256(repr(sentences).encode()).hexdigest() == SENTENCES
     assert hashlib.sha256(repr(plain).encode()).hexdigest() == TEXTS

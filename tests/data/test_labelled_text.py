@@ -3,7 +3,6 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.errors import DataError
 
 
-def _read_json(folder: Path, *lines: Any, labelled: bool = True) -> list[LabelledText]:
-    file = folder / "train.jsonl"
-    written = (line if isinstance(line, str) else json.dumps(line) for line in lines)
-    file.write_text("\n".join(written))
-    return labelled_text.read_json(file, labelled)
+def _read(folder: Path, form: str, content: str, encoding: str = "utf-8") -> list[LabelledText]:
+    (folder / "f").write_bytes(content.encode(encoding))
+    return labelled_text.FORMATS[form](folder / "f")
+
+
+def _read_json(folder: Path, *lines: Any) -> list[LabelledText]:
+    return _read(folder, "json", "\n".join(json.dumps(of) if of else "  " for of in lines))
 
 
 def test_targets_of_json_lines(tmp_path: Path) -> None:
@@ -28,7 +29,7 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
     (read,) = _read_json(
         tmp_path,
         {"text": text, "target": "bar", "label": "good", "more": None},
-        "  ",
+        None,
         {"text": text, "target": "barry", "label": 0, "span": [0, 5]},
         {"text": text, "span": [17, 18], "label": "odd"},
     )
@@ -62,82 +63,21 @@ def test_lines_of_newsmtsc(tmp_path: Path) -> None:
         _read_json(tmp_path, {**line, "targets": [{**targets[0], "mention": "Bob"}]})
 
 
-GOOD = {"text": "the bar", "target": "bar", "label": "x"}
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"text": "a", ', ":2: expected a JSON object such as"),
-        ('"text label"', ":2: expected a JSON object"),
-        ("[" * 99999, ":2: expected a JSON object"),
-        ({**GOOD, "text": 3}, ":2: .*text: found 3"),
-        ({**GOOD, "label": None}, ":2: .*label: found null"),
-        ({**GOOD, "text": "\ud800"}, ":2: .*text: found "),
-        ({**GOOD, "span": [1]}, r":2: .*span: found \[1\]"),
-        ({**GOOD, "span": [4, 70]}, r":2: .*expected 'bar' in characters 4 to 70 of 7"),
-        ({**GOOD, "target": "food"}, ":2: .*expected 'food' in its text: 'the bar'"),
-        ({**GOOD, "span": [3, 7]}, ":2: .*expected 'bar' in characters 3 to 7 of 7: 'the bar'"),
-        ({"text": "a b", "label": "x", "span": [1, 2]}, ":2: .*expected a target in characters 1"),
-        ({"text": "a b", "label": "x"}, ":2: expected a target or a span, as in"),
-    ],
-)
-def test_json_that_is_refused(line: Any, message: str, tmp_path: Path) -> None:
-    """Dies if a line is skipped or misread in silence, or the error names no line."""
-    with pytest.raises(DataError, match=message) as caught:
-        _read_json(tmp_path, GOOD, line)
-    assert "\n" not in str(caught.value)
-
-
-Reader = Callable[[Path], list[LabelledText]]
-
-
 def _pairs(read: list[LabelledText]) -> list[tuple[str, str]]:
     assert all(target[:2] == (0, 0) for text in read for target in text.targets)
     return [(text.text, target.label) for text in read for target in text.targets]
 
 
-def _written(folder: Path, content: str, encoding: str = "utf-8") -> Path:
-    file = folder / "train"
-    file.write_bytes(content.encode(encoding))
-    return file
-
-
 def test_lines(tmp_path: Path) -> None:
     """Dies if columns change places, digits stay labels, a coarse label keeps its detail, TREC is
     read as UTF-8 or cut at other characters than \\n."""
-    tsv = labelled_text._read_tsv(_written(tmp_path, "so, so\tmeh\nZoë\tok\n"))
+    tsv = _read(tmp_path, "tsv", "so, so\tmeh\nZoë\tok\n")
     assert _pairs(tsv) == [("so, so", "meh"), ("Zoë", "ok")]
-    sst = labelled_text._read_sst(_written(tmp_path, "1 good : 0\n0 bad\n"))
+    sst = _read(tmp_path, "sst", "1 good : 0\n0 bad\n")
     assert _pairs(sst) == [("good : 0", "positive"), ("bad", "negative")]
     content = "LOC:city Wo liegt K\xf6ln\x85 ?\nDESC:def What : is\n"
-    trec = labelled_text._read_trec(_written(tmp_path, content, "latin-1"))
+    trec = _read(tmp_path, "trec", content, "latin-1")
     assert _pairs(trec) == [("Wo liegt K\xf6ln\x85 ?", "LOC"), ("What : is", "DESC")]
-
-
-@pytest.mark.parametrize(
-    ("reader", "content", "message"),
-    [
-        (labelled_text._read_tsv, "a\tb\nc\n", r":2: expected a column 2 \(label\)"),
-        (labelled_text._read_tsv, "a\tb\n \tc\n", r":2: column 1 \(text\) is empty"),
-        (
-            labelled_text._read_sst,
-            "1 a\n2 b\n",
-            ":2: expected 0 or 1, a blank and a text, found '2 b'; data.source.format=auto goes",
-        ),
-        (
-            labelled_text._read_trec,
-            "LOC:x a\nno label\n",
-            ":2: expected LABEL:detail, .*format=auto",
-        ),
-    ],
-)
-def test_lines_that_are_refused(
-    reader: Reader, content: str, message: str, tmp_path: Path
-) -> None:
-    """Dies if a line that is none of the format is taken for text, or is left out."""
-    with pytest.raises(DataError, match=message):
-        reader(_written(tmp_path, content))
 
 
 _COARSE = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
@@ -154,7 +94,7 @@ COUNTS = {  # Socher et al. 2013; Li & Roth 2002
 @pytest.mark.parametrize("name", COUNTS)
 def test_published_counts(name: str) -> None:
     """Dies if a line is lost or a label misread."""
-    reader = labelled_text._read_sst if name.startswith("sst") else labelled_text._read_trec
+    reader = labelled_text.FORMATS[name.partition("/")[0]]
     read = reader(Path(os.environ["JAXEVAL_DATA"]) / name)
     assert Counter(label for _, label in _pairs(read)) == COUNTS[name]
 
@@ -167,36 +107,58 @@ BLOCKS = (
 )
 
 
-def _read_blocks(folder: Path, content: str) -> list[LabelledText]:
-    file = folder / "train.raw"
-    file.write_text(content)
-    read = labelled_text._read_three_line(file)
-    return read
-
-
 def test_targets_stand_at_their_hole(tmp_path: Path) -> None:
     """Dies if a target is looked up in its text (the first mention), blocks of one sentence stay
     apart, or `$T$` is left in a text."""
-    food, zoe, bo = _read_blocks(tmp_path, BLOCKS)
+    food, zoe, bo = _read(tmp_path, "three_line", BLOCKS)
     assert food.text == "the bar food was fine , the bar food was not"
     assert food.targets == (Target(4, 12, "positive"), Target(28, 36, "negative"))
     assert zoe == LabelledText("Zoë 's pub rocks :", (Target(0, 10, "neutral"),), (6,))
     assert bo == LabelledText("i saw bo and bo s", (Target(6, 8, "neutral"),), (13,))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (BLOCKS + "more $T$\nx\n", ":14: expected three lines"),
-        (
-            BLOCKS.replace("saw $T$ and $T$s", "saw bo"),
-            r":11: expected three lines: a text with \$T\$",
-        ),
-        (BLOCKS.replace("\n-1\n", "\n2\n"), ":10: label '2'; expected -1, 0, 1"),
-        (BLOCKS.replace("\nbo\n", "\n  \n"), ":11: expected three lines"),
-    ],
-)
-def test_blocks_that_are_refused(content: str, message: str, tmp_path: Path) -> None:
-    """Dies if a block that lost a line shifts all others, or an error names another line."""
-    with pytest.raises(DataError, match=message):
-        _read_blocks(tmp_path, content)
+OLD = """<?xml version="1.0" encoding="utf-8"?>
+<sentences>
+  <sentence id="7">
+    <text>Zoë&apos;s cafe\u0301 &amp; bar 👩\u200d🍳: bar food</text>
+    <aspectTerms>
+      <aspectTerm term="food" polarity="negative" from="27" to="31"/>
+      <aspectTerm term="bar" polarity="neutral" from="23" to="26"/>
+      <aspectTerm term="bar" polarity="positive" from="14" to="17"/>
+      <aspectTerm term="cafe\u0301" polarity="conflict" from="6" to="11"/>
+    </aspectTerms>
+    <aspectCategories><aspectCategory category="food" polarity="negative"/></aspectCategories>
+  </sentence>
+  <sentence id="8"><text>Nothing here.</text></sentence>
+  <sentence id="9"><text>Odd.</text><aspectTerms>
+    <aspectTerm term="Odd" polarity="conflict" from="0" to="3"/></aspectTerms></sentence>
+</sentences>
+"""
+NEW = """<Reviews><Review rid="1"><sentences>
+  <sentence id="1:0"><text>Judging by sushi, fine</text><Opinions>
+    <Opinion target="sushi" category="FOOD#QUALITY" polarity="positive" from="11" to="16"/>
+    <Opinion target="sushi" category="FOOD#PRICES" polarity="negative" from="11" to="16"/>
+    <Opinion target="NULL" category="SERVICE#GENERAL" polarity="neutral" from="0" to="0"/>
+  </Opinions></sentence>
+  <sentence id="1:1" OutOfScope="TRUE"><text>The end.</text></sentence>
+</sentences></Review></Reviews>
+"""
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE bomb [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<sentences><sentence><text>&b;</text></sentence></sentences>
+"""
+
+
+def test_targets_of_2014(tmp_path: Path) -> None:
+    """Dies if offsets count bytes or entities, the first of equal words is always taken, targets
+    keep the file's order, or what is dropped is not counted."""
+    (text,) = _read(tmp_path, "semeval", OLD)
+    assert [text.text[t.start : t.end] for t in text.targets] == ["bar", "bar", "food"]
+    assert [t.label for t in text.targets] == ["positive", "neutral", "negative"]
+
+
+def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
+    """Dies if NULL is a target, or one of two opinions about the same words is lost."""
+    read = _read(tmp_path, "semeval", NEW)
+    targets = (Target(11, 16, "positive"), Target(11, 16, "negative"))
+    assert read == [LabelledText("Judging by sushi, fine", targets, (2, 2))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxeval.data import language
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 
 
 def _text(folder: Path) -> str:
@@ -47,8 +47,6 @@ def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     ]
     assert sorted(predicted) == sorted([2, 1, 0, 3, 0])
     assert len(text.given_split["train"][0]) == 6
-    with pytest.raises(ConfigError, match="leave --splits out"):
-        text.split(1)
 
 
 def test_bytes_of_one_file_are_cut_in_parts(tmp_path: Path) -> None:

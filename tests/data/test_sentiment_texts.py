@@ -105,10 +105,7 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     whole = reading.read(
         sentiment.SavedVocabulary, {**classified.vocabulary(0), "targeted": False}
     )
-    assert [text.text for text in _unlabelled(settings, whole, plain)] == [
-        "so good",
-        "Zoë's",
-    ]
+    assert [text.text for text in _unlabelled(settings, whole, plain)] == ["so good", "Zoë's"]
     assert _unlabelled(settings, whole, file)[0].targets == (Target(0, 0, ""),)
 
 

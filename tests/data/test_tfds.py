@@ -57,10 +57,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_prepared_folder_without_tensorflow(prepared: str) -> None:
     """Dies if words stay bytes, tags stay numbers, an empty sentence stays, or TF is loaded."""
     parts = sets.sentences(prepared)
-    assert parts["train"] == [
-        Sentence(("Zoë", "runs"), ("B-PER", "O")),
-        Sentence(("Hi",), ("O",)),
-    ]
+    assert parts["train"] == [Sentence(("Zoë", "runs"), ("B-PER", "O")), Sentence(("Hi",), ("O",))]
     assert parts["dev"] == [Sentence(("Bo",), ("B-PER",))]
     assert parts["test"] == [Sentence(("She", "left"), ("O", "O"))]
     assert "tensorflow" not in sys.modules

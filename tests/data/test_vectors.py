@@ -13,40 +13,6 @@ import pytest
 from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
 
-
-def _write(folder: Path, content: str) -> Path:
-    path = folder / "vectors.txt"
-    path.write_text(content, encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("content", "line", "message"),
-    [
-        ("a 1 2\nb 3\n", 2, "expected a word and 2 numbers, found 1"),
-        ("a 1 2\nb 3 4 5\n", 2, "expected a word and 2 numbers, found 3"),
-        ("a 1 2\nb 3 x\n", 2, "expected numbers"),
-        ("a 1 2\nb nan 4\n", 2, "a vector holds nan"),
-        ("a 1 2\nb 3 1e50\n", 2, r"a vector holds 1e\+50"),
-        ("5 ²\n", 1, "expected numbers"),
-        ("2 3\n", None, "no vectors found"),
-        ("3 2\nred 1 2\nblue 3 4\n", None, "promises 3 vectors, found 2"),
-        ("1 2\nred 1 2\nblue 3 4\n", None, "promises 1 vectors, found 2"),
-        ("a\t1\t2\nb\t3\t4\n", 1, "expected blanks between word and numbers, found a tab"),
-        (
-            "a; 1; 2\nb; 3; 4\n",
-            1,
-            "expected numbers after the word, found '1;'",
-        ),
-    ],
-)
-def test_refused(content: str, line: int | None, message: str, tmp_path: Path) -> None:
-    """Dies if a damaged line is skipped, cut or padded, or line numbers forget the header."""
-    with pytest.raises(DataError, match=message) as caught:
-        vectors.read(_write(tmp_path, content), {"red"} if "red" in content else None)
-    assert caught.value.line == line
-
-
 WORDS = ["the", "Zoë", "new york", "a.b", "\u202eevil"]
 TABLE = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
 

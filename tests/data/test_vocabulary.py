@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from jaxeval.data import tagging, words
-from jaxeval.errors import DataError
 from tests.data import hand_tagging
 
 SWAPPED = {
@@ -59,20 +58,6 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
         zip(hand_tagging.forms(settings), tagging.build(settings, 2).table.row, strict=True)
     )
     assert row["Dog"] == row["dog"] > words.UNKNOWN
-
-
-@pytest.mark.parametrize("name", ["<unk>", "red"])
-def test_the_vector_for_unknown_words(name: str, tmp_path: Path) -> None:
-    """Dies if it is another's, is that of a word of the corpus no more, or may be missing."""
-    settings = hand_tagging.with_vectors(tmp_path / "c", vectors_unknown=name)
-    table = tagging.build(settings, 2).table
-    assert table.vectors[words.UNKNOWN].tolist() == ([3, 4] if name == "red" else [5, 6])
-    assert [*table.named] == ["red", "owl"] and table.vectors[table.named["red"]].tolist() == [
-        3,
-        4,
-    ]
-    with pytest.raises(DataError, match="no vector named 'x' for unknown words"):
-        tagging.build(hand_tagging.with_vectors(tmp_path / "c", vectors_unknown="x"), 2)
 
 
 def test_coverage_of_vectors(tmp_path: Path) -> None:

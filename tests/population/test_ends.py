@@ -14,7 +14,7 @@ from jaxeval.config import fields
 from jaxeval.contracts import Member
 from jaxeval.population.host import CLOSED, Feed, Report
 from jaxeval.population.settings import Plateau
-from jaxeval.population.slots import MemberEnd, Slot, Status
+from jaxeval.population.slots import Slot, Status
 from tests.population import toy
 
 
@@ -43,7 +43,7 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
 def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     """Dies if test is that of the first epoch where dev never left 0, a best one is named, or the
     parameters are kept with which a member diverged."""
-    kept: dict[Member, Any] = {}
+    kept: dict[Any, Slot] = {}
     models: dict[Member, Any] = {}
 
     def record(report: Report) -> None:
@@ -63,7 +63,7 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     assert set(models) == (set() if diverges else set(members))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves([*models.values()]))
     for end in kept.values():
-        assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message
+        assert (end.reported_epoch, end.reported) == (None, 0.0) and "never learned" in end.message
         assert end.test == (None if diverges else 0.0)
     tests = {
         entry.member: (entry.epoch, entry.scores["right"])
@@ -114,7 +114,7 @@ class _Watched:
         self.met: list[tuple[int, tuple[int, ...]]] = []
 
     def after_epoch(
-        self, epochs: int, slots: Sequence[Slot], statuses: Sequence[Status | None]
+        self, epochs: int, slots: Sequence[Slot]
     ) -> tuple[list[Status | None], list[Member]]:
         active = [slot for slot in slots if slot.member is not None]
         self.met.append((epochs, tuple(sorted(s.member.seed for s in active if s.member))))
@@ -124,11 +124,13 @@ class _Watched:
         return ["early_stopped" if stop else None for stop in stops], joining
 
 
-def _train(folder: Path, members: list[Member], feed: Feed = CLOSED) -> dict[int, MemberEnd]:
-    ends: dict[int, MemberEnd] = {}
+def _train(folder: Path, members: list[Member], feed: Feed = CLOSED) -> dict[int, Slot]:
+    ends: dict[int, Slot] = {}
 
     def record(report: Report) -> None:
-        ends.update({e.member.seed: e._replace(seconds=0.0) for e in report.ended})
+        for end in report.ended:
+            assert end.member is not None
+            ends[end.member.seed] = dataclasses.replace(end, seconds=0.0)
 
     [*toy.reports(PROBLEM, members, folder, record, 2, jax.devices()[:1], feed=feed)]
     return ends
@@ -142,7 +144,7 @@ def test_who_joins_a_lane_that_became_free_scores_as_alone(tmp_path: Path) -> No
     assert watched.met == [
         (1, (1, 2)), (2, (1, 2)), *((epoch, (2, 3)) for epoch in (3, 4, 5)), (6, (3,)), (7, (3,)),
     ]  # fmt: skip
-    assert ends[1].status == "early_stopped" and ends[1].epochs == 2
-    assert ends[1].test is not None and ends[1].dev is not None
+    assert ends[1].status == "early_stopped" and ends[1].epoch == 2
+    assert ends[1].test is not None and ends[1].reported is not None
     alone = _train(tmp_path / "alone", [SECOND, THIRD])
     assert {seed: ends[seed] for seed in (2, 3)} == alone

@@ -14,8 +14,8 @@ import pytest
 from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
 from jaxeval.population import lanes
+from jaxeval.population.engine import Compiling
 from jaxeval.population.host import Population, Programs, Report
-from jaxeval.population.loop import _Compilation
 from tests.population import toy
 
 Scores = dict[Member, list[tuple]]
@@ -33,7 +33,7 @@ def _run(
             entry = (scored.epoch, scored.part, *scored.scores.items())
             if entry not in scores.setdefault(scored.member, []):
                 scores[scored.member].append(entry)
-        ended.update({end.member: end._replace(seconds=0.0) for end in report.ended})
+        ended.update({end.member: dataclasses.replace(end, seconds=0.0) for end in report.ended})
 
     problem = toy.problem(**changes)
     count = problem.training.width(len(members))
@@ -58,7 +58,7 @@ def test_members_differ_and_learn(truth: tuple) -> None:
     """Dies if seeds or splits are ignored, or nothing is learned (all other tests would pass)."""
     scores, ended = truth
     assert len({str(scores[m]) for m in MEMBERS}) == len(MEMBERS)
-    assert max(end.dev for end in ended.values()) > 0.5
+    assert max(end.reported for end in ended.values()) > 0.5
     assert {end.status for end in ended.values()} <= {"finished", "early_stopped"}
 
 
@@ -73,8 +73,8 @@ def test_the_best_parameters_are_kept(tmp_path: Path) -> None:
         return params, ends
 
     params, ends = best("a", 6)
-    who = next(who for who in MEMBERS if ends[who].best_epoch < 6)
-    again, earlier = best("b", ends[who].best_epoch)
+    who = next(who for who in MEMBERS if ends[who].reported_epoch < 6)
+    again, earlier = best("b", ends[who].reported_epoch)
     jax.tree.map(np.testing.assert_array_equal, params[who], again[who])
     assert ends[who].test == earlier[who].test
 
@@ -133,8 +133,8 @@ def test_evaluated_now_and_then(tmp_path: Path) -> None:
     for who in (MEMBERS[0], MEMBERS[1]):
         kept = [s for s in often[who] if s[1] == "train" or (s[1] == "dev" and s[0] in (4, 6))]
         assert [s for s in seldom[who] if s[1] != "test"] == kept
-        assert ended[who].best_epoch in (4, 6)
-    assert (ended[members[1]].status, ended[members[1]].epochs) == ("diverged", 1)
+        assert ended[who].reported_epoch in (4, 6)
+    assert (ended[members[1]].status, ended[members[1]].epoch) == ("diverged", 1)
 
 
 def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
     members, devices = [MEMBERS[0], cursed, MEMBERS[1]], jax.devices()[:2]
     list(toy.train(problem, members, tmp_path / "c", record, 6, devices))
     assert ended[cursed].status == "failed" and "no such split" in ended[cursed].message
-    assert ended[MEMBERS[1]]._replace(seconds=0.0) == truth[1][MEMBERS[1]]
+    assert dataclasses.replace(ended[MEMBERS[1]], seconds=0.0) == truth[1][MEMBERS[1]]
 
 
 def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path) -> None:
@@ -183,13 +183,15 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
     def compiled(name: str, members: list[Member], count: int) -> int:
         happening = toy.train(toy.problem(), members, tmp_path / name, ended, count, *more)
         events = [*happening]
-        compilations = [event for event in events if isinstance(event, _Compilation)]
+        compilations = [event for event in events if isinstance(event, Compiling)]
         assert compilations == events[: len(compilations)] and len(events) > len(compilations)
-        assert all(compilations.count((program, None)) == 1 for program, _ in compilations)
+        assert all(compilations.count((name, None, False)) == 1 for name, *_ in compilations)
+        ready = [event.ready for event in compilations]
+        assert ready.count(True) == bool(ready) and ready[-1:] in ([], [True])
         return len(compilations)
 
     def ended(report: Report) -> None:
-        ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})
+        ends.update({end.member: dataclasses.replace(end, seconds=0.0) for end in report.ended})
 
     ends: dict[Member, Any] = {}
     more = (jax.devices()[:2], programs)

@@ -1,6 +1,7 @@
 """Schedules, slots, lanes and stopping on their own."""
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -43,13 +44,12 @@ def test_every_draw_has_a_key_of_its_own() -> None:
 
 def _advanced(
     slot: slots.Slot, metric: Metric, *each: tuple[float, float | None], **settings: Any
-) -> tuple[slots.Slot, list[slots.Event]]:
-    """The slot after epochs of these losses and dev scores, and what follows from each."""
-    training, events = Training(**{"epochs": 9, "patience": 0, **settings}), []
+) -> list[slots.Slot]:
+    """The slot, and what it is after epochs of these losses and dev scores."""
+    training, after = Training(**{"epochs": 9, "patience": 0, **settings}), [slot]
     for loss, dev in each:
-        slot, event = slots.advance(slot, loss, dev, 1.0, training, metric)
-        events.append(event)
-    return slot, events
+        after.append(slots.advance(after[-1], loss, dev, 1.0, training, metric))
+    return after
 
 
 START, F1, LOSS = slots.Slot(toy.member(1)), Metric("f1"), Metric("loss", False)
@@ -57,37 +57,37 @@ START, F1, LOSS = slots.Slot(toy.member(1)), Metric("f1"), Metric("loss", False)
 
 def test_slots_count_strict_improvements() -> None:
     """Dies if equal scores count as best, lower is always worse, or a slot is not read again."""
-    slot, _ = _advanced(START, F1, (0.1, 0.5), (0.1, 0.5), (0.1, 0.4))
+    slot = _advanced(START, F1, (0.1, 0.5), (0.1, 0.5), (0.1, 0.4))[-1]
     assert (slot.best, slot.best_epoch, slot.epoch, slot.seconds) == (0.5, 1, 3, 3.0)
     assert slot.bests == (0.5, 0.5, 0.5)
     assert slots.Slot.from_json(dataclasses.asdict(slot)) == slot
     for loss, expected in ((0.1, 2), (math.nan, 1)):
-        assert _advanced(START, LOSS, (0.1, 3.0), (loss, 2.0))[0].best_epoch == expected
+        assert _advanced(START, LOSS, (0.1, 3.0), (loss, 2.0))[-1].best_epoch == expected
 
 
 @pytest.mark.parametrize(
-    ("each", "settings", "expected"),
+    ("each", "settings", "status", "keeps", "is_tested"),
     [
-        ([(1.0, 0.5), (1.0, 0.4)], {"epochs": 2}, slots.Event("finished", test=True)),
-        ([(1.0, 0.5)], {}, slots.Event(keep=True)),
-        ([(1.0, 0.5), (1.0, 0.5), (1.0, 0.4)], {"patience": 3}, slots.Event()),
-        (
-            [(1.0, 0.5), (1.0, 0.5), (1.0, 0.4)],
-            {"patience": 2, "epochs": 3},
-            slots.Event("early_stopped", test=True),
-        ),
-        ([(1.0, None), (1.0, None)], {"patience": 1}, slots.Event()),
-        ([(1.0, 0.0), (1.0, 0.0)], {"epochs": 2}, slots.Event("finished", True, True)),
-        ([(math.nan, 0.5)], {}, slots.Event("diverged")),
-        ([(1.0, 0.5), (math.nan, 0.9)], {}, slots.Event("diverged", test=True)),
-        ([(1.0, 0.5), (1.0, math.inf)], {}, slots.Event("diverged", test=True)),
+        ([(1.0, 0.5), (1.0, 0.4)], {"epochs": 2}, "finished", False, True),
+        ([(1.0, 0.5)], {}, None, True, False),
+        ([(1.0, 0.5), (1.0, 0.5), (1.0, 0.4)], {"patience": 3}, None, False, False),
+        ([(1.0, 0.5), (1.0, 0.4)], {"patience": 1, "epochs": 2}, "early_stopped", False, True),
+        ([(1.0, None), (1.0, None)], {"patience": 1}, None, False, False),
+        ([(1.0, 0.0), (1.0, 0.0)], {"epochs": 2}, "finished", True, True),
+        ([(math.nan, 0.5)], {}, "diverged", False, False),
+        ([(1.0, 0.5), (math.nan, 0.9)], {}, "diverged", False, True),
+        ([(1.0, 0.5), (1.0, math.inf)], {}, "diverged", False, True),
     ],
 )
-def test_what_follows_for_a_lane(each: list, settings: dict, expected: slots.Event) -> None:
+def test_what_follows_for_a_lane(
+    each: list, settings: dict, status: str | None, keeps: bool, is_tested: bool
+) -> None:
     """Dies if the best parameters are not kept, patience is off by one, or test is read of a
     member that goes on, of one that diverged before its best, or never of one that stayed at 0."""
-    assert _advanced(START, F1, *each, **settings)[1][-1] == expected
-    assert _advanced(slots.Slot(), F1, *each) == (slots.Slot(), [slots.Event()] * len(each))
+    *_, before, after = _advanced(START, F1, *each, **settings)
+    assert after.status == status
+    assert (slots.keeps(before, after, F1), slots.is_tested(after, F1)) == (keeps, is_tested)
+    assert {*_advanced(slots.Slot(), F1, *each)} == {slots.Slot()}
 
 
 def test_the_last_epoch_can_be_the_one_that_is_scored() -> None:
@@ -95,13 +95,14 @@ def test_the_last_epoch_can_be_the_one_that_is_scored() -> None:
     epoch whose loss is not finite are."""
     settings: dict = {"patience": 2, "scored_epoch": "last"}
     each = [(1.0, score) for score in (0.3, 0.5, 0.4, 0.45)]
-    slot, events = _advanced(START, F1, *each, **settings)
-    assert events[-1] == slots.Event("early_stopped", True, True)
-    assert all(event.keep for event in events)
-    end = slots.end_of(slot, "early_stopped", F1, 0.7)
-    assert (end.best_epoch, end.dev, end.test) == (4, 0.45, 0.7)
-    slot, events = _advanced(START, F1, (1.0, 0.5), (math.nan, 0.9), **settings)
-    assert not events[-1].keep and events[-1].test and slot.reported == 0.5
+    after = _advanced(START, F1, *each, **settings)
+    assert after[-1].status == "early_stopped" and slots.is_tested(after[-1], F1)
+    assert all(slots.keeps(*pair, F1) for pair in itertools.pairwise(after))
+    end = slots.ended(after[-1], F1, 0.7)
+    assert (end.reported_epoch, end.reported, end.test) == (4, 0.45, 0.7)
+    *_, before, slot = _advanced(START, F1, (1.0, 0.5), (math.nan, 0.9), **settings)
+    assert not slots.keeps(before, slot, F1) and slots.is_tested(slot, F1)
+    assert slot.reported == 0.5
 
 
 def test_balance_shares_active_lanes() -> None:
@@ -122,8 +123,8 @@ def test_the_rate_falls_on_a_plateau() -> None:
     def fell(epoch: int, until: int, hparams: tuple = falling, **settings: Any) -> list[int]:
         slot = slots.Slot(Member(1, 0, hparams), epoch, best=1.0, best_epoch=min(epoch, 28))
         each = [(1.0, 1.0)] * (until - epoch)
-        _, events = _advanced(slot, F1, *each, epochs=200, **settings)
-        return [epoch + k for k, event in enumerate(events, 1) if event.decayed]
+        pairs = itertools.pairwise(_advanced(slot, F1, *each, epochs=200, **settings))
+        return [new.epoch for old, new in pairs if new.decays > old.decays]
 
     assert fell(10, 79) == [37, 64]
     assert fell(28, 40, plateau=Plateau(latest=30)) == [30]

@@ -78,7 +78,7 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
     population = host.Population(problem, members, len(members), jax.devices()[:1])
     order = member.steps([1, 1], 1).bucket.tolist()
     before = {who: {"0": 0.0, "1": 0.0} for who in members}
-    population.compile()  # one program, ahead of time: it cannot be compiled again
+    [*population.compile()]  # one program, ahead of time: it cannot be compiled again
     while population.arrange():
         for entry in population.epoch().scores:
             if entry.part != "dev":

@@ -11,7 +11,8 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.launchers import worker
-from jaxeval.studies import jobs, launching, running
+from jaxeval.population import host
+from jaxeval.studies import jobs, launching
 
 
 @contextlib.contextmanager
@@ -62,7 +63,7 @@ class Here:
         note, calls = jobs.note, itertools.count(1)
 
         def deadly(path: Path, event: Any) -> None:
-            if isinstance(event, running.Epoch | jobs.End) and next(calls) > left:
+            if isinstance(event, host.Report | jobs.End) and next(calls) > left:
                 raise Death
             note(path, event)
 

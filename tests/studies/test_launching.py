@@ -140,7 +140,7 @@ def test_the_driver_ends_anywhere(epochs: int, truth: tuple, tmp_path: Path) -> 
     with runs.open_store(folder) as store:
         happening = studies.run(planned, store, folder, launcher=launcher)
         for event in happening:
-            epochs -= isinstance(event, running.Epoch)
+            epochs -= isinstance(event, host.Report)
             if not epochs:
                 happening.close()
     assert {row.epoch for row in runs.load_curves(folder)} >= {1, 2}
@@ -222,7 +222,7 @@ def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     planned = toy_kind.planned(TRIALS)
     with runs.open_store(tmp_path) as store:
         happening = studies.run(planned, store, tmp_path, launcher=here.Here(1, [2]))
-        next(event for event in happening if isinstance(event, running.Epoch))
+        next(event for event in happening if isinstance(event, host.Report))
         (path,) = tmp_path.glob("jobs/*/job.json")
         with jobs.lock(path, 0.0):
             happening.close()
@@ -238,18 +238,16 @@ def test_a_log_survives_kills(tmp_path: Path) -> None:
     """Dies if half a line hides the next event, an event is read twice, or a number changes."""
     whole = toy_kind.cohort(TRIALS)
     who = slots.Slot(whole.members[0], 2, 0.1 + 0.2, 1, bests=(0.1 + 0.2,))
-    assert who.member is not None
-    scores = [slots.EpochScores(who.member, 2, "train", {"loss": math.inf})]
-    end = slots.MemberEnd(who.member, "diverged", 2, None, None, None, 0.5, "why")
-    report = host.Report(scores, [end], [who, slots.Slot()], 3, 0.5, {}, {})
+    end = dataclasses.replace(who, status="diverged", reported=math.inf, message="why")
+    report = host.Report([], [end], [who, slots.Slot()], 3, 0.5, {}, {})
     path = tmp_path / "job.json"
     log = jobs.Job(whole, whole, path)
     assert [*log.news()] == []
-    (tmp_path / "events.jsonl").write_text('\n["Epoch", [')
+    (tmp_path / "events.jsonl").write_text('\n["Report", [')
     assert [*log.news()] == []
-    jobs.note(path, running.Epoch(report))
-    jobs.note(path, running.Compiling("epoch", None, False))
-    assert [*log.news()] == [running.Epoch(report), running.Compiling("epoch", None, False)]
+    jobs.note(path, report)
+    jobs.note(path, engine.Compiling("epoch", None, False))
+    assert [*log.news()] == [report, engine.Compiling("epoch", None, False)]
     jobs.note(path, jobs.End(None))
     assert [*log.news()] == [jobs.End(None)] and [*log.news()] == []
 

@@ -15,7 +15,7 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.errors import RunError
-from jaxeval.population import host, optimisers
+from jaxeval.population import engine, host, optimisers
 from jaxeval.population.host import Report
 from jaxeval.studies import recording, running
 from tests.population import toy
@@ -145,10 +145,10 @@ def test_a_signal_before_the_first_epoch_stops_at_once(
 ) -> None:
     """Dies if a process that still compiles goes on to the end of an epoch."""
 
-    def compiling(self: host.Population, tell: Any) -> None:
-        tell("epoch", None)
-        tell("fill", None)
-        tell("fill", 1.0)
+    def compiling(self: host.Population) -> Iterator[engine.Compiling]:
+        yield engine.Compiling("epoch", None, False)
+        yield engine.Compiling("fill", None, False)
+        yield engine.Compiling("fill", 1.0, False)
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("went on")
 
@@ -192,18 +192,18 @@ def test_the_order_of_events(
 ) -> None:
     """Dies if an event comes early, late or not at all, or `run` writes on a terminal."""
     happened = list(_run(store, tmp_path))
-    names = ["Checked", "Started", "Compiling", "Epoch", "Ended", "Finished"]
+    names = ["Checked", "Started", "Compiling", "Report", "Ended", "Finished"]
     assert _names(happened) == names
     checked, started = happened[:2]
     assert isinstance(checked, running.Checked) and isinstance(started, running.Started)
     assert (checked.remarks, checked.warnings) == (["a remark"], ["odd"])
     assert started.number == 0 and not started.ended and checked.cohorts == [started.cohort]
-    compiling = [e for e in happened if isinstance(e, running.Compiling)]
+    compiling = [e for e in happened if isinstance(e, engine.Compiling)]
     for ended in (False, True):
         each = [e.program for e in compiling if (e.seconds is not None) == ended]
         assert len(each) == len(set(each)) == 4
     assert [e.ready for e in compiling] == [False] * 7 + [True]
-    assert sum(isinstance(event, running.Epoch) for event in happened) == 4
+    assert sum(isinstance(event, host.Report) for event in happened) == 4
     ended = {e.trial: e.result for e in happened if isinstance(e, running.Ended)}
     assert [*ended] == TRIALS
     for row in studies.rows(store, started.cohort.entries):
@@ -220,12 +220,12 @@ def test_closing_saves_and_the_same_call_continues(
     """Dies if an epoch is lost or trained twice, or a score is another for having been stopped."""
     happening, left = _run(store, tmp_path), 3
     for event in happening:
-        left -= isinstance(event, running.Epoch)
+        left -= isinstance(event, host.Report)
         if not left:
             happening.close()
     assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == 3
     happened = list(_run(store, tmp_path))
-    assert sum(isinstance(event, running.Epoch) for event in happened) == 1
+    assert sum(isinstance(event, host.Report) for event in happened) == 1
     assert _rows(tmp_path) == truth
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
+from jaxeval.errors import ConfigError
 from jaxeval.models import language as models
 from jaxeval.population import engine, member
 from jaxeval.population.settings import Training
@@ -80,6 +81,12 @@ def test_a_model_that_has_diverged_has_no_perplexity() -> None:
     for nats in (math.nan, math.inf, 1e5):
         actual = task.score({"nats": nats, "tokens": 10.0})
         assert not math.isfinite(actual["perplexity"]) and not math.isfinite(actual["bits"])
+
+
+def test_a_text_has_no_random_splits() -> None:
+    """Dies if windows are dealt to the parts at random."""
+    with pytest.raises(ConfigError, match="leave --splits out"):
+        tasks.KIND.random_splits(None)
 
 
 @pytest.mark.parametrize("streams", [1, 3, 7])

@@ -60,10 +60,7 @@ def _alone(lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
 POPULATIONS: dict[str, tuple[Lanes, list[tuple[Sizes, int]]]] = {
     "attentive_lstm": (
         _mapped,
-        [
-            ({"embedding": 7, "hidden": 6, "encoder_layers": 2}, 3),
-            (SMALL["attentive_lstm"], 5),
-        ],
+        [({"embedding": 7, "hidden": 6, "encoder_layers": 2}, 3), (SMALL["attentive_lstm"], 5)],
     ),
     "transformer": (
         jax.vmap,

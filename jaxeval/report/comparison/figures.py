@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_MOST_POINTS = 500  # drawn of one sample
 _MOST_VIOLINS = 10  # side by side
 _WIDEST = 15.0  # inches
 _MOST_ROWS = 4  # of panels in one figure
@@ -82,18 +81,14 @@ def _violins(study: RunStudy) -> Iterator[Figure]:
 def _violin_panel(
     axes: "Axes", study: RunStudy, data_set: str, names: Mapping[str, str]
 ) -> list[tuple]:
-    scale, cell, rows, ticks = words.score_format(study), study.samples.by_data_set, [], []
-    for x, model in enumerate(names):
-        k, of = study.scores.models.index(model), cell[data_set][model].scores * scale.factor
-        drawn = of
-        if len(of) > _MOST_POINTS:  # evenly spaced order statistics
-            drawn = np.quantile(of, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
-        plots.violin(axes, x, drawn, plots.colour(k), plots.marker(k))
+    scale, rows, samples = words.score_format(study), [], list[dict[int, np.ndarray]]()
+    for model in names:
+        of = study.samples.by_data_set[data_set][model].scores * scale.factor
+        samples.append({study.scores.models.index(model): of})
         median = scale(float(np.median(of)) / scale.factor)
         rows.append((data_set, model, len(of), median))
-        ticks.append(f"{names[model]}\n(n = {len(of)})")
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
-    plots.ruled(axes)
+    plots.violins(axes, [*names.values()], samples)
+    axes.tick_params(axis="x", labelsize=8)
     lower = "" if study.scores.higher_is_better else " (lower is better)"
     axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
     return rows
