@@ -98,7 +98,7 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
         part: [(pair.label, " ".join(pair.premise), pair.line) for pair in own]
         for part, own in parts.items()
     }
-    labels = checks.classes(labelled, None, files, _COLUMNS)
+    labels = checks.classes(labelled, files, _COLUMNS)
     parts = {p: [_cut(pair, settings.longest) for pair in own] for p, own in parts.items()}
     items = {part: [pair[:3] for pair in own] for part, own in parts.items()}
     warnings = checks.repeats(items, settings.source.path, "pairs")

@@ -11,7 +11,7 @@ import pytest
 from jaxeval import studies
 from jaxeval.config import fields
 from jaxeval.contracts import Batch, Task
-from jaxeval.data import corpora, generated, schemes
+from jaxeval.data import corpora, generated
 from jaxeval.models import tagging as models
 from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import tagging
@@ -25,7 +25,7 @@ CHOICES = {  # every choice of the config is made by one of them
     "dropout.characters=0.5 cell.gradient_clip=5.0",
     "ukp2017": "layers=[12,10] words.trained=false casing=one_hot cell.hard_sigmoid=true "
     "dropout.layer_input=0.25 dropout.state=0.25 dropout.per_gate=true characters.masked=false",
-    "masked": "mask_illegal=true casing=embedding characters.encoder=none dropout.kind=none",
+    "embedding": "casing=embedding characters.encoder=none dropout.kind=none",
     "window": "encoder=window window.hidden=16 casing=capitals classifier=softmax "
     "dropout.kind=naive dropout.output=0.5",
 }
@@ -96,22 +96,6 @@ def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
     gradient = np.where(real[..., None], probs - np.eye(5)[labels.T], 0)
     np.testing.assert_allclose(pull(jnp.ones(3))[0], gradient, rtol=1e-4, atol=1e-6)
-
-
-def test_legal_labels_only_when_masked() -> None:
-    """Dies if mask_illegal does not reach decoding."""
-    prepared = _prepared([*PLAIN, "model.mask_illegal=true"])
-    batch = _batch(prepared.data, 0, np.arange(6))
-    labels = prepared.data.labels
-    task, moves = prepared.problem.task, schemes.allowed_transitions(labels, "iobes").moves
-    hparams = dict(preparing.member_of(prepared).hparams)
-    init, predict = jax.jit(task.init), jax.jit(task.predict)
-    for seed in range(5):
-        params = init(jax.random.key(seed), batch, {})
-        labels = np.asarray(predict(params, (), batch, jax.random.key(0), hparams)[0])
-        for row, length in zip(labels, batch.rows["length"], strict=True):
-            path = row[: int(length)]
-            assert moves[path[:-1], path[1:]].all()
 
 
 TRAIN = "red S-COL\ndog O\n\nred S-COL\nfox O\nran O\n"
