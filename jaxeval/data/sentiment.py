@@ -14,7 +14,6 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus
 from jaxeval.data import (
     buckets,
     checks,
@@ -109,22 +108,12 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
     if settings.vocabulary == "all":
         sizes = np.maximum(sizes, groups.most_rows())
-    return corpora.WordCorpus.described(
-        settings,
-        table,
-        parts,
-        settings.rows,
-        corpus=Corpus(tuple(laid.columns), table.shared()),
-        given_split=given,
+    return corpora.WordCorpus.laid_out(
+        *(settings, table, by_part, laid, {}, settings.rows, parts),
         labels=labels,
         saved={"labels": labels, "targeted": read.targeted, "tokenised": read.tokenised},
-        facts={
-            "labels": labels,
-            "padded_widths": [shape.width for shape in laid.shapes],
-            "padded_targets": [shape.targets for shape in laid.shapes],
-        },
+        facts={"labels": labels, "padded_targets": [shape.targets for shape in laid.shapes]},
         findings=_findings(settings, parts, read).joined(findings),
-        positions=laid.rows,
         groups=groups,
         sizes=sizes,
     )
