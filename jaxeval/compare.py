@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
     from jaxeval.stats.pairs import RunScores
     from jaxeval.stats.results import Rules
-    from jaxeval.stats.study import RunStudy
+    from jaxeval.stats.study import Study
 
 
 @parameters.verb
@@ -105,7 +105,7 @@ def _compared(
 ) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
     from jaxeval.runs import records
-    from jaxeval.stats import study
+    from jaxeval.stats import single_models, study
 
     scores = scores if named or control is not None else _without_single(scores, items)
     alone = _single(scores)
@@ -118,8 +118,27 @@ def _compared(
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
-        found = study.study(scores, rules, unit, control=control, items=items)
-    return Comparison(found if ledger is None else _with_looks(found, Path(ledger)))
+        found = study.study(scores, rules, unit, control=control)
+        single = None if items is None else single_models.compare(items, rules, control)
+        by_item = None if items is None else _by_item(items, rules)
+    found = found if ledger is None else _with_looks(found, Path(ledger))
+    return Comparison(found, single=single, items=by_item)
+
+
+def _by_item(items: "Scores", rules: "Rules") -> "Study | None":
+    """Compares the items of all runs on the data sets where all models have two or more."""
+    from jaxeval.stats import study
+
+    several = tuple(
+        data
+        for data in items.data_sets
+        if len(data.models) == len(items.models)
+        and min(int(of.finished.sum()) for of in data.models.values()) > 1
+    )
+    if not several or len(items.models) < 2:
+        return None
+    of = dataclasses.replace(rules, confidence=1 - rules.alpha)
+    return study.study(dataclasses.replace(items, data_sets=several, notes=()), of)
 
 
 def _over_items(
@@ -128,7 +147,7 @@ def _over_items(
     """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
     from jaxeval.stats import failures
-    from jaxeval.stats.items.study import study
+    from jaxeval.stats.study import study
 
     failed = failures.failed_runs(scores)
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
@@ -212,11 +231,11 @@ def compare_logs(
       jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
     from jaxeval.runs import logs as evaluations
-    from jaxeval.stats.items import estimates
-    from jaxeval.stats.items.study import study
+    from jaxeval.stats import results
     from jaxeval.stats.results import Rules
+    from jaxeval.stats.study import study
 
-    factors = None if over is None else estimates.parse_over(over, ConfigError)
+    factors = None if over is None else results.parse_over(over)
     complete = gate and missing == "error"
     rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
     higher = None if lower_is_better is None else not lower_is_better
@@ -229,7 +248,7 @@ def compare_logs(
         return Comparison(study(scores, rules), gate)
 
 
-def _with_looks(study: "RunStudy", path: Path) -> "RunStudy":
+def _with_looks(study: "Study", path: Path) -> "Study":
     """Returns the study, with a warning for each pair that was looked at before it had grown.
 
     Args:

@@ -126,8 +126,7 @@ def _experiment(
     if config or changes:
         beside = config or changes[0]
         raise ConfigError(f"{argument('experiment')}: expected no CONFIG beside it, got {beside}")
-    models = saved.choose(folder, "all", experiment).used
-    found = [model.about for model in models if not model.about.split]
+    found = [of.about for of in saved.choose(folder, experiment) if not of.about.split]
     if len({repr((about.config, about.hparams)) for about in found}) != 1:
         expected = "expected models that differ in their seeds alone, and of the given split"
         raise ConfigError(f"{argument('experiment', experiment)}: {expected}")

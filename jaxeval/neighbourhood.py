@@ -190,7 +190,7 @@ def _choose_ranges(
         except ValueError:
             low = high = math.nan
         least = low > 0 if log else not parts[2:]
-        if not (least and low < high < math.inf and limits.allow(low) and limits.allow(high)):
+        if not (least and low < high and limits.allows(low) and limits.allows(high)):
             form = "LOW:HIGH, or LOW:HIGH:log of numbers above 0, LOW below HIGH"
             raise ConfigError(f"{named}: expected {form}; {name} is {limits}")
         ranges[name] = Range(low, high, log)

@@ -21,11 +21,18 @@ SEED_LIMIT = 2**32
 
 
 class Number(NamedTuple):
-    """Bounds of a number; exclusive ones are not allowed themselves."""
+    """Bounds of a number; `above` and `below` exclude the low and the high end."""
 
     low: float
     high: float = math.inf
-    exclusive: bool = False
+    above: bool = False
+    below: bool = False
+
+    def allows(self, value: float) -> bool:
+        """Returns whether a number is within the bounds; infinity never is."""
+        over = value > self.low if self.above else value >= self.low
+        under = value < self.high if self.below else value <= self.high
+        return over and under and math.isfinite(value)
 
     def check(self, value: object, kind: type) -> int | float:
         """Returns the value as a plain int or float; ValueError says what was expected."""
@@ -35,19 +42,17 @@ class Number(NamedTuple):
             number = operator.index(value) if kind is int else float(value)  # type: ignore
         except (TypeError, ValueError):
             number = math.nan
-        low, high = self.low, self.high
-        within = low < number < high if self.exclusive else low <= number <= high
-        if not (within and math.isfinite(number)):
-            raise ValueError(self._expected(kind))
+        if not self.allows(number):
+            raise ValueError(f"a {'whole number' if kind is int else 'number'} {self}")
         return number
 
-    def _expected(self, kind: type) -> str:
-        what = "a whole number" if kind is int else "a number"
+    def __str__(self) -> str:
+        if self.above and self.below:
+            return f"between {self.low:g} and {self.high:g}"
+        low = f"{'above' if self.above else 'from'} {self.low:g}"
         if math.isinf(self.high):
-            return f"{what} {'above' if self.exclusive else 'from'} {self.low:g}"
-        if self.exclusive:
-            return f"{what} between {self.low:g} and {self.high:g}"
-        return f"{what} from {self.low:g} to {self.high:.10g}"
+            return low
+        return f"{low} and below {self.high:g}" if self.below else f"{low} to {self.high:.10g}"
 
 
 class Numbers(NamedTuple):
@@ -74,9 +79,9 @@ class Numbers(NamedTuple):
 
 Count = Annotated[int, Number(1, MOST)]
 Natural = Annotated[int, Number(0, SEED_LIMIT - 1)]
-Positive = Annotated[float, Number(0, exclusive=True)]
+Positive = Annotated[float, Number(0, above=True)]
 NonNegative = Annotated[float, Number(0)]
-Probability = Annotated[float, Number(0, 1, exclusive=True)]
+Probability = Annotated[float, Number(0, 1, above=True, below=True)]
 Seeds = Annotated[int | Sequence[int], Numbers(0)]
 Splits = Annotated[int | Sequence[int], Numbers(1)]
 # of a config: {key: value}, or key=value on a command line

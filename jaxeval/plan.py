@@ -14,8 +14,8 @@ from jaxeval.runs.layout import Layout, Mismatched, Missing
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.items.pilots import Pilot, Size, Spread
-    from jaxeval.stats.items.planning import Design, Plan
+    from jaxeval.stats.pilots import Pilot, Size, Spread
+    from jaxeval.stats.planning import Design, Plan
 
 
 @parameters.verb
@@ -33,7 +33,7 @@ def plan(
       jaxeval plan --difference 0.03 --sd 0.33333
       jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    from jaxeval.stats.items import pilots, planning
+    from jaxeval.stats import pilots, planning
 
     spread = pilots.Spread(sd**2)
     found = planning.plan(difference, spread, pilots.Size(2), power=power, alpha=alpha)
@@ -105,26 +105,23 @@ def _of_pilot(
     scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
 ) -> "Planned":
     from jaxeval.runs import metrics
-    from jaxeval.stats.items import completeness, pilots, planning
+    from jaxeval.stats import pilots, planning, tasks
 
     if model == minus:
         raise ConfigError(f"expected two models, found {model!r} twice")
-    data_sets, counts = completeness.prepare(scores.only([model, minus]))
-    if len(data_sets) > 1:
-        names = ", ".join(data.name for data in data_sets)
+    data, counts, _ = (found := tasks.tasks(scores.only([model, minus])))[0]
+    if len(found) > 1:
+        names = ", ".join(task.data.name for task in found)
         raise DataError(f"several data sets ({names}); expected one", scores.source)
-    data = data_sets[0]
     metrics.refuse_points("difference", difference, data.stored_unit)
-    a, b = (data.models[name].scores for name in (model, minus))
-    pilot = pilots.pilot(a, b, clusters=data.clusters)
+    pilot = pilots.pilot(data, model, minus)
 
     def planned(of: "Spread") -> "Plan":
         return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
 
     ends = planned(pilot.low) if pilot.low else None, planned(pilot.high)
-    warnings = (*scores.warnings, *completeness.warnings(counts[0]))
-    sizes = a.shape[1], b.shape[1]
-    return Planned(planned(pilot.spread), pilot.spread, pilot, *ends, sizes, warnings=warnings)
+    about = (counts.runs[model], counts.runs[minus]), (*scores.warnings, *counts.warnings())
+    return Planned(planned(pilot.spread), pilot.spread, pilot, *ends, *about)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -177,7 +174,7 @@ class Planned(Result):
             yield f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
 
     def _notes(self) -> Iterator[str]:
-        from jaxeval.stats.items.estimates import FEW_CLUSTERS
+        from jaxeval.stats.estimates import FEW_CLUSTERS
 
         low, high = self.runs or (1, 1)
         if low != high:

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +13,7 @@ from jaxeval.parameters import Count, Natural, Quiet
 
 if TYPE_CHECKING:
     from jaxeval.results import Runs
-    from jaxeval.studies.saved import Choice
+    from jaxeval.studies.saved import ModelFile
 
 
 @parameters.verb
@@ -70,11 +70,12 @@ def predict(
     from jaxeval.studies import saved
     from jaxeval.tasks.kind import Options
 
-    chosen = saved.choose(Path(runs), which, experiment, seed, members)
-    cli.say(_describe(chosen), quiet)
+    found = saved.choose(Path(runs), experiment, seed, members)
+    used = found[:1] if which == "best" else found
+    cli.say(_describe(used, len(found)), quiet)
     with _file(str(input)) as file:
         options = Options(which == "vote", n_best, beam, max_length, whole)
-        lines = saved.predictions(chosen.used, file, options)
+        lines = saved.predictions(used, file, options)
     text = "".join(f"{line}\n" for line in lines)
     if target is None:
         return text
@@ -82,14 +83,14 @@ def predict(
     return ""
 
 
-def _describe(chosen: "Choice") -> str:
+def _describe(used: "Sequence[ModelFile]", found: int) -> str:
     """Names the models in the order of their columns."""
-    shown, about = chosen.used[:8], chosen.used[0].about
+    shown, about = used[:8], used[0].about
     devs = ("unknown" if each.dev is None else format(each.dev, ".4g") for _, each in shown)
     names = [f"{path.stem} (dev {dev})" for (path, _), dev in zip(shown, devs, strict=True)]
-    more = ", ..." if len(chosen.used) > len(names) else ""
-    used = f"{len(chosen.used)} of {chosen.saved} saved models, by {about.metric} of dev"
-    return f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {used}"
+    more = ", ..." if len(used) > len(names) else ""
+    count = f"{len(used)} of {found} saved models, by {about.metric} of dev"
+    return f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {count}"
 
 
 @contextlib.contextmanager

@@ -32,7 +32,6 @@ def sweep(
     trials: Count = 24,
     seed: Natural = 1,
     programs: Count | None = None,
-    again: bool = False,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -58,7 +57,7 @@ def sweep(
     from jaxeval import observe, results
     from jaxeval import space as spaces
     from jaxeval.report import render
-    from jaxeval.report.sweeps import SweepPlan
+    from jaxeval.report.sweeps import plan
     from jaxeval.studies import launching, running, sweeps
 
     known, where = spaces.load(space)
@@ -73,15 +72,15 @@ def sweep(
         jobs = None
         if launcher is not None:
             jobs = launching.describe(drawn.cohorts(estimates), launcher)
-        return SweepPlan(values, estimates, findings.warnings, jobs)
+        return plan(estimates, values, jobs, findings.warnings)
     with running.locked(drawn.folder, drawn.record.id):
         estimates = drawn.estimates(programs)
         if not quiet:
-            render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
+            render.to_terminal(plan(estimates).document(), stderr=True)
         drawn.save(estimates)
         how: Any = {"session": drawn.session, "launcher": launcher}
         planned = drawn.cohorts(estimates)
-        rows = observe.train_cohorts(planned, drawn.folder, again=again, quiet=quiet, **how)
+        rows = observe.train_cohorts(planned, drawn.folder, quiet=quiet, **how)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 

@@ -51,12 +51,12 @@ def assert_better(
     """
     __tracebackhide__ = True  # pytest shows the caller's line
     from jaxeval.report.comparison import Comparison
-    from jaxeval.stats.items import estimates
-    from jaxeval.stats.items.study import study
+    from jaxeval.stats import results
     from jaxeval.stats.results import Rules
+    from jaxeval.stats.study import study
 
     with errors.called_from_python():
-        factors = None if over is None else estimates.parse_over(over, ConfigError)
+        factors = None if over is None else results.parse_over(over)
         complete, margin = missing == "error", margin or None
         rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
         of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
@@ -86,22 +86,16 @@ def _of_arrays(
     a: Any, b: Any, labels: Any, metric: str | None, lower: bool | None, missing: Any
 ) -> "Scores":
     from jaxeval.runs import metrics, scores
-    from jaxeval.stats.items import cells
 
     higher = metrics.higher_is_better(metric) if lower is None else not lower
-    arrays = {name: cells.array(each, name) for name, each in zip(_NAMES, (a, b), strict=True)}
-    sizes = [len(array) for array in arrays.values()]
-    if len({*sizes, *([len(labels)] if labels is not None else [])}) > 1:
-        raise ConfigError(f"assert_better: expected the same items, found {sizes} of a and b")
+    how: Any = {"metric": metric or "score", "higher_is_better": higher is not False}
+    how |= {"direction": "assumed" if higher is None else "recorded", "clusters": labels}
+    data = scores.from_arrays(dict(zip(_NAMES, (a, b), strict=True)), **how)
     if missing == "zero":
         if higher is False:
             raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
-        arrays = {name: np.nan_to_num(array, nan=0.0) for name, array in arrays.items()}
-    data = scores.from_arrays(
-        arrays,
-        metric=metric or "score",
-        higher_is_better=higher is not False,
-        direction="assumed" if higher is None else "recorded",
-        clusters=None if labels is None else np.array(labels, object),
-    )
+        zeros = {name: np.nan_to_num(of.scores, nan=0.0) for name, of in data.models.items()}
+        data = scores.from_arrays(zeros, **how)
+    known = {name: of.scores[~np.isnan(of.scores)] for name, of in data.models.items()}
+    metrics.refuse_scales(known, data.metric, None, None, items=True)
     return scores.Scores("scores", _NAMES, (data,), missing)

@@ -104,7 +104,7 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert all(of["interval"] is None for of in tree["sweeps"][0]["metrics"].values())
     assert _main(*words, "kind", "--details", "--save", str(out)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(("1 of 1 difference", "No difference"))
+    assert lines[1] == "lstm is better than transformer, by this share."
     assert "transformer: ga, hu, nl, sq" in lines
     assert any(line.startswith("lstm - transformer") for line in lines)
     assert {path.stem for path in out.iterdir()} == {"ranks"}

@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 
 from jaxeval.config import reading
 from jaxeval.files import Json
+from jaxeval.parameters import Number
 
 _MOST = 2**31 - 1  # devices count in 32 bits
 
@@ -74,28 +75,8 @@ class Range(NamedTuple):
         return float(f"{math.exp(value) if self.log else value:.6g}")
 
 
-class Limits(NamedTuple):
-    """Possible values of a hyperparameter; `above` and `below` exclude the low and high end."""
-
-    low: float
-    high: float
-    above: bool = False
-    below: bool = False
-
-    def allow(self, value: float) -> bool:
-        """Returns whether the value is possible."""
-        over = value > self.low if self.above else value >= self.low
-        return over and (value < self.high if self.below else value <= self.high)
-
-    def __str__(self) -> str:
-        low = f"above {self.low:g}" if self.above else f"from {self.low:g}"
-        if math.isinf(self.high):
-            return low
-        return low + (f" and below {self.high:g}" if self.below else f" to {self.high:g}")
-
-
-_NOT_NEGATIVE = Limits(0, math.inf)
-FRACTION = Limits(0, 1, below=True)  # decay rates of moving averages, dropout rates
+_NOT_NEGATIVE = Number(0)
+FRACTION = Number(0, 1, below=True)  # decay rates of moving averages, dropout rates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +96,7 @@ class Traced:
     alone: bool = False
     name: str | None = None
     range: Range | None = None
-    limits: Limits = _NOT_NEGATIVE
+    limits: Number = _NOT_NEGATIVE
 
 
 @dataclasses.dataclass(frozen=True)

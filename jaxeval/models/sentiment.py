@@ -17,6 +17,7 @@ from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import Module, aspects, dropout, recurrence, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout, site
 from jaxeval.models.sentences import Initial, Sentences
+from jaxeval.parameters import Number
 
 _Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
 TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # architectures that read the target
@@ -27,7 +28,7 @@ SITES: dict[_Architecture, frozenset[str]] = {  # dropout sites
     "ian": frozenset({"input", "hidden", "output"}),
 }
 _Scale = fields.Traced(
-    name="initial_scale", range=fields.Range(1e-3, 1.0, log=True), limits=fields.Limits(0, 1000)
+    name="initial_scale", range=fields.Range(1e-3, 1.0, log=True), limits=Number(0, 1000)
 )
 
 

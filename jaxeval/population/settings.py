@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import Count, Natural, Rows, Traced, about
+from jaxeval.parameters import Number
 
 _NonNegative = Annotated[float, Field(ge=0)]
 _WIDEST = 64  # default number of members at once
@@ -25,12 +26,10 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
     | {"momentum_decay": 0.004},  # Dozat 2016 in the values of Keras
 }
 _HYPERPARAMETERS: Mapping[str, Traced] = {
-    "learning_rate": Traced(
-        range=fields.Range(1e-4, 0.1, log=True), limits=fields.Limits(0, 1000)
-    ),
+    "learning_rate": Traced(range=fields.Range(1e-4, 0.1, log=True), limits=Number(0, 1000)),
     **dict.fromkeys(("momentum", "rho", "beta1", "beta2"), Traced(limits=fields.FRACTION)),
-    "epsilon": Traced(limits=fields.Limits(0, 1, above=True)),
-    "momentum_decay": Traced(limits=fields.Limits(0, 1)),
+    "epsilon": Traced(limits=Number(0, 1, above=True)),
+    "momentum_decay": Traced(limits=Number(0, 1)),
 }
 
 
@@ -78,7 +77,7 @@ class Optimiser:
         for name, value in self.hyperparameters.items():
             if name not in allowed:
                 raise ValueError(f"{self.name} has no {name!r}; it has {', '.join(allowed)}")
-            if not _HYPERPARAMETERS[name].limits.allow(value):
+            if not _HYPERPARAMETERS[name].limits.allows(value):
                 limits = _HYPERPARAMETERS[name].limits
                 raise ValueError(
                     f"hyperparameters.{name}: expected a number {limits}, got {value:g}"

@@ -27,6 +27,27 @@ class Bold(str):
     """A table cell in bold type."""
 
 
+class Badge(str):
+    """A table cell with a frame, such as the state of an experiment."""
+
+
+class Link(str):
+    """A table cell that leads to another page.
+
+    Args:
+      box: name of a box to tick, whose value is the last part of the address; "": there is none.
+    """
+
+    href: str
+    box: str
+
+    def __new__(cls, text: str, href: str, box: str = "") -> "Link":
+        """Returns a cell."""
+        made = super().__new__(cls, text)
+        made.href, made.box = href, box
+        return made
+
+
 class Table(NamedTuple):
     """Text cells; the first `words` columns hold words, the others numbers."""
 

@@ -1,10 +1,7 @@
-"""Parts of figures (matplotlib's object API), and drawn figures as SVG, PDF and PNG."""
+"""Parts of figures (matplotlib's object API), and drawn figures as files."""
 
-import base64
 import contextlib
 import functools
-import hashlib
-import io
 import itertools
 import re
 import warnings
@@ -33,21 +30,12 @@ _MARKERS = "o^sDvP*X"
 _STYLES = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores that a density needs
 MOST_DRAWN = 2000  # marks; more become an image, which stays small
-_TINTS = 64  # of such an image on a page
-_MOST_MARKS = 30  # of full size in a violin
+_MOST_MARKS, _MOST_POINTS = 30, 500  # in a violin: of full size, in all
 _LETTERS_PER_INCH = 13  # of a legend
 _LETTERS = 24  # of a line of a legend
 _MOST_LINES = 5  # of a name
 _LINE = 0.15  # inches, of a legend
 _FREE_LINES = 4  # of a legend that fit without a higher drawing
-_PAGE_COLOURS = {  # colours that page.css redefines for light and dark pages
-    "#000000": "currentColor",
-    "#0072b2": "var(--blue)",
-    "#555555": "var(--soft)",
-    "#ffffff": "var(--card)",
-    "#dddddd": "var(--line)",
-}
-_SVG_STYLE = "stroke-linejoin: round; stroke-linecap: butt"  # matplotlib's for all elements
 _METADATA: Any = {  # left out, as it changes with the day or the version
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -133,12 +121,11 @@ def chunks(names: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
         yield names[begin:end]
 
 
-def same_limits(panels: Sequence["Axes"], side: str = "y") -> None:
-    """Gives all panels the same range, so that they can be compared."""
-    limits = [getattr(panel, f"get_{side}lim")() for panel in panels]
-    low, high = min(low for low, _ in limits), max(high for _, high in limits)
+def same_limits(panels: Sequence["Axes"]) -> None:
+    """Gives all panels the same range of scores, so that they can be compared."""
+    low, high = zip(*(panel.get_ylim() for panel in panels), strict=True)
     for panel in panels:
-        getattr(panel, f"set_{side}lim")(low, high)
+        panel.set_ylim(min(low), max(high))
 
 
 def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
@@ -149,27 +136,27 @@ def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
     columns = min(len(handles), max(1, room))
     lines = -(-len(labels) // columns) * most_lines(labels)
     drawing.set_figheight(drawing.get_figheight() + _LINE * max(0, lines - _FREE_LINES))
-    drawing.legend(
-        handles=handles, frameon=False, fontsize=8, loc="outside upper left", ncols=columns
-    )
+    style: Any = {"frameon": False, "fontsize": 8, "loc": "outside upper left"}
+    drawing.legend(handles=handles, ncols=columns, **style)
 
 
 def lines(names: Mapping[str, int]) -> list["Line2D"]:
     """Returns the legend handles of lines; `names` maps a name to its number."""
-    from matplotlib.lines import Line2D
-
-    return [Line2D([], [], label=wrapped(n, _LETTERS), **line_style(k)) for n, k in names.items()]
+    return [_handle(name, **line_style(k)) for name, k in names.items()]
 
 
 def marks(names: Sequence[str]) -> list["Line2D"]:
     """Returns the legend handles of clouds of points, numbered from 0."""
+    styles = (
+        {"linestyle": "", "marker": marker(k), "color": colour(k)} for k in range(len(names))
+    )
+    return [_handle(name, **style) for name, style in zip(names, styles, strict=True)]
+
+
+def _handle(name: str, **style: Any) -> "Line2D":
     from matplotlib.lines import Line2D
 
-    bare: Any = {"linestyle": ""}
-    return [
-        Line2D([], [], marker=marker(k), color=colour(k), label=wrapped(name, _LETTERS), **bare)
-        for k, name in enumerate(names)
-    ]
+    return Line2D([], [], label=wrapped(name, _LETTERS), **style)
 
 
 def jitter(count: int, width: float) -> np.ndarray:
@@ -177,27 +164,47 @@ def jitter(count: int, width: float) -> np.ndarray:
     return width * ((np.arange(count) * 0.618) % 1.0 - 0.5)
 
 
-def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str) -> None:
-    """Draws a density, quartiles, the median and all points."""
-    if not len(values):
-        return
+def violins(
+    panel: "Axes", names: Sequence[str], samples: Sequence[Mapping[int, np.ndarray]]
+) -> None:
+    """Draws samples side by side, with their sizes below.
+
+    Args:
+      names: of the places on the x axis.
+      samples: number of a colour -> scores, for each place.
+    """
+    ticks = []
+    for x, (name, at) in enumerate(zip(names, samples, strict=True)):
+        for k, (number, values) in enumerate(at.items()):
+            if len(values):
+                _violin(panel, x + 0.4 * (k - (len(at) - 1) / 2), values, number)
+        sizes = dict.fromkeys(str(len(values)) for values in at.values())
+        ticks.append(f"{name}\n(n = {' and '.join(sizes)})")
+    panel.set_xticks(range(len(ticks)), ticks)
+    panel.set_xlim(-0.6, len(ticks) - 0.4)
+    ruled(panel)
+
+
+def _violin(panel: "Axes", x: float, values: np.ndarray, number: int) -> None:
+    """Draws a density, quartiles, the median and the scores, of which many become fewer."""
+    low, middle, high = describe.five_numbers(values)[1:4]
+    if len(values) > _MOST_POINTS:  # evenly spaced order statistics
+        values = np.quantile(values, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
     if len(np.unique(values)) >= _FEWEST:
         panel.violinplot([values], [x], widths=0.36, showextrema=False)
-        panel.collections[-1].set(facecolor=colour, alpha=0.25, edgecolor=colour)
+        panel.collections[-1].set(facecolor=colour(number), alpha=0.25, edgecolor=colour(number))
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     crowded = len(values) > _MOST_MARKS
     offsets = jitter(len(values), 0.28 if crowded else 0.18)[ranks]
+    style: Any = {"s": 6, "alpha": 0.5, "linewidths": 0}
     if not crowded:
         offsets += np.copysign(0.055, offsets)  # beside the bar
-    panel.scatter(
-        x + offsets, values, s=6 if crowded else 22, marker=marker,
-        c=colour, alpha=0.5 if crowded else 1.0, edgecolors="white",
-        linewidths=0 if crowded else 0.6, zorder=3, rasterized=len(values) > MOST_DRAWN,
-    )  # fmt: skip
-    low, middle, high = describe.five_numbers(values)[1:4]
+        style = {"s": 22, "alpha": 1.0, "linewidths": 0.6}
+    style |= {"marker": marker(number), "c": colour(number), "edgecolors": "white", "zorder": 3}
+    panel.scatter(x + offsets, values, **style)
     for half, ends, tint, width in (
         (0.0, (low, high), "white", 7),
-        (0.0, (low, high), colour, 5),
+        (0.0, (low, high), colour(number), 5),
         (0.06, (middle, middle), "black", 4),
         (0.05, (middle, middle), "white", 2),
     ):
@@ -214,7 +221,7 @@ def _fallback_fonts() -> list[str]:
 
 
 @contextlib.contextmanager
-def _prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
+def prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
     """Prepares a drawing for saving.
 
     Letters that matplotlib's font lacks are taken from installed fonts; without one they become
@@ -237,47 +244,6 @@ def _prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
         yield
 
 
-def to_svg(figure: Figure, salt: str) -> str:
-    """Returns the figure as an <svg> element of a page; equal figures give equal bytes.
-
-    Text, background and grid lines take the colours of a light or dark page. Styles become
-    attributes, which a page may hold that allows no inline style.
-
-    Args:
-      salt: keeps the ids of several figures on one page apart.
-    """
-    stream, mark = io.StringIO(), hashlib.sha256(salt.encode()).hexdigest()
-    with _prepared(figure.drawing, {"svg.fonttype": "path", "svg.hashsalt": mark}):
-        metadata = {"Date": None, "Creator": None}
-        figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
-    text = stream.getvalue()
-    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r"(?<=data:image/png;base64,)[^\"]*", lambda png: _smaller(png[0]), text)
-    text = re.sub(r'style="([^"]*)"', lambda style: _attributes(style[1]), text)
-    text = text.replace("<svg ", f"<svg {_attributes(_SVG_STYLE)} ", 1)
-    for drawn, of_page in _PAGE_COLOURS.items():
-        text = text.replace(drawn, of_page)
-    # glyphs have the same names in all figures: ids and references get a prefix
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{mark[:8]}-", text)
-    return text[text.index("<svg") :]
-
-
-def _smaller(png: str) -> str:
-    """Returns an image in base64 with few colours: a fifth of the bytes."""
-    from PIL import Image
-
-    stream = io.BytesIO()
-    with Image.open(io.BytesIO(base64.b64decode(png))) as image:
-        image.quantize(_TINTS, Image.Quantize.FASTOCTREE).save(stream, "png", optimize=True)
-    return base64.b64encode(stream.getvalue()).decode()
-
-
-def _attributes(style: str) -> str:
-    """Returns the attributes of an element of SVG for a style."""
-    pairs = (part.partition(":") for part in style.split(";") if part.strip())
-    return " ".join(f'{name.strip()}="{value.strip()}"' for name, _, value in pairs)
-
-
 def save_all(drawn: Sequence[Figure], into: Path) -> list[Path]:
     """Writes NAME.svg, NAME.pdf and NAME.png (200 dpi) into a folder; returns the paths.
 
@@ -291,7 +257,7 @@ def save_all(drawn: Sequence[Figure], into: Path) -> list[Path]:
             paths.append(path := into / f"{figure.name}{suffix}")
             try:
                 into.mkdir(parents=True, exist_ok=True)
-                with _prepared(figure.drawing, style):
+                with prepared(figure.drawing, style):
                     figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
             except OSError as error:
                 message = f"{path}: cannot be written ({error.strerror or error})"

@@ -1,7 +1,10 @@
 """Documents as terminal text, HTML page, notebook cell, Markdown and LaTeX."""
 
+import base64
 import errno
 import functools
+import hashlib
+import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import printable, printable_lines
 from jaxeval.report import plots, text
-from jaxeval.report.document import Block, Bold, Document, Figure, Heading, Table
+from jaxeval.report.document import Badge, Block, Bold, Document, Figure, Heading, Link, Table
 
 if TYPE_CHECKING:
     import jinja2
@@ -20,6 +23,15 @@ _WIDEST = 400  # columns: a table that is wider than the terminal is not cut
 _WIDE = 9.0  # inches from which a figure gets the full width of the page
 _SMALLEST = 0.6  # of its size: below this a figure scrolls, to keep its letters readable
 _PIXELS = 96  # of a page, an inch
+_PAGE_COLOURS = {  # colours that page.css redefines for light and dark pages
+    "#000000": "currentColor",
+    "#0072b2": "var(--blue)",
+    "#555555": "var(--soft)",
+    "#ffffff": "var(--card)",
+    "#dddddd": "var(--line)",
+}
+_SVG_STYLE = "stroke-linejoin: round; stroke-linecap: butt"  # matplotlib's for all elements
+_TINTS = 64  # of an image on a page
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {c: f"${c}$" for c in "<>|"}  # other characters in OT1, LaTeX's first encoding
@@ -32,9 +44,9 @@ _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # in numbers, not
 _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 _CONTEXT: dict[str, object] = {  # of templates: what a page may lack
     "most_rows": None,  # of a table; None: all
-    **{"path": "", "query": "", "csv": False},  # of its JSON and CSV, without the ending
-    **{"nav": (), "events": "", "listed": None, "names": None},  # of pages that follow runs
-    **{"refresh": 0, "forms": (), "about": "", "modes": (), "mode": "", "links": {}},  # of boards
+    **{"path": "", "query": "", "also": ("json", "csv")},  # of its JSON and CSV
+    **{"nav": (), "events": "", "chart": None, "compare": ""},  # of pages that are served
+    **{"refresh": 0, "forms": (), "about": "", "modes": (), "mode": ""},  # of boards
 }
 
 
@@ -127,9 +139,48 @@ def page_figures(figures: Iterable[Figure], most_rows: int | None = None) -> str
     for figure in figures:
         width = figure.drawing.get_figwidth()
         size = {"wide": width > _WIDE, "least": round(_SMALLEST * width * _PIXELS)}
-        drawn.append(figure._asdict() | {"svg": plots.to_svg(figure, figure.name)} | size)
+        drawn.append(figure._asdict() | {"svg": to_svg(figure)} | size)
     template = _environment().get_template("figures.html.jinja")
     return printable_lines(template.render(figures=drawn, most_rows=most_rows))
+
+
+def to_svg(figure: Figure) -> str:
+    """Returns the figure as an <svg> element of a page; equal figures give equal bytes.
+
+    Text, background and grid lines take the colours of a light or dark page. Styles become
+    attributes, which a page may hold that allows no inline style. The names of figures keep the
+    ids of several ones on a page apart.
+    """
+    stream, mark = io.StringIO(), hashlib.sha256(figure.name.encode()).hexdigest()
+    with plots.prepared(figure.drawing, {"svg.fonttype": "path", "svg.hashsalt": mark}):
+        metadata = {"Date": None, "Creator": None}
+        figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
+    text = stream.getvalue()
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"(?<=data:image/png;base64,)[^\"]*", lambda png: _smaller(png[0]), text)
+    text = re.sub(r'style="([^"]*)"', lambda style: _attributes(style[1]), text)
+    text = text.replace("<svg ", f"<svg {_attributes(_SVG_STYLE)} ", 1)
+    for drawn, of_page in _PAGE_COLOURS.items():
+        text = text.replace(drawn, of_page)
+    # glyphs have the same names in all figures: ids and references get a prefix
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{mark[:8]}-", text)
+    return text[text.index("<svg") :]
+
+
+def _smaller(png: str) -> str:
+    """Returns an image in base64 with few colours: a fifth of the bytes."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    with Image.open(io.BytesIO(base64.b64decode(png))) as image:
+        image.quantize(_TINTS, Image.Quantize.FASTOCTREE).save(stream, "png", optimize=True)
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+def _attributes(style: str) -> str:
+    """Returns the attributes of an element of SVG for a style."""
+    pairs = (part.partition(":") for part in style.split(";") if part.strip())
+    return " ".join(f'{name.strip()}="{value.strip()}"' for name, _, value in pairs)
 
 
 @functools.cache
@@ -142,7 +193,8 @@ def _environment() -> "jinja2.Environment":
         loader=loader, autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["breakable"] = _breakable
-    environment.tests["bold"] = lambda cell: isinstance(cell, Bold)
+    for name, kind in {"bold": Bold, "badge": Badge, "link": Link}.items():
+        environment.tests[name] = lambda cell, kind=kind: isinstance(cell, kind)
     environment.globals |= _CONTEXT
     return environment
 

@@ -16,8 +16,7 @@ from jaxeval.stats import multiple
 _Row = tuple[str, int | str, Mapping[str, Estimate] | Mapping[str, Mean]]  # name, n, metrics
 _SHARE = "best_equivalent"  # the share of runs near the best, which sentences are about
 _ALPHA = 0.05
-_MOST_NAMED = 3  # differences of groups
-_MOST_SIDE = 4  # sweeps or groups whose correlations stand side by side
+_MOST_SIDE = 4  # sweeps or groups that are named, and whose correlations stand side by side
 _METRICS = {
     "max": "best score, %",
     "mean": "mean score, %",
@@ -42,29 +41,25 @@ class Sensitivity(Result):
 
     def document(self) -> Document:
         """Returns the answer, scores and correlations; more tables as details."""
-        of, rows = "sweep", [(each.name, each.n, each.metrics) for each in self.sweeps]
-        singles: list[_Row] = [*rows]
-        every = [*singles, *([("A - B", "", self.difference)] if self.difference else [])]
-        shown = every
+        of, singles = "sweep", [(each.name, each.n, each.metrics) for each in self.sweeps]
+        shown: list[_Row] = [*singles]
+        gaps: list[_Row] = [("A - B", "", self.difference)] if self.difference else []
         if self.groups:
             of = f"mean (sd) over {self.over}"
             shown = [(g.name, len(g.sweeps), g.means) for g in self.groups]
-            every = [
-                *shown,
-                *((f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts),
-            ]
-        margin = scores.difference(MARGIN, "fraction")
+            gaps = [(f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts]
+        every, margin = [*shown, *gaps], scores.difference(MARGIN, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
-        unfit = self._unfit()
-        details = [*_series(of, every), *_profiles(shown, ["maxima", "mean_change"])]
+        beside = shown if self.groups else every
+        details = [*_series(of, every), *_profiles(beside, ["maxima", "mean_change"])]
         if self.groups:
-            details.append(_table("sweep", singles, _METRICS))
+            details.append(_table("sweep", [*singles], _METRICS))
             details += [f"{group.name}: {', '.join(group.sweeps)}" for group in self.groups]
         return Document(
-            answer=[f"{self._answer(margin, unfit)}{f' ({unfit})' if unfit else ''}."],
-            blocks=[_table(of, every, _METRICS), *_profiles(shown, ["rho"])],
+            answer=[*self._answer(shown, margin)],
+            blocks=[_table(of, every, _METRICS), *self._tests(), *_profiles(beside, ["rho"])],
             notes=notes,
             details=details,
             figures=self._figures,
@@ -98,67 +93,45 @@ class Sensitivity(Result):
             )
         return ""
 
-    def _answer(self, margin: str, unfit: str) -> str:
-        """States how many runs come near the best, and which sweep or group has more of them."""
-        shares = [of.metrics[_SHARE].value for of in self.sweeps]
-        if self.groups:
-            return self._of_groups(margin, unfit)
-        if len(self.sweeps) == 2:
-            return self._of_two(shares, margin, unfit)
-        if len(self.sweeps) == 1:
-            (of,) = self.sweeps
-            near = f"{_cell(of.metrics[_SHARE], True)} of the runs of {of.name} come within"
-            return f"{near} {margin} of the best, {of.metrics['max'].value:.2f}"
-        ends = (shares.index(min(shares)), shares.index(max(shares)))
-        between = " and ".join(f"{shares[k]:.2f} % ({self.sweeps[k].name})" for k in ends)
-        return (
-            f"Between {between} of a sweep's runs come within {margin} of its best; no two of "
-            f"the {len(shares)} sweeps were compared"
+    def _answer(self, shown: Sequence[_Row], margin: str) -> Iterator[str]:
+        """Yields how many runs come near the best, and which sweep or group has more of them."""
+        shares = {name: metrics[_SHARE] for name, _, metrics in shown}
+        ordered = sorted(shares, key=lambda name: -_value(shares[name]))
+        named = ordered if len(shown) <= _MOST_SIDE else [ordered[0], ordered[-1]]
+        each = f"{'; ' if named == ordered else ' to '}".join(
+            f"{_cell(shares[name], ' %')} of {name}" for name in named
         )
+        best = f", {_value(shown[0][2]['max']):.2f}" if len(shown) == 1 else ""
+        gap = self.difference.get(_SHARE)
+        apart = "" if gap is None else f"; {' - '.join(shares)} {_cell(gap)}"
+        yield f"Runs within {margin} of the best{best}: {each}{apart}."
+        unfit, signs = self._unfit(), self._signs()
+        if unfit:
+            yield f"Nothing is shown, as {unfit}."
+        elif signs:
+            yield f"{text.sentence(ordered, text.signs(signs))}, by this share."
+        elif len(shown) > 1:
+            yield "Nothing is shown, as no two were compared with intervals."
 
-    def _of_two(self, shares: Sequence[float], margin: str, unfit: str) -> str:
-        """States which sweep has more runs near its best, if the interval excludes 0."""
-        (first, second), gap = (each.name for each in self.sweeps), self.difference.get(_SHARE)
-        percents = " and ".join(f"{share:.2f} %" for share in shares)
-        shown, size = False, "" if unfit else "; there is no interval of their difference"
-        if not unfit and gap is not None and gap.interval is not None:
+    def _signs(self) -> list[tuple[str, str, str, int]]:
+        """Returns which of each pair has more runs near the best, by interval or paired t test."""
+        gap, names = self.difference.get(_SHARE), [of.name for of in self.sweeps]
+        if gap is not None and gap.interval is not None:
             shown = not gap.interval.low <= 0 <= gap.interval.high
-            size = f", difference {gap.value:.2f}, 95 % CI {text.bounds(gap.interval)}"
-        if gap is None or not shown:
-            return (
-                f"That one of {first} and {second} has more runs within {margin} of its best was "
-                f"not shown: {percents}{size}"
-            )
-        more, fewer = (first, second) if gap.value > 0 else (second, first)
-        return (
-            f"More runs of {more} than of {fewer} come within {margin} of their best: {percents} "
-            f"({first}, {second}){size}"
-        )
+            return [(names[0], names[1], "", int(math.copysign(shown, gap.value)))]
+        signs = []
+        for c, p in zip(self.contrasts, _corrected(self.contrasts), strict=True):
+            more = math.copysign(p < _ALPHA, c.means[_SHARE].mean) if _SHARE in c.means else 0
+            signs.append((c.a, c.b, "", int(more)))
+        return signs
 
-    def _of_groups(self, margin: str, unfit: str) -> str:
-        """States which differences of groups were shown, by paired t tests corrected by Holm."""
-        if not self.contrasts:
-            of = [f"{_cell(g.means[_SHARE], True)} of {g.name}" for g in self.groups]
-            none = "; no two groups were compared" if len(of) > 1 else ""
-            return f"Runs within {margin} of their sweep's best, averaged: {'; '.join(of)}{none}"
-        ps = _corrected(self.contrasts)
-        tested = zip(self.contrasts, ps, strict=True)
-        shown = [(c, p) for c, p in tested if p < _ALPHA and not unfit]
-        count = f"{len(shown)} of {text.counted(len(ps), 'difference')}"
-        count = count if shown else "No difference"
-        were = "were" if len(shown) > 1 else "was"
-        head = f"{count} in the share of runs within {margin} of the best {were} shown"
-        if not shown:
-            least = min((p for p in ps if not math.isnan(p)), default=math.nan)
-            return head + ("" if unfit else f": least corrected p {text.p_value(least)}")
-        named = []
-        for c, p in shown[:_MOST_NAMED]:
-            gap = c.means[_SHARE]
-            more, fewer = (c.a, c.b) if gap.mean > 0 else (c.b, c.a)
-            size = f"{abs(gap.mean):.2f} points over {gap.n} datasets"
-            named.append(f"{more} has more than {fewer} ({size}, corrected p {text.p_value(p)})")
-        named += [f"{len(shown) - len(named)} more"] if len(shown) > len(named) else []
-        return f"{head}: {'; '.join(named)}"
+    def _tests(self) -> Iterator[str]:
+        """Yields the p-values of the differences of groups."""
+        both = zip(self.contrasts, _corrected(self.contrasts), strict=True)
+        ps = [f"{c.a} - {c.b} {text.p_value(p).removeprefix('= ')}" for c, p in both]
+        if ps:
+            what = "equivalent to the best, paired t tests, p corrected by Holm"
+            yield f"{what}: {text.few(ps, 10, '; ')}"
 
 
 def _table(of: str, rows: Sequence[_Row], columns: Mapping[str, str]) -> Table:
@@ -192,13 +165,16 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
         yield Table(head, cells)
 
 
-def _cell(of: Estimate | Mean | None, percent: bool = False) -> str:
-    """Formats a value with its interval; a mean with its sd, or with % in a sentence."""
+def _value(of: Estimate | Mean) -> float:
+    return of.mean if isinstance(of, Mean) else of.value
+
+
+def _cell(of: Estimate | Mean | None, unit: str = "") -> str:
+    """Formats a value with its interval; a mean with its sd, or in a sentence with the unit."""
     if of is None:
         return "-"
-    value = of.mean if isinstance(of, Mean) else of.value
-    sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not percent else ""
-    return f"{value:.2f}{' %' if percent else sd} {text.bounds(of.interval)}".rstrip()
+    sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not unit else ""
+    return f"{_value(of):.2f}{unit or sd} {text.bounds(of.interval)}".rstrip()
 
 
 def _corrected(contrasts: Sequence[Contrast]) -> list[float]:

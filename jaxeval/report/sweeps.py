@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,57 @@ _PARALLEL = (
 )
 _COHORT = ("cohort", "padded to", "runs", "rows at once", "compiling", "running", "wasted", "GB")
 _REACH = 5.0  # points around scores that are all equal
+
+
+class _Ruler:
+    """Places the values of a hyperparameter on an axis, by the range that the space gives."""
+
+    def __init__(self, axes: Sequence[Axis]):
+        scales, self.words = [axis.scale for axis in axes], list[str]()
+        if any(scale.categories is not None for scale in scales):
+            each = [axis.scale.categories or map(metrics.text, axis.used) for axis in axes]
+            self.words = [*dict.fromkeys(word for words in each for word in words)]
+            with contextlib.suppress(ValueError):
+                self.words.sort(key=float)
+            ends = [0.0, len(self.words) - 1.0]
+        else:
+            ends = [end for of in scales for end in (of.low, of.high) if end is not None]
+            ends += [number for axis in axes for number in np.array(axis.used, float)]
+        self.low, self.high = min(ends, default=np.nan), max(ends, default=np.nan)
+        self.log = any(scale.log for scale in scales) and self.low > 0
+        self._whole = all(scale.whole for scale in scales)
+
+    def place(self, values: Sequence[object]) -> np.ndarray:
+        """Returns positions: of a word its number, from 0."""
+        texts = [self.words.index(metrics.text(of)) for of in values] if self.words else values
+        return np.array(texts, float)
+
+    def height(self, values: Sequence[object]) -> np.ndarray:
+        """Returns positions between the ends, from 0 to 1; .5 if there is one position."""
+        at, low, high = self.place(values), np.float64(self.low), np.float64(self.high)
+        if self.log and not self.words:
+            at, low, high = np.log(at), np.log(low), np.log(high)
+        return (at - low) / (high - low) if high > low else np.full(len(at), 0.5)
+
+    def set(self, panel: "Axes") -> None:
+        """Gives the x axis of a panel its range and its ticks."""
+        low, high = self.low, self.high
+        if self.words:
+            slant = 20 if sum(map(len, self.words)) > _LETTERS else 0  # else labels would overlap
+            shown = [plots.wrapped(word, _LETTERS) for word in self.words]
+            panel.set_xticks(range(len(shown)), shown, fontsize=7, rotation=slant)
+            panel.set_xlim(low - 0.5, high + 0.5)
+            return
+        if self.log:
+            panel.set_xscale("log")
+            stretch = (high / low) ** _MARGIN if high > low else 2.0
+            panel.set_xlim(low / stretch, high * stretch)
+            return
+        if low <= high:  # not NaN
+            margin = _MARGIN * (high - low) or 0.5 * abs(low) or 0.5
+            panel.set_xlim(low - margin, high + margin)
+        locator: Any = panel.xaxis.get_major_locator()
+        locator.set_params(nbins=5, integer=self._whole)  # more labels would overlap
 
 
 def _read(sweep: Sweep) -> np.ndarray:
@@ -109,18 +160,20 @@ def draw_marginals(
       apart: width in which equal scores of a word are kept apart.
     """
     every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
-    names, drawn = list(dict.fromkeys(axis.name for *_, axis in every)), {}
+    names = list(dict.fromkeys(axis.name for *_, axis in every))
+    drawn: dict[str, tuple[Axes, Place]] = {}
     size = {1: (4.0, 2.3), 2: _FEW, 3: _FEW}.get(len(names), (2.6, 2.3))
     drawing, panels = plots.grid(len(names), _COLUMNS, size, share_y=True)
     label = literal(scores.label(sweeps[0].metric, sweeps[0].unit))
     for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
         members = [member for member in every if member[2].name == name]
         panel.tick_params(labelsize=7)
-        place, words = _set_scale(panel, [axis for *_, axis in members])
-        drawn[name] = panel, place
+        ruler = _Ruler([axis for *_, axis in members])
+        ruler.set(panel)
+        drawn[name] = panel, ruler.place
         for order, (k, sweep, axis) in enumerate(members):
-            x = place(axis.used)
-            if words:  # sweeps side by side
+            x = ruler.place(axis.used)
+            if ruler.words:  # sweeps side by side
                 x = plots.jitter(len(x), apart) + x + 0.2 * (order - (len(members) - 1) / 2)
             style: Any = {"s": 6, "color": plots.colour(k), "marker": plots.marker(k)}
             panel.scatter(x, _read(sweep)[axis.active], **style)
@@ -137,12 +190,19 @@ def parallel(sweep: Sweep) -> Figure:
     columns, order = len(sweep.axes) + 1, np.argsort(-sweep.gain, kind="stable")
     drawing, panel = plots.canvas(max(5.5, _INCHES * columns), 4.0)
     panel.grid(visible=False)
-    heights, heads = np.full((len(read), columns), np.nan), list[str]()
+    heights, heads, texts = np.full((len(read), columns), np.nan), list[str](), list[list[str]]()
     for place, axis in enumerate(sweep.axes):
-        heights[axis.active, place], ends = _heights(axis)
+        ruler = _Ruler([axis])
+        heights[axis.active, place] = ruler.height(axis.used)
+        ends = f"{ruler.low:.4g} to {ruler.high:.4g}" if axis.used else ""
+        if ruler.words:
+            ends = ", ".join(ruler.words)
+            heights[axis.active, place] += plots.jitter(len(axis.used), 0.04)
         heads.append(f"{plots.wrapped(axis.name, 16)}\n{plots.wrapped(ends, 20)}")
+        both = zip(axis.values, axis.active, strict=True)
+        texts.append([metrics.text(value) if on else "-" for value, on in both])
     low, high = float(read.min()), float(read.max())
-    heights[:, -1] = _between(read, low, high)
+    heights[:, -1] = (read - low) / (high - low) if high > low else 0.5
     heads.append(f"{literal(label)}\n{low:.2f} to {high:.2f}")
     best = max(1, len(read) // _BEST)
     for runs, colour, width in (
@@ -157,10 +217,6 @@ def parallel(sweep: Sweep) -> Figure:
     panel.set_yticks([])
     panel.spines[["left", "bottom"]].set_visible(False)
     panel.set_xlim(-0.4, columns - 0.4)
-    texts = [
-        [metrics.text(value) if on else "-" for value, on in both]
-        for both in (zip(axis.values, axis.active, strict=True) for axis in sweep.axes)
-    ]
     rows = [
         (str(rank), *(column[run] for column in texts), f"{read[run]:.2f}")
         for rank, run in enumerate(order.tolist(), 1)
@@ -169,130 +225,70 @@ def parallel(sweep: Sweep) -> Figure:
     return Figure("parallel", "Settings and scores", _PARALLEL, drawing, head, rows)
 
 
-def _heights(axis: Axis) -> tuple[np.ndarray, str]:
-    """Returns heights from 0 to 1 of the used values; the ends of the axis, or its words."""
-    low, high, used = axis.scale.low, axis.scale.high, axis.used
-    if axis.scale.categories is not None or any(isinstance(of, str) for of in used):
-        named = _categories([axis])
-        at = _between(np.arange(len(named)), 0, len(named) - 1)
-        places = [named.index(metrics.text(of)) for of in used]
-        return at[places] + plots.jitter(len(places), 0.04), ", ".join(named)
-    values = np.array(used, float)
-    if not len(values):
-        return values, ""
-    low, high = (values.min() if low is None else low), (values.max() if high is None else high)
-    ends = f"{low:.4g} to {high:.4g}"
-    if axis.scale.log and low > 0:
-        return _between(np.log(values), np.log(low), np.log(high)), ends
-    return _between(values, low, high), ends
+class _Cohort(NamedTuple):
+    """Runs of a sweep that share a program; None: not known of this task."""
 
-
-def _between(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Maps a range to that from 0 to 1; all values to the middle if it is empty."""
-    return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
-
-
-def _set_scale(panel: "Axes", axes: Sequence[Axis]) -> tuple[Place, bool]:
-    """Gives an x axis the range of the space; returns what places values, and whether on words."""
-    scales = [axis.scale for axis in axes]
-    if any(scale.categories is not None for scale in scales):
-        named = _categories(axes)
-        slant = 20 if sum(map(len, named)) > _LETTERS else 0  # else labels would overlap
-        shown = [plots.wrapped(name, _LETTERS) for name in named]
-        panel.set_xticks(range(len(named)), shown, fontsize=7, rotation=slant)
-        panel.set_xlim(-0.5, len(named) - 0.5)
-        return lambda v: np.array([named.index(metrics.text(x)) for x in v], float), True
-    ends = [end for scale in scales for end in (scale.low, scale.high) if end is not None]
-    ends += [number for axis in axes for number in np.array(axis.used, float)]
-    if ends:
-        _set_range(panel, min(ends), max(ends), any(scale.log for scale in scales))
-    if panel.get_xscale() == "linear":
-        locator: Any = panel.xaxis.get_major_locator()
-        whole = all(scale.whole for scale in scales)
-        locator.set_params(nbins=5, integer=whole)  # more labels would overlap
-    return lambda values: np.array(values, float), False
-
-
-def _set_range(panel: "Axes", low: float, high: float, log: bool) -> None:
-    if log and low > 0:
-        panel.set_xscale("log")
-        stretch = (high / low) ** _MARGIN if high > low else 2.0
-        panel.set_xlim(low / stretch, high * stretch)
-    else:
-        margin = _MARGIN * (high - low) or 0.5 * abs(low) or 0.5
-        panel.set_xlim(low - margin, high + margin)
-
-
-def _categories(axes: Sequence[Axis]) -> list[str]:
-    texts = ([metrics.text(of) for of in axis.used] for axis in axes)
-    both = zip(axes, texts, strict=True)
-    named = [*dict.fromkeys(t for axis, used in both for t in axis.scale.categories or used)]
-    with contextlib.suppress(ValueError):
-        named = sorted(named, key=float)
-    return named
+    runs: Sequence[int]  # from 1
+    size: str  # what they are padded to
+    micro_batch: int | None = None  # rows that are computed at once
+    compile_seconds: float | None = None
+    train_seconds: float | None = None
+    wasted: float | None = None  # share of the operations
+    megabytes: float | None = None  # of parameters, the best ones, two moments of Adam
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class SweepPlan(Result):
-    """The plan of a sweep: the values of each run, cohorts, warnings about the data."""
+    """The plan of a sweep; costs are None for a task whose members are not padded."""
 
-    runs: Sequence[Mapping[str, Json]]
-    cohorts: "Sequence[Estimate]"
-    warnings: Sequence[str] = ()
+    runs: Sequence[Mapping[str, Json]]  # their values
+    cohorts: Sequence[_Cohort]
+    compile_seconds: float | None
+    train_seconds: float | None
+    wasted: float | None
     jobs: str | None = None  # of a launcher
-
-    def to_dict(self) -> dict[str, Json]:
-        """Returns runs, numbered from 1, and cohorts; unknown costs are null."""
-        cohorts: list[Json] = []
-        for of in self.cohorts:
-            costs: dict[str, Json] = {
-                "micro_batch": of.micro_batch,
-                "compile_seconds": of.compile_seconds,
-                "train_seconds": of.seconds,
-                "wasted": of.wasted,
-                "megabytes": _bytes(of) / 2**20,
-            }
-            known = costs if of.operations else dict.fromkeys(costs)
-            numbers: list[Json] = [number + 1 for number in of.jobs]
-            cohorts.append({"runs": numbers, "size": of.shape.describe(), **known})
-        warnings: dict[str, Json] = {"warnings": [*self.warnings]} if self.warnings else {}
-        jobs: dict[str, Json] = {"jobs": self.jobs} if self.jobs else {}
-        return {"runs": list(self.runs), "cohorts": cohorts, **self._totals(), **jobs, **warnings}
-
-    def _totals(self) -> dict[str, float | None]:
-        """Returns seconds and wasted operations; None for a task whose members are not padded."""
-        operations = sum(of.operations for of in self.cohorts)
-        needed = sum(of.needed for of in self.cohorts)
-        totals = {
-            "compile_seconds": sum(of.compile_seconds for of in self.cohorts),
-            "train_seconds": sum(of.seconds for of in self.cohorts),
-            "wasted": 1 - needed / operations if operations else 0.0,
-        }
-        known = all(of.operations for of in self.cohorts)
-        return {name: value if known else None for name, value in totals.items()}
+    warnings: Sequence[str] = ()
 
     def document(self) -> Document:
         """Returns a row for each cohort, and the estimate of the whole."""
         rows = []
         for number, of in enumerate(self.cohorts, 1):
-            seconds = text.duration(of.compile_seconds), text.duration(of.seconds)
-            size = f"{100 * of.wasted:.0f} %", f"{_bytes(of) / 2**30:.2f}"
-            costs = [str(of.micro_batch), *seconds, *size] if of.operations else ["-"] * 5
-            rows.append([str(number), of.shape.describe(), str(len(of.jobs)), *costs])
-        runs = text.counted(sum(len(of.jobs) for of in self.cohorts), "run")
-        answer, totals = [f"{runs}, {text.counted(len(self.cohorts), 'program')}"], self._totals()
-        compiling, training, wasted = totals.values()
-        if compiling is not None and training is not None and wasted is not None:
+            costs = ["-"] * 5
+            if of.compile_seconds is not None and of.train_seconds is not None:
+                seconds = text.duration(of.compile_seconds), text.duration(of.train_seconds)
+                size = f"{100 * (of.wasted or 0):.0f} %", f"{(of.megabytes or 0) / 2**10:.2f}"
+                costs = [str(of.micro_batch), *seconds, *size]
+            rows.append([str(number), of.size, str(len(of.runs)), *costs])
+        runs = text.counted(sum(len(of.runs) for of in self.cohorts), "run")
+        answer = [f"{runs}, {text.counted(len(self.cohorts), 'program')}"]
+        if self.compile_seconds is not None and self.train_seconds is not None:
             answer = [
-                f"{answer[0]}; {100 * wasted:.0f} % of the operations are padding",
-                f"estimate: {text.duration(compiling)} of compiling, {text.duration(training)} of "
-                "training and evaluation if no run stops early, by a cost model",
+                f"{answer[0]}; {100 * (self.wasted or 0):.0f} % of the operations are padding",
+                f"estimate: {text.duration(self.compile_seconds)} of compiling, "
+                f"{text.duration(self.train_seconds)} of training and evaluation if no run stops "
+                "early, by a cost model",
             ]
         answer += [f"jobs: {self.jobs}"] if self.jobs else []
         table = Table(_COHORT, rows, words=2)
         return Document(answer, (table,), notes=self.warnings, title="Plan of a sweep")
 
 
-def _bytes(cohort: "Estimate") -> int:
-    """Returns the bytes of all members: parameters, the best ones, two moments of Adam."""
-    return 4 * 4 * cohort.shape.parameters() * len(cohort.jobs)
+def plan(
+    estimates: "Sequence[Estimate]",
+    runs: Sequence[Mapping[str, Json]] = (),
+    jobs: str | None = None,
+    warnings: Sequence[str] = (),
+) -> SweepPlan:
+    """Returns the plan of a sweep, given the estimate of each cohort."""
+    cohorts = []
+    for of in estimates:
+        size = 4 * 4 * of.shape.parameters() * len(of.jobs) / 2**20
+        costs = of.micro_batch, of.compile_seconds, of.seconds, of.wasted, size
+        numbers = [number + 1 for number in of.jobs]
+        cohorts.append(_Cohort(numbers, of.shape.describe(), *(costs if of.operations else ())))
+    if not all(of.operations for of in estimates):
+        return SweepPlan(runs, cohorts, None, None, None, jobs, warnings)
+    names = ("operations", "needed", "compile_seconds", "seconds")
+    whole, needed, compiling, training = (sum(getattr(of, n) for of in estimates) for n in names)
+    wasted = 1 - needed / whole if whole else 0.0
+    return SweepPlan(runs, cohorts, compiling, training, wasted, jobs, warnings)

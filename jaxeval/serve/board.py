@@ -32,18 +32,15 @@ from jaxeval.serve import confined
 from jaxeval.serve.confined import Limits
 
 ID = 16  # letters of an id
+SUFFIXES = {"vectors": ".txt", "tables": ".csv"}  # kinds of submissions -> their files
 _QUICK = Limits(300.0, 4 << 30)  # of a check, a comparison, a leaderboard
 _AT_ONCE = 2  # such processes
 _MOST_ASKED = 100  # that run or wait
-_MOST_SHOWN = 500  # pages that are kept
+_MOST_SHOWN = 1000  # files of pages that are kept
 _LOOK = 1.0  # seconds between two looks at the queue
-_LATER = {"retry-after": "60"}
-_LOCK, _SETTINGS = ".board.lock", "board.json"
-SUFFIXES = {"vectors": ".txt", "tables": ".csv"}  # kinds of submissions -> their files
-_FOLDERS = ("incoming", "shown", *SUFFIXES)
-_NAME = re.compile(r"\w[\w .+-]{0,59}")
-_ABOUT = "submission.json"
 _RECENT = 10  # judgements by which the next ones are estimated
+_NAME = re.compile(r"\w[\w .+-]{0,59}")
+_LOCK, _SETTINGS, _ABOUT = ".board.lock", "board.json", "submission.json"
 
 
 class Submission(NamedTuple):
@@ -68,6 +65,15 @@ class Submission(NamedTuple):
         return self.state in ("queued", "judging")
 
 
+class Settings(NamedTuple):
+    """How vectors are judged, and what that may take."""
+
+    judge: Mapping[str, Any]  # arguments of `vectors judge`
+    baseline: Path
+    limits: Limits
+    most_bytes: int  # of an upload
+
+
 def checked_name(name: str) -> str:
     """Returns a name in its normal form.
 
@@ -78,78 +84,6 @@ def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ConfigError("name: expected 1 to 60 letters, digits, blanks and . _ + -")
     return name
-
-
-class Submissions:
-    """The submissions in a folder, in the order in which they came."""
-
-    def __init__(self, folder: Path):
-        self._folder, found = folder, list[Submission]()
-        for path in (path for kind in SUFFIXES for path in (folder / kind).iterdir()):
-            if (path / _ABOUT).exists():
-                found.append(Submission(**json.loads((path / _ABOUT).read_text("utf-8"))))
-            else:
-                shutil.rmtree(path, ignore_errors=True)  # a server died while it removed this one
-        found.sort(key=lambda of: of.uploaded)
-        self._known = {(of.kind, of.id): of for of in found}
-        for of in self.every("vectors", "judging"):
-            self.change(of._replace(state="queued", begun=0.0))
-
-    def every(self, kind: str, *states: str) -> list[Submission]:
-        """Returns those in some states (none: in all), the first one first."""
-        each = [of for of in self._known.values() if of.kind == kind]
-        return [of for of in each if not states or of.state in states]
-
-    def find(self, kind: str, key: str) -> Submission | None:
-        """Returns the one with this id."""
-        return self._known.get((kind, key))
-
-    def file(self, of: Submission) -> Path:
-        """Returns the path of the file that was uploaded."""
-        return self._folder / of.kind / of.id / f"{of.name}{SUFFIXES[of.kind]}"
-
-    def add(self, of: Submission, folder: Path) -> None:
-        """Puts one at the end, in place of one that failed; takes over the folder of its file."""
-        self.remove(of)
-        of = of._replace(uploaded=time.time())
-        files.write_json(str(folder / _ABOUT), of._asdict())
-        folder.rename(self.file(of).parent)
-        self._known[of.kind, of.id] = of
-
-    def change(self, of: Submission) -> None:
-        """Replaces what is known of one, unless it has been removed."""
-        if (of.kind, of.id) in self._known:
-            files.write_json(str(self.file(of).with_name(_ABOUT)), of._asdict())
-            self._known[of.kind, of.id] = of
-
-    def remove(self, of: Submission) -> None:
-        """Removes one with all that belongs to it."""
-        self._known.pop((of.kind, of.id), None)
-        self.file(of).with_name(_ABOUT).unlink(missing_ok=True)
-        shutil.rmtree(self.file(of).parent, ignore_errors=True)
-
-    def wait(self, of: Submission) -> tuple[int, float | None]:
-        """Returns its place in the queue (0: it is being judged), and seconds until it is judged.
-
-        Judging takes as long as the median of the last ten took; None before one has ended.
-        """
-        judging, queued = self.every("vectors", "judging"), self.every("vectors", "queued")
-        place = queued.index(of) + 1 if of in queued else 0
-        took = sorted((each.ended, each.begun) for each in self.every("vectors", "judged"))
-        if not took:
-            return place, None
-        usual = statistics.median(ended - begun for ended, begun in took[-_RECENT:])
-        left = [max(0.0, usual - (time.time() - each.begun)) for each in judging]
-        return place, place * usual + sum(left)
-
-
-class Settings(NamedTuple):
-    """How vectors are judged, and what that may take."""
-
-    judge: Mapping[str, Any]  # arguments of `vectors judge`
-    baseline: Path
-    limits: Limits
-    most_bytes: int  # of an upload
 
 
 class Board:
@@ -171,18 +105,18 @@ class Board:
         with settings.baseline.open("rb") as content:
             self.baseline = hashlib.file_digest(content, "sha256").hexdigest()[:ID]
         self._keep_settings()
-        for name in _FOLDERS:
+        shutil.rmtree(folder / "incoming", ignore_errors=True)  # a server died that received it
+        for name in ("incoming", "shown", *SUFFIXES):
             (folder / name).mkdir(exist_ok=True)
-        for path in (folder / "incoming").iterdir():
-            shutil.rmtree(path, ignore_errors=True)  # a server died while it received this one
-        self.submissions = Submissions(folder)
-        if self.submissions.find("vectors", self.baseline) is None:
-            name = Path(settings.baseline.name.removesuffix(".gz")).stem
-            name, copy = checked_name(name), folder / "incoming" / "baseline"
+        self._known = self._read()
+        for of in self.every("vectors", "judging"):
+            self.change(of._replace(state="queued", begun=0.0))
+        if self.find("vectors", self.baseline) is None:
+            name = checked_name(Path(settings.baseline.name.removesuffix(".gz")).stem)
             of = Submission(self.baseline, "vectors", name, "the baseline")
-            copy.mkdir()
-            shutil.copyfile(settings.baseline, copy / self.submissions.file(of).name)
-            self.submissions.add(of, copy)
+            (copy := folder / "incoming" / "baseline").mkdir()
+            shutil.copyfile(settings.baseline, copy / self.file(of).name)
+            self.add(of, copy)
         self._making = collections.defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._slots, self._asked = asyncio.Semaphore(_AT_ONCE), 0
         self._judging: tuple[str, asyncio.Task[None]] | None = None
@@ -200,18 +134,74 @@ class Board:
         elif kept.read_text(encoding="utf-8") != mine:
             raise ConfigError(f"{kept}: a board with other settings; expected a new folder")
 
+    def _read(self) -> dict[tuple[str, str], Submission]:
+        """Returns all submissions by kind and id, in the order in which they came."""
+        found = list[Submission]()
+        for path in (path for kind in SUFFIXES for path in (self.folder / kind).iterdir()):
+            if (path / _ABOUT).exists():
+                found.append(Submission(**json.loads((path / _ABOUT).read_text("utf-8"))))
+            else:
+                shutil.rmtree(path, ignore_errors=True)  # a server died while it removed this one
+        return {(of.kind, of.id): of for of in sorted(found, key=lambda of: of.uploaded)}
+
+    def every(self, kind: str, *states: str) -> list[Submission]:
+        """Returns submissions in some states (none: in all), the first one first."""
+        each = [of for of in self._known.values() if of.kind == kind]
+        return [of for of in each if not states or of.state in states]
+
+    def find(self, kind: str, key: str) -> Submission | None:
+        """Returns the submission with this id."""
+        return self._known.get((kind, key))
+
+    def file(self, of: Submission) -> Path:
+        """Returns the path of the file that was uploaded."""
+        return self.folder / of.kind / of.id / f"{of.name}{SUFFIXES[of.kind]}"
+
+    def add(self, of: Submission, folder: Path) -> None:
+        """Puts one at the end, in place of one that failed; takes over the folder of its file."""
+        self._drop(of)
+        of = of._replace(uploaded=time.time())
+        files.write_json(str(folder / _ABOUT), of._asdict())
+        folder.rename(self.file(of).parent)
+        self._known[of.kind, of.id] = of
+
+    def change(self, of: Submission) -> None:
+        """Replaces what is known of one, unless it has been removed."""
+        if (of.kind, of.id) in self._known:
+            files.write_json(str(self.file(of).with_name(_ABOUT)), of._asdict())
+            self._known[of.kind, of.id] = of
+
     def remove(self, of: Submission) -> None:
         """Removes a submission and all pages it is on; stops judging it."""
         if self._judging is not None and self._judging[0] == of.id:
             self._judging[1].cancel()
-        self.submissions.remove(of)
+        self._drop(of)
         self._forget_pages()
+
+    def _drop(self, of: Submission) -> None:
+        self._known.pop((of.kind, of.id), None)
+        self.file(of).with_name(_ABOUT).unlink(missing_ok=True)
+        shutil.rmtree(self.file(of).parent, ignore_errors=True)
 
     def _forget_pages(self) -> None:
         for path in (self.folder / "shown").iterdir():
             path.unlink()
 
-    async def ask(self, work: str, arguments: Mapping[str, object]) -> Any:
+    def wait(self, of: Submission) -> tuple[int, float | None]:
+        """Returns its place in the queue (0: it is being judged), and seconds until it is judged.
+
+        Judging takes as long as the median of the last ten took; None before one has ended.
+        """
+        judging, queued = self.every("vectors", "judging"), self.every("vectors", "queued")
+        place = queued.index(of) + 1 if of in queued else 0
+        took = sorted((each.ended, each.begun) for each in self.every("vectors", "judged"))
+        if not took:
+            return place, None
+        usual = statistics.median(ended - begun for ended, begun in took[-_RECENT:])
+        left = [max(0.0, usual - (time.time() - each.begun)) for each in judging]
+        return place, place * usual + sum(left)
+
+    async def ask(self, work: str, **arguments: object) -> Any:
         """Calls a function of `judged` in a process; few of them run at once, others wait.
 
         Raises:
@@ -219,7 +209,8 @@ class Board:
           RunError: as of `confined.call`.
         """
         if self._asked >= _MOST_ASKED:
-            raise HTTPException(503, "too much is asked for; try again later", _LATER)
+            later = {"retry-after": "60"}
+            raise HTTPException(503, "too much is asked for; try again later", later)
         self._asked += 1
         try:
             async with self._slots:
@@ -236,19 +227,19 @@ class Board:
           work: function of `judged` that makes it.
         """
         names = {of.id: of.name for of in chosen}
-        if len(chosen) == 1:  # beside the baseline
-            base = self.submissions.find("vectors", self.baseline)
-            names |= {of.id: of.name for of in [base] if of and of.state == "judged"}
+        base = self.find("vectors", self.baseline)
+        if len(chosen) == 1 and base is not None and base.state == "judged":
+            names[base.id] = base.name
         key = hashlib.sha256(" ".join([work, mode, *sorted(names)]).encode()).hexdigest()[:24]
         target = self.folder / "shown" / key
         async with self._making[key]:  # who asks meanwhile finds it made
             if not target.with_suffix(".json").exists():  # which is written last
-                if sum(1 for _ in target.parent.iterdir()) > 2 * _MOST_SHOWN:
+                if len(os.listdir(target.parent)) > _MOST_SHOWN:
                     self._forget_pages()
                 about = {"names": names, "baseline": names.get(self.baseline, ""), "mode": mode}
                 where = {"folder": str(self.folder / "vectors"), "target": str(target)}
-                await self.ask(work, {**about, **where, **page})
-                if not all(self.submissions.find("vectors", each) for each in names):
+                await self.ask(work, **about, **where, **page)
+                if not all(self.find("vectors", each) for each in names):
                     self._forget_pages()  # a submission was deleted meanwhile
                     raise HTTPException(404, "no such submission; it may have been deleted")
         return target
@@ -256,8 +247,8 @@ class Board:
     async def judge_all(self) -> None:
         """Judges what was uploaded, one after another, for ever."""
         while True:
-            for of in self.submissions.every("vectors", "queued")[:1]:
-                task = asyncio.create_task(self._judge(of._replace(state="judging")))
+            for of in self.every("vectors", "queued")[:1]:
+                task = asyncio.create_task(self._judge(of))
                 self._judging = of.id, task
                 try:
                     await asyncio.wait([task])
@@ -266,8 +257,8 @@ class Board:
             await asyncio.sleep(_LOOK)
 
     async def _judge(self, of: Submission) -> None:
-        of, file, message = of._replace(begun=time.time()), self.submissions.file(of), ""
-        self.submissions.change(of)
+        of, file, message = of._replace(state="judging", begun=time.time()), self.file(of), ""
+        self.change(of)
         try:
             asked = {"file": str(file), "settings": self.settings.judge}
             await confined.call("judge", self.settings.limits, asked)
@@ -277,5 +268,5 @@ class Board:
             cli.say(f"judge: {error}")
             message = "the server could not judge it"
         state = "failed" if message else "judged"
-        self.submissions.change(of._replace(state=state, message=message, ended=time.time()))
+        self.change(of._replace(state=state, message=message, ended=time.time()))
         file.unlink(missing_ok=True)  # its scores are kept

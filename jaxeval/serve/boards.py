@@ -14,25 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from starlette import responses
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import (
-    FileResponse,
-    HTMLResponse,
-    JSONResponse,
-    RedirectResponse,
-    Response,
-)
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from jaxeval.errors import ConfigError, printable
 from jaxeval.files import Json
 from jaxeval.report import render, text
-from jaxeval.report.document import Document, Table
+from jaxeval.report.document import Document, Link, Table
 from jaxeval.serve import app, board
 from jaxeval.serve.board import ID, SUFFIXES, Board, Submission
 
 _API = Path(__file__).parent / "static" / "openapi.json"
+_NAV = (("/vectors", "Leaderboard"), ("/queue", "Upload vectors"), ("/tables", "Compare a table"))
 _RELOADED = 10  # seconds
 _TOLD = ("id", "name", "about", "words", "dimension", "state", "message", "uploaded")
 _RULES = (
@@ -60,19 +56,24 @@ def part(of: Board) -> app.Part:
         **{f"/{kind}/{{id}}": pages.submission for kind in SUFFIXES},
     }
     routes = [
-        Route("/", lambda request: RedirectResponse("/vectors")),
+        Route("/", lambda request: responses.RedirectResponse("/vectors")),
         Route("/openapi.json", lambda request: FileResponse(_API)),
         Route("/tables", pages.tables),
         *(Route(f"/{kind}", pages.upload, methods=["POST"]) for kind in SUFFIXES),
-        *(Route(f"{path}.{{form}}", answer) for path, answer in found.items()),
-        *(Route(path, answer) for path, answer in found.items()),
+        *(Route(f"{path}{end}", made) for end in (".{form}", "") for path, made in found.items()),
         *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
     return app.Part(routes, [of.judge_all])
 
 
-def _page(document: Document, **context: Any) -> Response:
-    return HTMLResponse(render.to_page(document, "board.html.jinja", **context))
+def _context(path: str = "", query: str = "", *also: str, **more: Any) -> dict[str, Any]:
+    """Returns what the template of a page needs; `also` are its other forms."""
+    return {"nav": _NAV, "path": path, "query": query, "also": also, **more}
+
+
+def _page(document: Document, context: dict[str, Any]) -> Response:
+    page = render.to_page(document, "board.html.jinja", **context)
+    return responses.HTMLResponse(page)
 
 
 def _file(target: Path, form: str) -> Response:
@@ -92,14 +93,15 @@ class _Pages:
     async def leaderboard(self, request: Request) -> Response:
         """Answers with the leaderboard of a mode."""
         form, mode = app.form(request), self._mode(request)
-        page = {"path": "/vectors", "query": f"?mode={mode}", "modes": self._modes}
-        if judged := self._board.submissions.every("vectors", "judged"):
+        if judged := self._board.every("vectors", "judged"):
+            query = f"?mode={mode}"
+            page = _context("/vectors", query, "json", "csv", modes=self._modes)
             return _file(await self._board.shown("leaderboard", judged, mode, **page), form)
         if form != "html":
             raise HTTPException(404, "there is no leaderboard yet")
         said = "No vectors were judged yet."
         document = Document((said,), title="Leaderboard", signature=self._signature)
-        return _page(document, refresh=_RELOADED)
+        return _page(document, _context(refresh=_RELOADED))
 
     def _mode(self, request: Request) -> str:
         mode = request.query_params.get("mode") or self._modes[0]
@@ -109,12 +111,15 @@ class _Pages:
 
     async def queue(self, request: Request) -> Response:
         """Answers with all submissions of vectors, the last one first."""
-        every = self._board.submissions.every("vectors")[::-1]
+        every = self._board.every("vectors")[::-1]
         if app.form(request, "html", "json") == "json":
             return JSONResponse({"submissions": [self._told(of) for of in every]})
         waiting = text.counted(sum(of.pending for of in every), "file waits", "files wait")
         rows = [
-            (of.name, self._state(of), of.about, str(of.words or "-"), str(of.dimension or "-"))
+            (
+                *(Link(of.name, f"/vectors/{of.id}"), self._state(of), of.about),
+                *(str(of.words or "-"), str(of.dimension or "-")),
+            )
             for of in every
         ]
         head = ("vectors", "state", "where they come from", "words", "dimensions")
@@ -124,16 +129,16 @@ class _Pages:
             title="Upload word vectors",
             signature=self._signature,
         )
-        links = {of.name: of.id for of in reversed(every)}  # the last one of a name
-        return _page(document, path="/queue", forms=["vectors"], links=links)
+        return _page(document, _context("/queue", "", "json", forms=["vectors"]))
 
     async def tables(self, request: Request) -> Response:
         """Answers with the form for a table."""
-        return _page(Document((_TABLES,), title="Compare a table of scores"), forms=["tables"])
+        document = Document((_TABLES,), title="Compare a table of scores")
+        return _page(document, _context(forms=["tables"]))
 
     def _told(self, of: Submission) -> dict[str, Json]:
         """Returns what anybody may know of a submission."""
-        place, seconds = self._board.submissions.wait(of) if of.pending else (None, None)
+        place, seconds = self._board.wait(of) if of.pending else (None, None)
         known = {name: getattr(of, name) for name in _TOLD}
         return {**known, "place": place, "seconds": seconds, "page": f"/{of.kind}/{of.id}"}
 
@@ -141,14 +146,14 @@ class _Pages:
         """Returns the state of a submission in words."""
         if not of.pending:
             return f"{of.state}: {of.message}".removesuffix(": ")
-        place, seconds = self._board.submissions.wait(of)
+        place, seconds = self._board.wait(of)
         left = "" if seconds is None else f", judged in about {text.duration(seconds)}"
         return f"{f'place {place} in the queue' if place else 'is being judged'}{left}"
 
     def _find(self, request: Request) -> Submission:
         """Returns the submission that an address names."""
         kind, key = request.url.path.split("/")[1], str(request.path_params["id"])
-        if (found := self._board.submissions.find(kind, key)) is None:
+        if (found := self._board.find(kind, key)) is None:
             raise HTTPException(404, "no such submission; it may have been deleted")
         return found
 
@@ -156,9 +161,8 @@ class _Pages:
         """Answers with the page of a submission: its result, or its place in the queue."""
         of, form = self._find(request), app.form(request, "html", "json")
         size = f"{of.words} words of {of.dimension} dimensions. " if of.words else ""
-        page = {"path": f"/{of.kind}/{of.id}", "forms": ["delete"] if of.key else []}
-        page["about"] = size + of.about
-        told = self._told(of)
+        more = {"forms": ["delete"] if of.key else [], "about": size + of.about}
+        page, told = _context(f"/{of.kind}/{of.id}", "", "json", **more), self._told(of)
         if of.state == "judged":
             target = self._board.folder / of.kind / of.id / "page"
             if of.kind == "vectors":
@@ -169,18 +173,18 @@ class _Pages:
         if form == "json":
             return JSONResponse(told)
         document = Document((f"{of.name}: {self._state(of)}.",), title=of.name)
-        return _page(document, **page, refresh=_RELOADED if of.pending else 0)
+        return _page(document, {**page, "refresh": _RELOADED if of.pending else 0})
 
     async def compare(self, request: Request) -> Response:
         """Answers with the comparison of those that were ticked."""
         form, mode = app.form(request, "html", "json"), self._mode(request)
         chosen = sorted({*request.query_params.getlist("v")})
-        judged = {of.id: of for of in self._board.submissions.every("vectors", "judged")}
+        judged = {of.id: of for of in self._board.every("vectors", "judged")}
         if not {*chosen} <= {*judged}:
             raise HTTPException(404, "no such vectors were judged; they may have been deleted")
         app.check_ticked(chosen)
         query = urllib.parse.urlencode([("mode", mode), *(("v", key) for key in chosen)])
-        page = {"path": "/vectors/compare", "query": f"?{query}"}
+        page = _context("/vectors/compare", f"?{query}", "json")
         found = [judged[key] for key in chosen]
         return _file(await self._board.shown("show", found, mode, **page), form)
 
@@ -202,14 +206,14 @@ class _Pages:
             self._refuse_known(of)
             page = f"/{kind}/{of.id}"
             if kind == "vectors":
-                of = of._replace(**await self._board.ask("check", {"file": str(file)}))
+                of = of._replace(**await self._board.ask("check", file=str(file)))
             else:
-                asked = {"file": str(file), "path": page, "options": options}
-                await self._board.ask("table", asked)
+                context = _context(page, "", "json", forms=["delete"])
+                await self._board.ask("table", file=str(file), options=options, **context)
                 of = of._replace(state="judged")
             self._refuse_known(of)  # again: another one may have been as quick
             key = secrets.token_urlsafe(16)
-            self._board.submissions.add(of._replace(key=_hash(key)), file.parent)
+            self._board.add(of._replace(key=_hash(key)), file.parent)
         return JSONResponse({"id": of.id, "page": page, "key": key}, 201, {"location": page})
 
     async def delete(self, request: Request) -> Response:
@@ -228,7 +232,7 @@ class _Pages:
         self._counts[address] += 1
         if self._counts[address] > _MOST_AN_HOUR:
             raise HTTPException(429, "too many uploads within an hour", {"retry-after": "600"})
-        if len(self._board.submissions.every(kind, "queued")) >= _MOST_QUEUED:
+        if len(self._board.every(kind, "queued")) >= _MOST_QUEUED:
             raise HTTPException(503, "the queue is full; try again later")
 
     async def _receive(self, request: Request, file: Path, options: dict[str, Json]) -> str:
@@ -260,11 +264,11 @@ class _Pages:
 
     def _refuse_known(self, of: Submission) -> None:
         """Refuses what is there, and another file of vectors with the same name."""
-        for other in self._board.submissions.every(of.kind):
+        for other in self._board.every(of.kind):
             same = other.name.casefold() == of.name.casefold() and of.kind == "vectors"
             if other.state != "failed" and (same or other.id == of.id):
                 what = "this name is taken" if same else "this file is here"
-                raise HTTPException(409, f"{what}: {other.name}, /{of.kind}/{other.id}")
+                raise HTTPException(409, f"{what}: {other.name}, /{other.kind}/{other.id}")
 
 
 def _hash(key: str) -> str:

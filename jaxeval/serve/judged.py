@@ -1,7 +1,8 @@
 """What a board computes of uploads, each function in a process of its own (`confined`).
 
-Arguments and results are JSON. The folder of each submission of vectors gets result.json, as
-`vectors judge --json` writes it for one file; leaderboards and comparisons are made of these.
+Arguments and results are JSON; `page` is what the template of a page needs. The folder of each
+submission of vectors gets result.json, as `vectors judge --json` writes it for one file;
+leaderboards and comparisons are made of these.
 """
 
 import json
@@ -17,12 +18,12 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.report import render
 from jaxeval.report.comparison import tables
-from jaxeval.report.document import Document, to_csv
+from jaxeval.report.document import Block, Document, Link, Table, to_csv
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 
-_RESULT, _TEMPLATE = "result.json", "board.html.jinja"
+_RESULT = "result.json"
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
@@ -53,7 +54,7 @@ def judge(file: str, settings: Mapping[str, Any]) -> None:
     files.write_json(_RESULT, found.to_dict())
 
 
-def table(file: str, path: str, options: Mapping[str, Any]) -> None:
+def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
     """Compares the models in a table of scores, as `compare` does; writes page and JSON.
 
     It is read as text alone: no runs of a tracker, and no database.
@@ -64,7 +65,7 @@ def table(file: str, path: str, options: Mapping[str, Any]) -> None:
 
     os.chdir(Path(file).parent)
     found = compare(read(Path(file).name, sources.layout(**options)))
-    _write(Path("page"), found.document(), found.to_dict(), path=path, forms=["delete"])
+    _write("page", found.document(), found.to_dict(), **page)
 
 
 def show(
@@ -78,16 +79,15 @@ def show(
       baseline: the name of one of them, or "".
       target: the files without their endings.
       mode: "" for both.
-      page: what the page's template needs.
     """
     found = _judged(_results(folder, names), baseline, mode)
-    _write(Path(target), found.document(), found.to_dict(), **page)
+    _write(target, found.document(), found.to_dict(), **page)
 
 
-def _write(target: Path, document: Document, data: Mapping[str, object], **page: Any) -> None:
-    html = render.to_page(document, _TEMPLATE, **page)
-    files.write_text(target.with_suffix(".html"), html)
-    files.write_json(str(target.with_suffix(".json")), data)
+def _write(target: str, document: Document, data: Mapping[str, object], **page: Any) -> None:
+    html = render.to_page(document, "board.html.jinja", **page)
+    files.write_text(Path(target).with_suffix(".html"), html)
+    files.write_json(str(Path(target).with_suffix(".json")), data)
 
 
 def leaderboard(
@@ -108,26 +108,39 @@ def leaderboard(
     document = JudgedVectors({}, whole.metrics, {}, [found], ()).document()
     notes = [f"{name} is left out: most of its trainings failed" for name in left_out]
     document = document._replace(
+        blocks=[_linked(block, ids) for block in document.blocks],
         notes=[*notes, *document.notes],
         details=(),
         figures=tuple,
         title="Leaderboard of word vectors",
     )
-    rows, place = _rows(found, ids), Path(target)
+    rows = _rows(found, ids)
     lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
-    files.write_text(place.with_suffix(".csv"), lines)
+    files.write_text(Path(target).with_suffix(".csv"), lines)
     about: dict[str, object] = {"mode": mode, "metrics": whole.metrics, "seeds": found.seeds}
     about |= {"baseline": found.baseline, "rows": rows, "left_out": left_out}
-    page |= {"links": ids, "mode": mode, "csv": True, "forms": ["compare"]}
-    _write(place, document, about, **page)
+    _write(target, document, about, mode=mode, compare="/vectors/compare", **page)
+
+
+def _linked(block: Block, ids: Mapping[str, str]) -> Block:
+    """Makes the names in the first column of a table lead to their pages."""
+    if not isinstance(block, Table):
+        return block
+    box = "v" if "rank" in block.columns else ""
+    rows = [
+        (Link(name, f"/vectors/{ids[name]}", box) if name in ids else name, *cells)
+        for name, *cells in block.rows
+    ]
+    return block._replace(rows=rows)
 
 
 def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
     """Returns the numbers of each file on a leaderboard, the best first."""
-    places, described = (mode.study.places(), mode.study.in_mean) if mode.study else ({}, ())
-    means, rows = {of.model: of.summary.mean_interval for of in described}, []
+    board, rows = mode.study and mode.study.main, []
+    places = {row.model: row for row in board.rows} if board else {}
     for name, by_task in mode.scores.items():
-        place, interval = places.get(name), means.get(name)
+        place = places.get(name)
+        interval = place and place.mean.interval
         row: dict[str, Json] = {"id": ids[name], "name": name}
         row |= {"mean": float(np.nanmean(by_task.mean(axis=0)))}
         row |= {"low": interval and interval.low, "high": interval and interval.high}
@@ -156,7 +169,7 @@ def _is_whole(result: Mapping[str, Any]) -> bool:
     return all(np.sum(~np.isnan(of)) >= min(2, len(of)) for of in means)
 
 
-def _judged(results: Mapping[str, Any], baseline: str, mode: str = "") -> JudgedVectors:
+def _judged(results: Mapping[str, Any], baseline: str, mode: str) -> JudgedVectors:
     """Compares files that were judged one by one."""
     judged, first = list[Judgement](), next(iter(results.values()))
     for number, of in enumerate(first["modes"]):

@@ -16,8 +16,7 @@ from jaxeval.report.document import Document, to_csv, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import texts
-from jaxeval.runs.logs.texts import Text
+from jaxeval.runs.logs.records import Text
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Status
 from jaxeval.serve import app
@@ -62,7 +61,7 @@ def part(paths: Sequence[str]) -> app.Part:
     logs = _Logs(evaluations.read_rows(paths, Layout()))
 
     def answer(request: Request) -> Response:
-        form, asked = app.form(request), _parse(logs, request.query_params)
+        form, asked = app.form(request), logs.parse(request.query_params)
         pairs = logs.pairs(asked)
         if form == "html":
             return HTMLResponse(_page(logs, asked, pairs))
@@ -82,13 +81,29 @@ class _Logs:
     """The scores of all logs; texts are read when a page shows them."""
 
     def __init__(self, rows: Rows):
-        self.rows = rows
-        self.models = [*rows.model.names]
+        self.rows, self.models = rows, [*rows.model.names]
         keys = np.unique(np.stack([rows.dataset.codes, rows.metric.codes], 1), axis=0)
         self.metrics: dict[str, list[str]] = {}
         for task, metric in keys.tolist():
             known = self.metrics.setdefault(rows.dataset.names[task], [])
             known += [rows.metric.names[metric]] if metric >= 0 else []
+
+    def parse(self, query: Mapping[str, str]) -> _Asked:
+        """Returns what is asked for; HTTPException if there is no such model, task or metric."""
+
+        def choice(name: str, known: Sequence[str], default: int = 0) -> str:
+            given = query.get(name) or "".join(known[min(default, len(known) - 1) :][:1])
+            if given not in known:
+                raise HTTPException(404, f"{name}: the logs have none of this name")
+            return given
+
+        a, b = choice("a", self.models), choice("b", self.models, 1)
+        task = choice("task", [*self.metrics])
+        given = query if query.get("metric") in self.metrics[task] else {}
+        metric = given.get("metric") or choice("metric", self.metrics[task])
+        page = query.get("page", "1")
+        number = int(page) if page.isdecimal() and len(page) < 7 else 1
+        return _Asked(a, b, task, metric, query.get("show", "a"), max(1, number))
 
     def pairs(self, asked: _Asked) -> Pairs:
         """Returns the items of two models; DataError if they cannot be paired."""
@@ -101,29 +116,28 @@ class _Logs:
             & np.isin(rows.model.codes, models)
         )
         wrong = cells.disagreeing(rows, Layout(mismatched="drop"), asked.task, where, notes)
-        keys = rows.item.codes[where]
-        sides = [
-            self._answers(where[mine], keys[mine])
-            for mine in (~wrong & (rows.model.codes[where] == model) for model in models)
-        ]
-        shared = [key for key in sides[0] if key in sides[1]]
-        items = [(sides[0][key], sides[1][key]) for key in shared]
-        if alone := len(sides[0].keys() ^ sides[1].keys()):
+        where = where[~wrong]
+        first, second = (
+            self._answers(where[rows.model.codes[where] == model]) for model in models
+        )
+        items = [(first[key], second[key]) for key in first if key in second]
+        if alone := len(first.keys() ^ second.keys()):
             notes.append(f"{text.counted(alone, 'item')} of one of them alone left out")
         recorded = rows.recorded.get((asked.task, asked.metric))
         higher = metrics.higher_is_better(asked.metric) if recorded is None else recorded
         return Pairs(items, _choices(items, both, higher is not False), notes)
 
-    def _answers(self, where: np.ndarray, keys: np.ndarray) -> dict[int, _Answer]:
-        rows, found = self.rows, dict[int, tuple[int, list[float]]]()
-        for k, key in zip(where.tolist(), keys.tolist(), strict=True):
-            scores = found.setdefault(key, (k, []))[1]
-            scores += [float(rows.score[k])] if rows.status[k] == Status.SCORED else []
-        logs = rows.file.name if rows.file else lambda _: rows.source
-        return {
-            key: _Answer(logs(k), rows.item.name(k), float(np.mean(known)) if known else None)
-            for key, (k, known) in found.items()
-        }
+    def _answers(self, where: np.ndarray) -> dict[int, _Answer]:
+        rows, found = self.rows, dict[int, list[int]]()
+        for k, key in zip(where.tolist(), rows.item.codes[where].tolist(), strict=True):
+            found.setdefault(key, []).append(k)
+        answers = {}
+        for key, places in found.items():
+            first, scored = places[0], [k for k in places if rows.status[k] == Status.SCORED]
+            score = float(np.mean(rows.score[scored])) if scored else None
+            log = rows.file.name(first) if rows.file else rows.source
+            answers[key] = _Answer(log, rows.item.name(first), score)
+        return answers
 
 
 def _choices(
@@ -135,19 +149,18 @@ def _choices(
     and the largest difference comes first. An answer without a score is wrong, or the worse one.
     """
     a, b = both
-    worst = -np.inf if higher else np.inf
-    scores = np.array([[worst if x.score is None else x.score for x in pair] for pair in items])
-    scores = np.reshape(scores, (-1, 2)) * (1.0 if higher else -1.0)
+    worst, sign = (-np.inf, 1.0) if higher else (np.inf, -1.0)
+    each = [[worst if x.score is None else x.score for x in pair] for pair in items]
+    scores = sign * np.reshape(each, (-1, 2))
     known = scores[np.isfinite(scores)]
     if higher and len(known) and known.min() >= 0 and known.max() <= 1:
-        right = np.asarray(scores >= _RIGHT)
+        first, second = (scores >= _RIGHT).T.astype(float)
         masks = {
-            "a": (f"{a} right, {b} wrong", right[:, 0] & ~right[:, 1]),
-            "b": (f"{b} right, {a} wrong", right[:, 1] & ~right[:, 0]),
-            "neither": ("both wrong", ~right.any(1)),
-            "both": ("both right", right.all(1)),
+            "a": (f"{a} right, {b} wrong", first > second),
+            "b": (f"{b} right, {a} wrong", second > first),
+            "neither": ("both wrong", first + second == 0),
+            "both": ("both right", first + second == 2),
         }
-        order = np.arange(len(scores))
     else:
         first, second = scores.T
         masks = {
@@ -155,30 +168,9 @@ def _choices(
             "b": (f"{b} better", second > first),
             "equal": ("equal", first == second),
         }
-        with np.errstate(invalid="ignore"):
-            order = np.argsort(-np.nan_to_num(np.abs(first - second)), kind="stable")
-    return {
-        name: (title, order[np.asarray(mask)[order]].tolist())
-        for name, (title, mask) in masks.items()
-    }
-
-
-def _parse(logs: _Logs, query: Mapping[str, str]) -> _Asked:
-    """Returns what is asked for; HTTPException if there is no such model, task or metric."""
-
-    def choice(name: str, known: Sequence[str], default: int = 0) -> str:
-        given = query.get(name) or (known[min(default, len(known) - 1)] if known else "")
-        if given not in known:
-            raise HTTPException(404, f"{name}: the logs have none of this name")
-        return given
-
-    a, b = choice("a", logs.models), choice("b", logs.models, 1)
-    task = choice("task", [*logs.metrics])
-    given = query if query.get("metric") in logs.metrics[task] else {}
-    metric = given.get("metric") or choice("metric", logs.metrics[task])
-    page = query.get("page", "1")
-    number = int(page) if page.isdecimal() and len(page) < 7 else 1
-    return _Asked(a, b, task, metric, query.get("show", "a"), max(1, number))
+    with np.errstate(invalid="ignore"):
+        order = np.argsort(-np.nan_to_num(np.abs(first - second)), kind="stable")
+    return {name: (title, order[mask[order]].tolist()) for name, (title, mask) in masks.items()}
 
 
 def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
@@ -220,6 +212,6 @@ def _with_texts(
     wanted: dict[str, set[str]] = {}
     for answer in (answer for pair in shown for answer in pair):
         wanted.setdefault(answer.log, set()).add(answer.item)
-    read = {log: texts.read(Path(log), found) for log, found in wanted.items()}
+    read = {log: evaluations.read_texts(Path(log), found) for log, found in wanted.items()}
     both = [[(read[x.log].get(x.item, Text()), x.score) for x in pair] for pair in shown]
     return [(pair[0].item, of[0][0], of) for pair, of in zip(shown, both, strict=True)]

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
 from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Figure, Table, to_json
+from jaxeval.report.document import Badge, Document, Figure, Link, Table, to_json
 from jaxeval.report.runs import figures, summary
 from jaxeval.report.runs.summary import ExperimentSummary
 from jaxeval.runs import native, records
@@ -35,6 +35,7 @@ _BESIDE = (("sweep", "sweep", "Sensitivity"), ("tuning", "tune", "Search"))  # k
 _ALPHA = 0.05
 _SUMMARY = ("experiment", "task", "state", "score", "median (quartiles)", "n")
 _COLUMNS = (*_SUMMARY, "ended", "training", "failed", "time left")
+_LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
 
 class Asked(NamedTuple):
@@ -76,44 +77,41 @@ class Pages:
         """Returns a page; raises JaxevalError if there is none of this kind."""
         if asked.kind == "index":
             return self._index()
+        known = [self._followed.experiments[key] for key in asked.experiments]
         if asked.kind == "compare":
-            return self._compare(asked.experiments)
-        known = self._followed.experiments[asked.experiments[0]]
+            return self._compare(known)
         if asked.kind == "e":
-            return self._experiment(known)
-        search, nav = asked.kind == "tune", [_HOME, (f"/e/{known.id}", known.name)]
-        result = self._search(known) if search else self._once("sweep", known, self._sweep)
+            return self._experiment(*known)
+        (of,) = known
+        result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
         document = result.document()._replace(last=())
-        rows = _listed(self._followed.members(known.id))
-        return Page(document, {"nav": nav}, result.to_dict(), rows)
+        nav = [_HOME, (f"/e/{of.id}", of.name)]
+        return Page(document, {"nav": nav}, result.to_dict(), self._listed(known))
 
     def stamp(self, asked: Asked) -> float:
         """Returns the time of the last change of what is not in the database."""
         file = self._search_file(asked.experiments[0]) if asked.kind == "tune" else None
         return file.stat().st_mtime if file and file.is_file() else 0.0
 
+    def state(self, known: Followed) -> str:
+        """Returns "ended", "training" or "stalled"."""
+        return known.state(time.time(), self._followed.begun)
+
     def _search_file(self, experiment: str) -> Path:
         """Returns where `tune` keeps the state of a search."""
         return Path(self._location) / "tunings" / f"{experiment}.json"
 
-    def _once(self, kind: str, known: Followed, make: Callable[[Followed], Any]) -> Any:
+    def _once(self, make: Callable[[Followed], Any], known: Followed) -> Any:
         """Returns what was made of an experiment; made again when members have ended."""
-        version, (made_of, made) = known.version, self._made.get((kind, known.id), (-1, None))
-        if made_of != version:
-            made = make(known)
-            self._made[kind, known.id] = version, made
-        return made
+        key, version = (make.__name__, known.id), known.version
+        if self._made.get(key, (-1, None))[0] != version:
+            self._made[key] = version, make(known)
+        return self._made[key][1]
 
     def _summary(self, known: Followed) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
-        if not (members := self._followed.members(known.id)):
-            return None
-        planned = trials.planned_runs(self._location, known.id)
-        return summary.summarize(members, planned)
-
-    def state(self, known: Followed) -> str:
-        """Returns "ended", "training" or "stalled"."""
-        return known.state(time.time(), self._followed.begun)
+        members, planned = self._followed.members(known.id), trials.planned_runs
+        return summary.summarize(members, planned(self._location, known.id)) if members else None
 
     def _left(self, known: Followed) -> str:
         """Returns the time that an experiment still trains in words, or "" if unknown."""
@@ -121,22 +119,27 @@ class Pages:
         return "" if left is None else f"about {text.duration(left)}"
 
     def _index(self) -> Page:
-        """Lists all experiments."""
-        every = [*self._followed.experiments.values()]
-        rows = [(of.id, self.state(of), self._row(of)) for of in reversed(every)]
-        count = text.counted(len(every), "experiment")
-        live = f"{sum(state == 'training' for _, state, _ in rows)} of them training"
-        head = ("id", *_COLUMNS)
-        plain = [(key, *row[:2], state, *row[2:]) for key, state, row in rows]
+        """Lists all experiments, the last one first."""
+        every = [*self._followed.experiments.values()][::-1]
+        rows = [self._row(of) for of in every]
+        training = sum(row[2] == "training" for row in rows)
+        said = f"{text.counted(len(every), 'experiment')}, {training} of them training"
+        ids, head = [of.id for of in every], ("id", *_COLUMNS)
+        plain = [(key, *row) for key, row in zip(ids, rows, strict=True)]
         return Page(
-            Document((f"{count}, {live}",), title="Experiments", signature=self._signature),
-            {"listed": Table(_COLUMNS, rows), "nav": [_HOME]},  # type: ignore[arg-type]
+            Document(
+                (said,),
+                [Table(_COLUMNS, rows, words=3)] if rows else (),
+                title="Experiments",
+                signature=self._signature,
+            ),
+            {"nav": [_HOME], "compare": "/compare", "most_rows": None},
             {"experiments": [dict(zip(head, of, strict=True)) for of in plain]},
             [head, *plain],
         )
 
     def _row(self, known: Followed) -> tuple[str, ...]:
-        found: ExperimentSummary | None = self._once("summary", known, self._summary)
+        found: ExperimentSummary | None = self._once(self._summary, known)
         failed = known.statuses["failed"] + known.statuses["diverged"]
         counts = known.statuses.total(), len(known.training), failed
         part, of = [*found.parts.items()][-1] if found else ("dev", None)
@@ -144,13 +147,14 @@ class Pages:
         if of is not None:
             low, middle, high = (scores.shown(v, known.unit) for v in (of.q1, of.median, of.q3))
             numbers = [f"{middle} ({low} to {high})", str(of.n)]
+        name, state = Link(known.name, f"/e/{known.id}", "e"), Badge(self.state(known))
         label = f"{part} {scores.label(known.metric, known.unit)}"
-        left = self._left(known) or "-"
-        return (known.name, known.task, label, *numbers, *map(str, counts), left)
+        last = self._left(known) or "-"
+        return (name, known.task, state, label, *numbers, *map(str, counts), last)
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
-        found = self._once("summary", known, self._summary)
+        found: ExperimentSummary | None = self._once(self._summary, known)
         none = (f"{known.name} ({known.id}): no member has ended",)
         document = Document(none, title=known.name, signature=self._signature)
         if found is not None:
@@ -160,14 +164,12 @@ class Pages:
         doing += f", {len(known.training)} training"
         doing += f"; {left} left for them" if (left := self._left(known)) else ""
         data: dict[str, Json] = {"state": self.state(known), "summary": to_json(found)}
-        page = self._scored(document._replace(notes=(doing,)), [known.id], data)
         keys = json.loads(known.config)
-        nav = [(f"/{kind}/{known.id}", name) for key, kind, name in _BESIDE if key in keys]
-        return page._replace(context={**page.context, "nav": [_HOME, *nav]})
+        beside = [(f"/{kind}/{known.id}", name) for key, kind, name in _BESIDE if key in keys]
+        return self._scored(document._replace(notes=(doing,)), [known], data, beside)
 
-    def _compare(self, experiments: Sequence[str]) -> Page:
+    def _compare(self, known: Sequence[Followed]) -> Page:
         """Compares experiments with the first: what may be said however often one looks."""
-        known = [self._followed.experiments[key] for key in experiments]
         answers, blocks, notes, settled = list[str](), list[Table](), list[str](), list[Json]()
         level = _ALPHA / max(1, len(known) - 1)
         for other in known[1:]:
@@ -194,7 +196,7 @@ class Pages:
             title=f"Comparison: {', '.join(of.name for of in known)}",
             signature=f"{self._signature} | the claim holds however often one looks",
         )
-        return self._scored(document, experiments, {"settled": settled})
+        return self._scored(document, known, {"settled": settled})
 
     def _comparable(self, base: Followed, other: Followed) -> tuple[list[MemberRow], list[str]]:
         """Returns the members before the first one that still trains, and notes.
@@ -204,45 +206,49 @@ class Pages:
         """
         members = [*self._followed.members(base.id), *self._followed.members(other.id)]
         axis = "split" if len({row.split for row in members}) > 1 else "seed"
-        place = ("seed", "split").index(axis)
-        training = [key[place] for of in (base, other) for key in of.training]
+        training = [key[axis == "split"] for of in (base, other) for key in of.training]
         if not training:
             return members, []
         note = f"{axis} {min(training)} still trains: later ones do not count yet"
         return [row for row in members if getattr(row, axis) < min(training)], [note]
 
+    def _listed(self, known: Sequence[Followed]) -> list[list[Any]]:
+        """Returns the columns of members without their config, and a row each."""
+        members = (row for of in known for row in self._followed.members(of.id))
+        return [_LISTED, *([getattr(row, name) for name in _LISTED] for row in members)]
+
     def _scored(
-        self, document: Document, experiments: Sequence[str], data: dict[str, Json]
+        self,
+        document: Document,
+        known: Sequence[Followed],
+        data: dict[str, Json],
+        beside: Sequence[tuple[str, str]] = (),
     ) -> Page:
-        """Returns a page with the members, curves and figures of some experiments."""
-        known = [self._followed.experiments[key] for key in experiments]
-        factor, shown = scores.factor(known[0].unit), list[Table]()
-        curves: dict[str, Json] = {}
+        """Returns a page with the members, curves and figures of some experiments.
+
+        Args:
+          beside: addresses and titles of pages that the page leads to.
+        """
+        unit, shown = known[0].unit, list[Table]()
+        factor, curves = scores.factor(unit), dict[str, Json]()
         for of in known:
             points = self._followed.curve(of.id)
-            curves[of.id] = [point._asdict() for point in points]
-            cells = [[*map(str, p[:2]), *(f"{factor * v:.3f}" for v in p[2:])] for p in points]
+            cells = [(*map(str, p[:2]), *(f"{factor * v:.3f}" for v in p[2:])) for p in points]
             shown.append(Table(Point._fields, cells, of.name))
-        rows = _listed([row for key in experiments for row in self._followed.members(key)])
-        listed: list[Json] = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-        return Page(
-            document._replace(figures=lambda: self._figures(experiments)),
-            {
-                "nav": [_HOME],
-                "names": [(of.id, of.name) for of in known],
-                "curves": shown,
-                "factor": factor,
-                "label": scores.label(known[0].metric, known[0].unit),
-            },
-            {**data, "members": listed, "curves": curves},
-            rows,
-        )
+            curves[of.id] = [point._asdict() for point in points]
 
-    def _figures(self, experiments: Sequence[str]) -> list[Figure]:
-        """Draws the figures of `jaxeval report` but the curves, which the page has."""
-        every = (self._followed.members(key) for key in experiments)
-        groups = [members for members in every if members]
-        return figures.draw(groups, None) if groups else []
+        def draw() -> list[Figure]:
+            """Draws the figures of `jaxeval report` but the curves, which the page has."""
+            groups = [members for of in known if (members := self._followed.members(of.id))]
+            return figures.draw(groups, None) if groups else []
+
+        rows = self._listed(known)
+        listed: list[Json] = [dict(zip(_LISTED, row, strict=True)) for row in rows[1:]]
+        names, label = [(of.id, of.name) for of in known], scores.label(known[0].metric, unit)
+        chart = {"names": names, "curves": shown, "factor": factor, "label": label}
+        context: dict[str, object] = {"nav": [_HOME, *beside], "chart": chart}
+        document = document._replace(figures=draw)
+        return Page(document, context, {**data, "members": listed, "curves": curves}, rows)
 
     def _sweep(self, known: Followed) -> "Sensitivity":
         """Returns what `jaxeval sensitivity --missing drop` says; RunError if it is no sweep."""
@@ -270,8 +276,7 @@ class Pages:
         search, state = running.read(path)
         best, rows = search.best(state.history), list[MemberRow]()
         if best is not None and members:
-            keys = dict(spaces.changes(search.space, best.values))
-            rows = self._trained_again(members[0], keys)
+            rows = self._retrained(members[0], spaces.changes(search.space, best.values))
         fresh, failures = tuning.fresh_scores(rows)
         scale = known.metric, known.unit, known.margin
         found = tuning.result(search, state, *scale, fresh if rows else None, failures)
@@ -279,21 +284,14 @@ class Pages:
         reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
         return dataclasses.replace(found, reason=reason)
 
-    def _trained_again(self, member: MemberRow, keys: Mapping[str, Any]) -> list[MemberRow]:
+    def _retrained(self, member: MemberRow, changes: Any) -> list[MemberRow]:
         """Returns members with fresh seeds and the best setting of a member's search."""
         from jaxeval.tuning.running import fresh_seeds
 
-        name, rows = f"{json.loads(member.config)['name']}_tuned", list[MemberRow]()
-        for members in filter(None, map(self._followed.members, self._followed.experiments)):
-            first = members[0]
-            config = dict(records.leaves(json.loads(first.config))) if first.name == name else {}
-            same = all(config.get(key) == value for key, value in keys.items())
-            if config and same and first.data_hash == member.data_hash:
-                rows += [row for row in members if row.seed >= fresh_seeds(1)[0]]
-        return rows
-
-
-def _listed(members: Sequence[MemberRow]) -> list[list[Any]]:
-    """Returns the columns of members without their config, and a row each."""
-    names = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
-    return [names, *([getattr(row, name) for name in names] for row in members)]
+        name, keys, rows = f"{json.loads(member.config)['name']}_tuned", dict(changes), []
+        for of in self._followed.experiments.values():
+            config = dict(records.leaves(json.loads(of.config))) if of.name == name else {}
+            if config and keys.items() <= config.items():
+                rows += self._followed.members(of.id)
+        known = (row for row in rows if row.data_hash == member.data_hash)
+        return [row for row in known if row.seed >= fresh_seeds(1)[0]]

@@ -6,7 +6,7 @@ it import it themselves.
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from jaxeval.errors import ConfigError, DataError
 Sample = Sequence[float] | np.ndarray
 Two = tuple[np.ndarray, np.ndarray]  # the scores of A and of B
 Factor = Literal["items", "runs"]
+FACTORS: tuple[Factor, ...] = ("items", "runs")
 Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 _Error = type[DataError] | type[ConfigError]
 _FAR = 1000.0  # a score this many times the typical size has diverged
@@ -96,6 +97,15 @@ class Rules:
         count(self.seed, "seed", 0, ConfigError)
         if self.margin is not None:
             fraction(self.margin, "margin", ConfigError, math.inf)
+
+
+def parse_over(over: str | Collection[str]) -> tuple[Factor, ...]:
+    """Returns the factors of a collection or of "items,runs", in order; else a ConfigError."""
+    words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
+    factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
+    if not factors or any(word not in FACTORS for word in words):
+        raise ConfigError(f"over: expected items, runs or items,runs, found {over!r}")
+    return factors
 
 
 def floats(values: object, expected: str) -> np.ndarray:

@@ -27,12 +27,11 @@ from jaxeval.tasks.language_evaluation import Averaging
 _Identity = tuple[str, int, int]  # of a member: experiment, split, seed
 _Part = Literal["dev", "test"]
 Scores = list[dict[str, float]]  # of each member
-_Which = Literal["best", "all", "vote"]
 # as the authors searched: from above 1 downwards
 _TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
-class _ModelFile(NamedTuple):
+class ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
@@ -47,24 +46,15 @@ class _ModelFile(NamedTuple):
         return sign * dev, about.seed, self.path.name
 
 
-class Choice(NamedTuple):
-    """Models of one experiment."""
-
-    used: Sequence[_ModelFile]  # those that predict, by rank
-    saved: int  # how many there were to choose from
-
-
 def choose(
     folder: Path,
-    which: _Which,
     experiment: str | None = None,
     seed: int | None = None,
     members: Collection[_Identity] | None = None,
-) -> Choice:
-    """Chooses the models that predict: of one experiment, perhaps of one seed.
+) -> list[ModelFile]:
+    """Returns the models of one experiment, perhaps of one seed, the best of dev first.
 
     Args:
-      which: "best" of dev, "all", or "vote" for all of them together.
       experiment: id, beginning of one, or name; None: the only one.
       members: considers only models of these.
 
@@ -77,13 +67,10 @@ def choose(
         described = path.with_suffix(".json")
         about = kind.checked(recording.Description, _read_json(described), described)
         if members is None or (about.experiment, about.split, about.seed) in members:
-            models.append(_ModelFile(path, about))
+            models.append(ModelFile(path, about))
     if not models:
         whose = "" if members is None else " of these runs"
-        raise RunError(
-            f"{folder}: no saved model{whose}; train with training.save_models=true, and "
-            f"{argument('again', True)} if that has ended without"
-        )
+        raise RunError(f"{folder}: no saved model{whose}; train with training.save_models=true")
     names = {each.about.experiment: each.about.name for each in models}
     chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
@@ -98,11 +85,10 @@ def choose(
         seeds = ", ".join(map(str, sorted({each.about.seed for each in models})[:20]))
         asked = argument("seed", seed)
         raise RunError(f"{asked}: no saved model of experiment {chosen_ids[0]}; seeds: {seeds}")
-    chosen.sort(key=lambda each: each.rank)
-    return Choice(chosen[:1] if which == "best" else chosen, len(chosen))
+    return sorted(chosen, key=lambda each: each.rank)
 
 
-def predictions(models: Sequence[_ModelFile], file: Path, options: Options) -> list[str]:
+def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
     """Returns predictions on a file in the form of the models' task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
@@ -111,7 +97,7 @@ def predictions(models: Sequence[_ModelFile], file: Path, options: Options) -> l
     return list(predict(_loaded(models), file, options))
 
 
-def _loaded(chosen: Iterable[_ModelFile]) -> list[SavedModel]:
+def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     """Reads models without the corpus that they were trained on; shared files only once."""
     read_json, read_arrays = functools.cache(_read_json), functools.cache(member.read_arrays)
     models = []
@@ -174,9 +160,8 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{prepared.listed(missing)}; train it with training.save_models=true (and "
-            f"{argument('again', True)}, if it was trained without), or choose other "
-            f"{argument('seeds')}: a member that diverged at once has none"
+            f"{prepared.listed(missing)}; train it with training.save_models=true, or choose "
+            f"other {argument('seeds')}: a member that diverged at once has none"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
     params = [member.fit(path, member.read_arrays(path), like) for path in paths]

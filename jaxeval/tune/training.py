@@ -13,9 +13,8 @@ from jaxeval import cli, files, observe, runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host
-from jaxeval.report import text
+from jaxeval.report import sweeps, text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweeps import SweepPlan
 from jaxeval.studies import launching, memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
@@ -170,7 +169,7 @@ def plan(target: Target, search: Search, trials: int, parallel: int, retrain: in
             failed.append(f"setting {evaluation.number}: {error}")
     padded = target.padded(trials * search.seeds, parallel * search.seeds)
     estimates = target.estimates(entries, padded)
-    first = SweepPlan([], estimates).document().answer if entries else ["nothing"]
+    first = sweeps.plan(estimates).document().answer if entries else ["nothing"]
     rungs = ""
     if search.halving is not None:
         epochs = search.halving.rungs(target.base.config.training.epochs)

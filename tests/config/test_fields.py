@@ -111,9 +111,9 @@ def test_defaults_and_ranges_are_possible(task: str) -> None:
     config = registry.KINDS[task].Config()
     assert len(fields.traced(config)) > 3
     for hyperparameter in fields.traced(config).values():
-        assert hyperparameter.marker.limits.allow(hyperparameter.value)
+        assert hyperparameter.marker.limits.allows(hyperparameter.value)
         assert hyperparameter.marker.range is None or all(
-            hyperparameter.marker.limits.allow(end) for end in hyperparameter.marker.range[:2]
+            hyperparameter.marker.limits.allows(end) for end in hyperparameter.marker.range[:2]
         )
 
 

@@ -27,7 +27,7 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
 
     def loss(kernel: Any, inputs: Any) -> Any:
         start, kernels = jnp.zeros((rows, width)), {"recurrent": kernel}
-        return jnp.sum(unroll.unroll(step, kernels, {}, {}, inputs, start, "recurrent")[1])
+        return jnp.sum(unroll.unroll(step, kernels, {}, {}, {}, inputs, start, "recurrent")[1])
 
     gradients = []
     for backend, stored in (("cpu", True), ("cpu", False), ("gpu", True)):

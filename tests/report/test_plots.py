@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from jaxeval.report import plots
+from jaxeval.report import plots, render
 from jaxeval.report.document import Figure
 
 LONG = "roberta-large-finetuned-on-mnli-then-sst2-lr2e-5-bs32-warmup"
@@ -36,14 +36,16 @@ def test_legends_of_long_names_leave_room() -> None:
     assert panel.get_window_extent().height > 2.0 * drawing.dpi
 
 
-@pytest.mark.parametrize("count", [8, 200])
+@pytest.mark.parametrize("count", [8, 200, 2000])
 def test_no_mark_hides_the_median(count: int) -> None:
-    """Dies if marks are drawn above the quartiles and the median."""
+    """Dies if marks are drawn above the quartiles and the median, or these are those of the marks
+    where these are fewer than the scores."""
     _, panel = plots.canvas(3.0, 3.0)
     values = np.random.default_rng(0).normal(size=count)
-    plots.violin(panel, 0.0, values, plots.colour(0), plots.marker(0))
+    plots.violins(panel, ["a"], [{0: values, 1: values[:0]}])
     marks = panel.collections[-1]
-    assert len(marks.get_offsets()) == count
+    assert len(marks.get_offsets()) == min(count, 500)
+    assert panel.get_xticklabels()[0].get_text() == f"a\n(n = {count} and 0)"
     white = [line for line in panel.lines if to_rgba(line.get_color()) == to_rgba("white")]
     assert white[-1].get_ydata() == pytest.approx([np.median(values)] * 2)
     assert all(line.get_zorder() > marks.get_zorder() for line in panel.lines)
@@ -57,4 +59,4 @@ def test_letters_without_a_font_are_boxes(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plots.save_all([figure], tmp_path)
-        assert "\x01" not in plots.to_svg(figure, "salt")
+        assert "\x01" not in render.to_svg(figure)

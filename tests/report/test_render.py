@@ -99,7 +99,7 @@ def _figure(width: float = 4.0) -> Figure:
 def test_a_figure_has_the_colours_of_its_page(tmp_path: Path) -> None:
     """Dies if letters or axes stay black, or the ground white, on a dark page; if a colour is
     named that a light or a dark page lacks; or if a file, which no page colours, has none."""
-    svg = plots.to_svg(_figure(), "salt")
+    svg = render.to_svg(_figure())
     assert not re.search("#000000|#ffffff|#dddddd", svg) and "currentColor" in svg
     assert "#d55e00" in svg  # other data keep their colours
     template = (PACKAGE / "page.css").read_text()

@@ -1,6 +1,7 @@
 """The first sentence of `sensitivity`: its direction is that of what it cites, and mirrors."""
 
 import dataclasses
+import re
 
 import numpy as np
 
@@ -20,34 +21,40 @@ def _sweep(near: int, name: str, seed: int = 1, resamples: int = 200) -> Analysi
 def _said(*sweeps: Analysis, **read: object) -> str:
     trials = [Sweep(of.name, np.zeros(1), [], **read) for of in sweeps]  # type: ignore[arg-type]
     gaps = difference(*sweeps) if len(sweeps) == 2 else {}
-    (answer,) = Sensitivity(sweeps, gaps, "", [], [], trials).document().answer
-    return answer
+    return " ".join(Sensitivity(sweeps, gaps, "", [], [], trials).document().answer)
 
 
 def test_the_sweep_with_more_runs_near_its_best_is_named_whichever_comes_first() -> None:
     """Dies if the names, the shares or the difference are swapped."""
     many, few = _sweep(31, "lstm"), _sweep(5, "gru", 2)
-    start = "More runs of lstm than of gru come within 1 point of their best: "
-    for said, shares in (
-        (_said(many, few), "76.92 % and 10.26 % (lstm, gru), difference 66.67, 95 % CI ["),
-        (_said(few, many), "10.26 % and 76.92 % (gru, lstm), difference -66.67, 95 % CI ["),
+    each = r"76.92 % \[\S+ \S+\] of lstm; 10.26 % \[\S+ \S+\] of gru"
+    for said, gap in (
+        (_said(many, few), "lstm - gru 66.67"),
+        (_said(few, many), "gru - lstm -66"),
     ):
-        assert said.startswith(f"{start}{shares}")
+        assert re.match(f"Runs within 1 point of the best: {each}; {gap}", said)
+        assert said.endswith("]. lstm is better than gru, by this share.")
 
 
 def test_what_was_not_shown_is_said_so() -> None:
     """Dies if an interval that holds 0, or none, or sweeps that share draws, show a difference."""
     near, like = _sweep(12, "a"), _sweep(11, "b", 2)
-    assert "was not shown: 28.21 % and 25.64 %, difference 2.56" in _said(near, like)
+    assert _said(near, like).endswith("No difference between a and b was shown, by this share.")
     bare = [_sweep(31, "b", resamples=0), _sweep(5, "c", resamples=0)]
-    assert "was not shown" in _said(*bare) and "no interval of their difference" in _said(*bare)
+    assert _said(*bare).endswith(" Nothing is shown, as no two were compared with intervals.")
     unfit = _said(_sweep(31, "a"), _sweep(5, "b", 2), seed=1)
-    assert "was not shown" in unfit and "(both were drawn with seed 1: runs of" in unfit
+    assert "Nothing is shown, as both were drawn with seed 1: runs of" in unfit
     alone = _said(near, unended=3)
-    assert alone.startswith("28.21 % [") and "(runs have not ended (3 of a); those" in alone
+    assert alone.startswith("Runs within 1 point of the best, 90.00: 28.21 % [")
+    assert "Nothing is shown, as runs have not ended (3 of a); those" in alone
     three = _said(near, *bare)
-    assert three.startswith("Between 10.26 % (c) and 76.92 % (b) of a sweep's runs")
-    assert three.endswith("no two of the 3 sweeps were compared.")
+    assert three.endswith(
+        "10.26 % of c. Nothing is shown, as no two were compared with intervals."
+    )
+    five = [_sweep(k, f"s{k}", resamples=0) for k in range(4, 9)]
+    assert _said(*five).startswith(
+        "Runs within 1 point of the best: 17.95 % of s8 to 7.69 % of s4."
+    )
 
 
 def test_differences_of_groups_name_the_group_with_more() -> None:
@@ -60,10 +67,10 @@ def test_differences_of_groups_name_the_group_with_more() -> None:
     averaged = analysis.average({of.name: of.values for of in sweeps}, labels, ["kind"])
     trials = [Sweep(of.name, np.zeros(1), []) for of in sweeps]
     found = Sensitivity(sweeps, {}, "dataset", *averaged, trials)
-    (said,) = found.document().answer
-    assert said.startswith("2 of 3 differences in the share of runs within 1 point of the best ")
-    assert "a has more than b (" in said and "a has more than c (" in said
-    assert "b has more" not in said and "c has more" not in said
+    document = found.document()
+    assert document.answer[1] == "a is best: it is better than b and c, by this share."
+    (tested,) = (str(block) for block in document.blocks if "Holm" in str(block))
+    assert re.search(r"Holm: c - a \.00\d; c - b \.\d+; a - b < \.001$", tested)
     unended = [dataclasses.replace(trial, unended=1) for trial in trials]
-    (said,) = dataclasses.replace(found, trials=unended).document().answer
-    assert said.startswith("No difference in the share")
+    said = dataclasses.replace(found, trials=unended).document().answer
+    assert "better" not in said[1] and said[1].startswith("Nothing is shown, as runs have not")

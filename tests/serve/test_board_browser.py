@@ -71,4 +71,4 @@ def test_a_browser_does_it_all(opened: Board, tmp_path: Path) -> None:
         assert "drawn & <b>small</b>" in tab.run("document.querySelector('main').textContent")
         assert _send(tab, key="other") == "x-key: expected the key that came with the upload\n"
         assert _send(tab, key=key) == "deleted"
-        assert [of.name for of in opened.submissions.every("vectors")] == ["base", "first"]
+        assert [of.name for of in opened.every("vectors")] == ["base", "first"]

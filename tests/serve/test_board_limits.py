@@ -37,7 +37,7 @@ def test_what_is_refused(opened: Board, sent: dict[str, str], status: int, said:
     answer = drawn_board.upload(drawn_board.client(opened), **sent)
     assert answer.status_code == status and said in answer.text and answer.text.count("\n") == 1
     assert answer.headers["content-type"].startswith("text/plain")
-    assert len(opened.submissions.every("vectors")) == 1
+    assert len(opened.every("vectors")) == 1
     assert [*(opened.folder / "incoming").iterdir()] == []
 
 
@@ -94,11 +94,11 @@ def test_fifty_at_once(opened: Board) -> None:
         return await asyncio.gather(*(post(*each) for each in names))
 
     statuses = asyncio.run(all_of_them())
-    kept = opened.submissions.every("vectors")[1:]
+    kept = opened.every("vectors")[1:]
     assert {*statuses} == {201, 409} and statuses.count(201) == len(kept)
     assert len(kept) in (30, 31)  # v1 comes with either of two files, one of which others have
     assert len({of.name for of in kept}) == len({of.id for of in kept}) == len(kept)
-    assert all(opened.submissions.file(of).exists() for of in kept)
+    assert all(opened.file(of).exists() for of in kept)
 
 
 def test_who_sends_nothing_is_left(opened: Board, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ import uvicorn
 from jaxeval import runs
 from jaxeval.runs import following
 from jaxeval.serve import app, live
-from jaxeval.serve.pages import Asked, Page
 from tests.runs import test_store
 from tests.serve.test_serve import client, write
 
@@ -108,43 +107,32 @@ def test_states(tmp_path: Path) -> None:
         followed._sql.execute("DELETE FROM scores")
 
 
-def test_many_visitors_and_those_who_leave(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a page is made for each visitor, one that nobody waited for stays for ever, or a
-    failure is kept."""
-    write(tmp_path, "a", 0)
-    site, asked, made = live.Site(following.Following(tmp_path), "runs"), Asked("index"), [0]
-    real, broken = site._pages.page, [True]
+def test_many_visitors_and_those_who_leave() -> None:
+    """Dies if a page is made for each visitor, one that nobody waited for stays for ever, a page
+    that took long is made at once again, or a failure is kept."""
+    made, broken = [0], [True]
 
-    def page(asked: Asked) -> Page:
+    def make() -> int:
         made[0] += 1
         time.sleep(0.05)
         if broken[0]:
             raise OSError("the disk is gone")
-        return real(asked)
+        return made[0]
 
-    monkeypatch.setattr(site._pages, "page", page)
-    monkeypatch.setattr(live, "_REMADE", 0)
+    async def visit(once: live.Once, mark: str, visitors: int = 1) -> set[int]:
+        leaves = asyncio.create_task(once.get("page", mark, make))
+        await asyncio.sleep(0.01)
+        leaves.cancel()
+        return {*await asyncio.gather(*(once.get("page", mark, make) for _ in range(visitors)))}
 
-    async def visit() -> None:
+    async def visits() -> None:
+        once = live.Once(threads=1, patience=0)
         with pytest.raises(OSError, match="the disk"):
-            await site._made(asked, "html")
+            await once.get("page", "a", make)
         broken[0] = False
-        leaves = asyncio.create_task(site._made(asked, "html"))
-        await asyncio.sleep(0.01)
-        leaves.cancel()
-        await asyncio.gather(*(site._made(asked, "html") for _ in range(20)))
-        assert made[0] == 2
-        monkeypatch.setattr(site, "_begun", 0)  # another mark
-        site._marks.clear()
-        leaves = asyncio.create_task(site._made(asked, "html"))
-        await asyncio.sleep(0.01)
-        leaves.cancel()
-        await asyncio.sleep(0.1)
-        monkeypatch.setattr(site, "_begun", 1)
-        site._marks.clear()
-        await site._made(asked, "html")
-        assert made[0] == 4
+        assert await visit(once, "a", 20) == await visit(once, "a") == {2}
+        assert await visit(once, "b") == {3}
+        patient = live.Once(threads=1, patience=100)
+        assert await visit(patient, "a") == await visit(patient, "b") == {4}
 
-    asyncio.run(visit())
+    asyncio.run(visits())

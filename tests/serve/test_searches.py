@@ -88,15 +88,3 @@ def test_a_damaged_search_is_one_line(tmp_path: Path) -> None:
         file.write_text(text)
         answer = client(tmp_path).get(f"/tune/{folders.SEARCH}")
         assert answer.status_code == 404 and "not the state of a search" in answer.text
-
-
-def test_a_page_that_did_not_change_is_not_sent_again(site: TestClient, tmp_path: Path) -> None:
-    """Dies if a tab gets an equal page again, an old one for a new one, or one after a restart."""
-    for path in ("/", f"/tune/{folders.SEARCH}", "/e/sweep0.csv"):
-        first = site.get(path)
-        again = site.get(path, headers={"if-none-match": first.headers["etag"]})
-        assert again.status_code == 304 and not again.content
-    folders.write_search(tmp_path)
-    one, other = client(tmp_path), client(tmp_path)
-    tags = {of.get("/").headers["etag"] for of in (one, other)}
-    assert len(tags) == 2

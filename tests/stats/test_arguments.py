@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats import (
-    describe,
-    hypotheses,
-)
-from jaxeval.stats.items import estimates
+from jaxeval.stats import describe, hypotheses, results
 from jaxeval.stats.results import Rules
+from tests.stats.cubes import estimate
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
 MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
@@ -29,12 +26,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: hypotheses.tost(A, B, np.nan),
         "margin: expected a number above 0, found nan",
     ),
-    "factor": (
-        lambda: estimates.estimate(A, over="items,seeds"),
-        "over: expected items, runs or items,runs, found 'items,seeds'",
-    ),
     "no cluster": (
-        lambda: estimates.estimate(A, clusters=["p", None, "q"]),
+        lambda: estimate(A, clusters=["p", None, "q"]),
         "clusters: expected a label of every item, found None",
     ),
 }
@@ -55,11 +48,13 @@ def test_rules_of_comparisons_are_configured(name: str) -> None:
     wrong: Any = {name: -1}
     with pytest.raises(ConfigError, match=f"{name}: expected"):
         Rules(**wrong)
+    with pytest.raises(ConfigError, match="over: expected items, runs or items,runs, found 'it"):
+        results.parse_over("items,seeds")
 
 
 def test_masked_scores_of_items_are_missing() -> None:
     """Dies if what a mask hides is used: the mean of two scores would be 333.1."""
-    masked = estimates.estimate(MASKED)
-    assert masked == estimates.estimate([0.1, 0.2, np.nan])
+    masked = estimate(MASKED)
+    assert masked == estimate([0.1, 0.2, np.nan])
     assert masked.value == pytest.approx(0.15)
-    assert estimates.estimate(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
+    assert estimate(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)

@@ -148,20 +148,14 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
         for r in members
     }
     yield f"versions: {'; '.join(sorted(versions))}"
-    words = ["status", *(["changes"] if any(row.hparams != "{}" for row in members) else [])]
-    rows = [
-        [
-            *[f"{row.status}{': ' if row.message else ''}{row.message}", row.hparams][
-                : len(words)
-            ],
-            *(str(value) for value in (row.seed, row.split, row.repeat, row.epochs)),
-            scores.shown(row.dev, row.unit),
-            "-" if summary.kind == "tuning" else scores.shown(row.test, row.unit),
-        ]
-        for row in members
-    ]
-    head = (*words, "seed", "split", "repeat", "epochs", "dev", "test")
-    yield Table(head, rows, words=len(words))
+    changed, rows = any(row.hparams != "{}" for row in members), []
+    for row in members:
+        words = [f"{row.status}: {row.message}".removesuffix(": "), row.hparams][: 1 + changed]
+        test = None if summary.kind == "tuning" else row.test
+        both = (scores.shown(score, row.unit) for score in (row.dev, test))
+        rows.append([*words, *map(str, (row.seed, row.split, row.repeat, row.epochs)), *both])
+    words = ["status", "changes"][: 1 + changed]
+    yield Table((*words, "seed", "split", "repeat", "epochs", "dev", "test"), rows, "", len(words))
     leaves = records.leaves(json.loads(first.config))
     yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
 
@@ -175,20 +169,20 @@ def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
     by_condition: dict[str, dict[int, float]] = {}
     for row in rows:
         by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
-    metric, first = rows[0]["metric"], next(iter(by_condition.values()))
+    metric, (first, *_) = rows[0]["metric"], by_condition.values()
     unit, cells, notes = metrics.unit_of(metric), [], list[str]()
     for name, by_seed in by_condition.items():
-        finite = _finite(by_seed.values())
+        finite, gaps = _finite(by_seed.values()), _finite(by_seed[k] - first[k] for k in by_seed)
         if lost := len(by_seed) - len(finite):
             notes.append(f"{name}: {lost} of {len(by_seed)} diverged and are left out")
         numbers = [name, str(len(finite))]
         if finite:
             d = describe.summarize(finite)
             numbers += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
-        if by_seed is not first and (gaps := _finite(by_seed[k] - first[k] for k in by_seed)):
-            gap = describe.summarize(gaps)
-            sign = "+" if gap.mean >= 0 else ""
-            numbers += [sign + scores.shown(gap.mean, unit), scores.shown(gap.sd, unit)]
+        if by_seed is not first and gaps:
+            d = describe.summarize(gaps)
+            sign = "+" if d.mean >= 0 else ""
+            numbers += [sign + scores.shown(d.mean, unit), scores.shown(d.sd, unit)]
         cells.append(numbers)
     if len(first) < _FEW:
         notes.append(f"fewer than {_FEW} seeds: means and sd say little")
@@ -204,7 +198,7 @@ def condition_line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
         return f"{condition}: all {len(known)} diverged"
     metric, described = rows[0]["metric"], describe.summarize(finite)
     unit = metrics.unit_of(metric)
-    mean, sd = scores.shown(described.mean, unit), scores.shown(described.sd, unit)
+    mean, sd = (scores.shown(value, unit) for value in (described.mean, described.sd))
     return f"{condition}: {scores.label(metric, unit)} {mean}, sd {sd}"
 
 

@@ -1,7 +1,6 @@
 """Figures of experiments: dev and test scores, learning curves, sweeps."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +12,10 @@ from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import trials
 from jaxeval.stats import describe
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _Groups = Sequence[Sequence[MemberRow]]  # the members of each experiment
 
 _DEV = plots.colour(0)
-_SHIFTS = {"dev": -0.2, "test": 0.2}  # of a violin from its experiment's place
+_PARTS = ("dev", "test")
 
 
 def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
@@ -68,51 +64,39 @@ def _draw_experiment(
 def _violins(groups: _Groups) -> Figure:
     """Draws dev and test scores of experiments with one metric, a panel for each data set."""
     metric, unit = groups[0][0].metric, groups[0][0].unit
+    label, factor = scores.label(metric, unit), scores.factor(unit)
     names = records.dataset_names([members[0] for members in groups])
     panels = [[m for m in groups if m[0].data_hash == key] for key in names]
     widest = max(map(len, panels))
-    inches = max(2.2 * widest, 4.5), 4.2
-    drawing, axes = plots.grid(len(panels), max(1, 6 // widest), inches)
+    drawing, axes = plots.grid(len(panels), max(1, 6 // widest), (max(2.2 * widest, 4.5), 4.2))
     rows: list[tuple[object, ...]] = []
-    for panel, name, part in zip(axes, names.values(), panels, strict=True):
-        title = [name] if len(names) > 1 else []
-        rows += [(*row, *title) for row in _draw_violins(panel, part)]
-        panel.set_ylabel(scores.label(metric, unit))
+    for panel, name, group in zip(axes, names.values(), panels, strict=True):
+        title, samples = [name] if len(names) > 1 else [], []
+        for members in group:
+            of = [[(row, getattr(row, p)) for row in members] for p in _PARTS]
+            known = [[(row, factor * x) for row, x in each if x is not None] for each in of]
+            samples.append({k: np.array([x for _, x in each]) for k, each in enumerate(known)})
+            rows += [
+                (row.name, part, row.seed, row.split, f"{x:.3f}", *title)
+                for part, each in zip(_PARTS, known, strict=True)
+                for row, x in each
+            ]
+        plots.violins(panel, [plots.wrapped(m[0].name, 24) for m in group], samples)
+        panel.set_ylabel(label)
         panel.set_title(plots.literal("".join(title)), fontsize=10)
-    plots.legend(drawing, plots.marks([*_SHIFTS]))
+    plots.legend(drawing, plots.marks(_PARTS))
     several = " Scores on different data sets are not comparable." if len(names) > 1 else ""
-    label = scores.label(metric, unit)
     return Figure(
         f"distributions_{metric}",
         f"Distribution of {metric} over members",
-        "Each mark is a member (seed or split) at the scored epoch. Wide bar: first to third "
-        "quartile; white line: median. Outline: Gaussian kernel density (Scott's rule) of at "
-        f"least three different scores, cut at the lowest and highest score.{several}",
+        "Each mark is a member (seed or split) at the scored epoch; more than 500 are shown by "
+        "500 quantiles. Wide bar: first to third quartile; white line: median. Outline: Gaussian "
+        "kernel density (Scott's rule) of at least three different scores, cut at the lowest and "
+        f"highest score.{several}",
         drawing,
         ("experiment", "part", "seed", "split", label, *(("data set",) if several else ())),
         rows,
     )
-
-
-def _draw_violins(panel: "Axes", groups: _Groups) -> list[tuple[str, str, int, int, str]]:
-    """Draws experiments side by side; returns the rows of the figure's data."""
-    rows, ticks = [], []
-    for number, members in enumerate(groups):
-        counts = []
-        for k, (part, shift) in enumerate(_SHIFTS.items()):
-            scored = [row for row in members if getattr(row, part) is not None]
-            values = np.array([getattr(row, part) for row in scored], float)
-            values *= scores.factor(members[0].unit)
-            counts.append(len(scored))
-            both = zip(scored, values, strict=True)
-            rows += [(row.name, part, row.seed, row.split, f"{value:.3f}") for row, value in both]
-            plots.violin(panel, number + shift, values, plots.colour(k), plots.marker(k))
-        n = " and ".join(map(str, dict.fromkeys(counts)))
-        ticks.append(f"{plots.wrapped(members[0].name, 24)}\n(n = {n})")
-    plots.ruled(panel)
-    panel.set_xticks(range(len(groups)), ticks)
-    panel.set_xlim(-0.6, len(groups) - 0.4)
-    return rows
 
 
 def _scatter(members: Sequence[MemberRow]) -> Figure:

@@ -32,10 +32,11 @@ class Progress:
 
         self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
-        self._dev, self._ended = list[float](), list[int]()
+        self._dev, self._ended = list[float](), list[int]()  # scores; epochs of ended members
         self._begun = self._printed = time.monotonic()
         self._compiling: dict[str, float | None] = {}
-        self._spent, self._trained, self._epochs_seen = 0.0, 0, 0
+        self._spent: float | None = None  # seconds, after the first epoch
+        self._trained = 0  # epochs of members in that time
         self._console = console.Console(stderr=True)
         self._bar = progress.Progress(
             progress.SpinnerColumn(),
@@ -48,8 +49,7 @@ class Progress:
             disable=not self._console.is_terminal,
             refresh_per_second=2.0,  # leaves the cores to training
         )
-        self._members = self._completed = 0
-        self._task = self._bar.add_task("preparing")
+        self._bar.add_task("preparing", total=0)
         self.join(members, before)
 
     def __enter__(self) -> "Progress":
@@ -59,17 +59,17 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def join(self, members: int, before: Sequence[MemberResult]) -> None:
-        """Counts members in, some of which had ended before this command."""
-        self._dev += [result.dev for result in before if result.dev is not None]
-        self._ended += [result.epochs for result in before if result.status != "failed"]
-        self._members, self._completed = self._members + members, self._completed + len(before)
-        self._bar.update(self._task, total=self._members, completed=self._completed)
-
     @property
     def line(self) -> str:
         """The text beside the bar."""
         return self._bar.tasks[0].description
+
+    def join(self, members: int, before: Sequence[MemberResult]) -> None:
+        """Counts members in, some of which had ended before this command."""
+        self._dev += [result.dev for result in before if result.dev is not None]
+        self._ended += [result.epochs for result in before if result.status != "failed"]
+        total = int(self._bar.tasks[0].total or 0) + members
+        self._bar.update(self._bar.tasks[0].id, total=total, advance=len(before))
 
     def compiled(self, program: str, seconds: float | None) -> None:
         """Shows that the compilation of a program begins (None) or has taken some seconds."""
@@ -80,10 +80,8 @@ class Progress:
         if not now:
             done = (f"{name} {taken:.0f} s" for name, taken in sorted(self._compiling.items()))
             self.say(f"compiled: {', '.join(done)}")
-        self._show(f"compiling {', '.join(now)}" if now else "first epoch")
-
-    def _show(self, line: str) -> None:
-        self._bar.update(self._task, description=line)
+        line = f"compiling {', '.join(now)}" if now else "first epoch"
+        self._bar.update(self._bar.tasks[0].id, description=line)
 
     def epoch(self, report: "host.Report") -> None:
         """Shows the members, dev scores and time left after an epoch of the population."""
@@ -91,29 +89,28 @@ class Progress:
         training = [slot.epoch for slot in report.slots if slot.active]
         self._ended += finished
         self._dev += [of.reported for of in report.ended if of.reported is not None]
-        if self._epochs_seen:  # the first epoch includes some compilation
+        if self._spent is not None:
             self._spent += report.seconds
             self._trained += len(training) + len(finished)
-        self._epochs_seen += 1
-        self._show(self._status(report, training) + self._left(training, report.waiting))
-        # other members may have joined
-        known = self._completed + len(report.ended) + len(training) + report.waiting
-        self._completed += len(report.ended)
-        self._bar.update(self._task, advance=len(report.ended), total=max(known, self._members))
+        else:  # the first epoch includes some compilation
+            self._spent = 0.0
+        task, left = self._bar.tasks[0], len(training) + report.waiting
+        ended = int(task.completed) + len(report.ended)
+        total = max(int(task.total or 0), ended + left)  # other members may have joined
+        line = self._status(report, training) + self._left(training, report.waiting)
+        self._bar.update(task.id, description=line, completed=ended, total=total)
         now = time.monotonic()
         quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
         if not self._console.is_terminal and now - self._printed > quiet:
             self._printed = now
-            self.say(self.line)
+            self.say(line)
 
     def _left(self, training: Sequence[int], waiting: int) -> str:
         """Estimates the time left if all train as long as those that have ended, on average."""
         typical = float(np.mean(self._ended)) if self._ended else float(self._epochs)
         more = sum(max(typical, done + 1) - done for done in training) + waiting * typical
-        if not more:
-            return ""
-        if not self._trained:
-            return "; estimating the time left"
+        if not more or not self._trained or not self._spent:
+            return "; estimating the time left" if more else ""
         seconds = duration(more * self._spent / self._trained)
         if not self._ended:
             return f"; all {self._epochs} epochs would take {seconds} more"

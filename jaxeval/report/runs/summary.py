@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from jaxeval.sensitivity import metrics, trials
 from jaxeval.stats import describe
 
 _OF_MEMBERS = ("name", "experiment", "metric", "higher_is_better", "unit")  # alike in all
+_OF_BEST = ("seed", "split", "dev", "test")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,17 +70,15 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
     Args:
       planned: number of runs of a sweep, ended or not.
     """
-    first, kind = rows[0], records.kind(rows)
-    members = collapse_repeats(rows)
+    first, kind, members = rows[0], records.kind(rows), collapse_repeats(rows)
     if kind == "tuning":
         members = [row._replace(test=None) for row in members]
-    dev = [row.dev for row in members if row.dev is not None]
-    test = [row.test for row in members if row.test is not None]
-    sign = 1 if first.higher_is_better else -1
     scored = [row for row in members if row.dev is not None]
+    dev, test = (_known(members, part) for part in ("dev", "test"))
+    sign = 1 if first.higher_is_better else -1
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
-    both = [(row.dev or 0.0, row.test) for row in scored if row.test is not None]
-    rho, note = describe.spearman([dev for dev, _ in both], [test for _, test in both])
+    both = [row for row in scored if row.test is not None]
+    rho, note = describe.spearman(_known(both, "dev"), _known(both, "test"))
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
     sweep = None
     if trials.recorded_space(first.config, first.name) is not None:
@@ -86,15 +86,13 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
         setting = json.loads(best.hparams) if best else None
         missing = max(0, (planned or 0) - len(rows))
         sweep = _SweepSummary(setting, int(near), first.margin if best else 0.0, missing)
+    of_best: Any = {f"best_{name}": getattr(best, name, None) for name in _OF_BEST}
     return ExperimentSummary(
         **{name: getattr(first, name) for name in _OF_MEMBERS},
+        **of_best,
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
         dev=describe.summarize(dev) if dev else None,
         test=describe.summarize(test) if test else None,
-        best_seed=best.seed if best else None,
-        best_split=best.split if best else None,
-        best_dev=best.dev if best else None,
-        best_test=best.test if best else None,
         ties=sum(score == best.dev for score in dev) if best else 0,
         rho=rho,
         rho_note=note,
@@ -104,6 +102,10 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
         sweep=sweep,
         kind=kind,
     )
+
+
+def _known(rows: Sequence[MemberRow], part: str) -> list[float]:
+    return [score for row in rows if (score := getattr(row, part)) is not None]
 
 
 def collapse_repeats(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
@@ -118,8 +120,7 @@ def collapse_repeats(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
         groups.setdefault((row.seed, row.split), []).append(row)
     once = []
     for group in groups.values():
-        dev = [row.dev for row in group if row.dev is not None]
-        test = [row.test for row in group if row.test is not None]
-        means = [fmean(known) if known else None for known in (dev, test)]
-        once.append(group[0]._replace(dev=means[0], test=means[1]))
+        each = {part: _known(group, part) for part in ("dev", "test")}
+        means: Any = {part: fmean(known) if known else None for part, known in each.items()}
+        once.append(group[0]._replace(**means))
     return once

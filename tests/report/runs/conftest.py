@@ -2,10 +2,10 @@
 
 import pytest
 
-from jaxeval.report import plots
+from jaxeval.report import render
 
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made, but not rendered: for tests of what is said beside them."""
-    monkeypatch.setattr(plots, "to_svg", lambda figure, salt: "<svg></svg>")
+    monkeypatch.setattr(render, "to_svg", lambda figure: "<svg></svg>")

@@ -21,7 +21,7 @@ def _slot(epoch: int, reported: float | None = None) -> Any:
 
 
 def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:
-    ends = [SimpleNamespace(epochs=n, dev=0.5, status="finished") for n in ended]
+    ends = [SimpleNamespace(epoch=n, reported=0.5, status="finished") for n in ended]
     return SimpleNamespace(slots=slots, waiting=waiting, seconds=seconds, ended=ends)
 
 

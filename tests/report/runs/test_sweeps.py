@@ -10,8 +10,8 @@ import pytest
 import jaxeval
 from jaxeval import runs
 from jaxeval.report import runs as document
+from jaxeval.report import sweeps
 from jaxeval.report.runs import summary
-from jaxeval.report.sweeps import SweepPlan
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
@@ -56,7 +56,7 @@ def test_costs_that_are_not_known_are_null(operations: float) -> None:
     another less than it knows."""
     shape = cast(costs.Shape, _Shape())
     known = costs.Estimate((0, 1), shape, 16, 8.0, 3.0, 8.0, 6.0)
-    of_plan = SweepPlan([], [known, known._replace(operations=operations)]).to_dict()
+    of_plan = sweeps.plan([known, known._replace(operations=operations)]).to_dict()
     first, second = cast(list[dict[str, object]], of_plan["cohorts"])
     assert (first["wasted"], first["megabytes"], first["micro_batch"]) == (0.25, 2.0, 16)
     whole = {name: of_plan[name] for name in ("compile_seconds", "train_seconds", "wasted")}

@@ -19,12 +19,12 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import variances
-from jaxeval.stats.items.estimates import Estimate
-from jaxeval.stats.items.pilots import Size, Spread
-from jaxeval.stats.items.variances import Part, Parts
+from jaxeval.stats import variances
+from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.pilots import Size, Spread
 from jaxeval.stats.power import fewest, t_test_power
 from jaxeval.stats.results import fraction
+from jaxeval.stats.variances import Part, Parts
 
 POWER = 0.8
 _FAR = 60.0  # standard errors: what a test does not show there it never shows
