@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from jaxeval import report
 from jaxeval.errors import JaxevalError
+from jaxeval.report.document import to_csv
 from jaxeval.serve import guard
 
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}  # forms of a page
@@ -30,7 +32,8 @@ _FILES["page.css"] = Path(report.__file__).parent / "page.css"
 class Part(NamedTuple):
     """Pages of one kind, and tasks that run beside them as long as the server does."""
 
-    routes: Sequence[BaseRoute]
+    pages: Mapping[str, Callable[[Request], Any]]  # address, to which a form may be added
+    routes: Sequence[BaseRoute] = ()  # others
     tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
 
 
@@ -52,7 +55,8 @@ def make(part: Part, token: str | None) -> Starlette:
 
     guards = [Middleware(guard.Guard, token), Middleware(GZipMiddleware, compresslevel=5)]
     errors: dict[Any, Any] = {HTTPException: _refuse, JaxevalError: _refuse}
-    routes = [*part.routes, Route("/static/{name}", _static)]
+    forms = [(path + end, page) for end in (".{form}", "") for path, page in part.pages.items()]
+    routes = [*part.routes, *(Route(*of) for of in forms), Route("/static/{name}", _static)]
     return Starlette(
         routes=routes, middleware=guards, exception_handlers=errors, lifespan=lifespan
     )
@@ -64,6 +68,13 @@ def form(request: Request, *forms: str) -> str:
     if asked not in (forms or TYPES):
         raise HTTPException(404, f"no such page; expected {', '.join(forms or TYPES)}")
     return asked
+
+
+def plain(form: str, data: object, rows: Iterable[Sequence[object]]) -> bytes:
+    """Returns a page's data as JSON, or its rows as CSV."""
+    if form == "csv":
+        return to_csv(rows).encode()
+    return json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
 
 
 def check_ticked(ticked: Sequence[str]) -> None:

@@ -60,10 +60,9 @@ def part(of: Board) -> app.Part:
         Route("/openapi.json", lambda request: FileResponse(_API)),
         Route("/tables", pages.tables),
         *(Route(f"/{kind}", pages.upload, methods=["POST"]) for kind in SUFFIXES),
-        *(Route(f"{path}{end}", made) for end in (".{form}", "") for path, made in found.items()),
         *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
-    return app.Part(routes, [of.judge_all])
+    return app.Part(found, routes, [of.judge_all])
 
 
 def _context(path: str = "", query: str = "", *also: str, **more: Any) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from jaxeval.report import render, text
-from jaxeval.report.document import Document, to_csv, to_json
+from jaxeval.report.document import Document, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
@@ -68,14 +68,13 @@ def part(paths: Sequence[str]) -> app.Part:
             return HTMLResponse(_page(logs, asked, pairs))
         of = {k: choice for choice, (_, places) in pairs.chosen.items() for k in places}
         rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
-        if form == "csv":
-            return Response(to_csv([("item", *asked[:2], "choice"), *rows]), media_type="text/csv")
         titles = {choice: title for choice, (title, _) in pairs.chosen.items()}
-        found = {"items": rows, "titles": titles, "notes": pairs.notes}
-        return JSONResponse(to_json({**asked._asdict(), **found}))
+        found = to_json({**asked._asdict(), "items": rows, "titles": titles, "notes": pairs.notes})
+        listed = app.plain(form, found, [("item", *asked[:2], "choice"), *rows])
+        return Response(listed, media_type=app.TYPES[form])
 
     home = Route("/", lambda _: RedirectResponse("/logs", 303))
-    return app.Part([home, Route("/logs", answer), Route("/logs.{form}", answer)])
+    return app.Part({"/logs": answer}, [home])
 
 
 class _Logs:
