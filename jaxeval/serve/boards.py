@@ -71,7 +71,7 @@ def _context(path: str = "", query: str = "", *also: str, **more: Any) -> dict[s
 
 
 def _page(document: Document, context: dict[str, Any]) -> Response:
-    page = render.to_page(document, "board.html.jinja", **context)
+    page = render.to_page(document, "served.html.jinja", **context)
     return responses.HTMLResponse(page)
 
 

@@ -136,7 +136,7 @@ class Site:
         events = f"/events?{urllib.parse.urlencode(pairs)}"
         context: dict[str, object] = {"path": asked.path, "query": asked.query, "events": events}
         context |= {"revision": mark, "most_rows": _MOST_ROWS, **page.context}
-        top = render.page_top(page.document, "live.html.jinja", **context)
+        top = render.page_top(page.document, "served.html.jinja", **context)
         return top.encode(), page.document.figures
 
     def _asked(self, kind: str, names: Sequence[str]) -> Asked:
