@@ -131,7 +131,7 @@ class Site:
     def _make(self, asked: Asked, form: str, mark: str) -> _Top:
         page = self._pages.page(asked)
         if form != "html":
-            return app.plain(form, page.data, page.rows), tuple
+            return page.write(form), tuple
         pairs = [("kind", asked.kind), *(("e", e) for e in asked.experiments), ("after", "")]
         events = f"/events?{urllib.parse.urlencode(pairs)}"
         context: dict[str, object] = {"path": asked.path, "query": asked.query, "events": events}
