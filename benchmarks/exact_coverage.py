@@ -16,7 +16,7 @@ import common
 import numpy as np
 from scipy import optimize, special, stats
 
-from jaxeval.stats.items import variances
+from jaxeval.stats import variances
 
 CONFIDENCE = 0.95
 ITEMS, SHARES = (10, 30, 100, 1000), (0.5, 0.9, 0.99)

@@ -2,7 +2,7 @@
 
 Simulates right and wrong answers: of run r to item i right with probability Phi(m + a_i + b_r), a
 and b normal (sd 1.5 and .1), m so that the mean is p; of two models half of a is common. Ours are
-the functions that `stats.items` calls; beside them, on the same draws, what is common elsewhere.
+the functions of `stats.estimates`; beside them, on the same draws, what is common elsewhere.
 Prints the tables of results/items_and_runs.md, then one JSON line.
 
     python benchmarks/item_run_coverage.py --experiments 2000
@@ -20,9 +20,8 @@ import scipy
 from common_intervals import Limits
 from scipy import special
 
-from jaxeval.stats import crossed
-from jaxeval.stats.items import estimates, variances
-from jaxeval.stats.items.variances import Groups, Parts
+from jaxeval.stats import crossed, results, variances
+from jaxeval.stats.variances import Groups, Parts
 
 ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
 LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
@@ -32,7 +31,7 @@ OF_CLUSTER = 0.3  # of the variance of items, where they have clusters
 CONFIDENCE = 0.95
 CLUSTERS = (10, 30, 100)
 AT_ONCE = 4_000_000  # answers
-BOTH = estimates.FACTORS
+BOTH = results.FACTORS
 Row = dict[str, str | int | float]
 Held = dict[str, np.ndarray]  # interval -> [E] whether it holds the truth
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.runs.scores import Scores, from_arrays
-from jaxeval.stats.items import cells, study
+from jaxeval.stats import study
 
 ITEMS, MODELS = 1_319, 40
 
@@ -27,7 +27,7 @@ def main() -> None:
     seconds = {}
     for runs in (1, 3):
         scores = {f"model {k}": answers[:, :runs, k].astype(float) for k in range(MODELS)}
-        data = from_arrays({m: cells.array(of) for m, of in scores.items()}, "task", "accuracy")
+        data = from_arrays(scores, "task", "accuracy")
         whole = Scores("answers", tuple(scores), (data,))
         seconds[f"all pairs, {runs} runs"] = _seconds(lambda whole=whole: study.study(whole))
     print(

@@ -27,8 +27,7 @@ from jaxeval.runs import items as predictions
 from jaxeval.runs import metrics as counted
 from jaxeval.runs import store
 from jaxeval.runs.metrics import Score
-from jaxeval.stats import hypotheses, single_models
-from jaxeval.stats.items import estimates
+from jaxeval.stats import estimates, hypotheses, results, single_models, tables
 
 LEVEL = 0.05
 SHUFFLES = 399
@@ -149,11 +148,13 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         else 1.0
     )
     p_values["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
-    p_values["ours, items"] = estimates.estimate(a, b, over=["items"]).p_value or 0.0
+    overs: list[tuple[results.Factor, ...]] = [("items",)]
     if a.shape[1] > 1:
         p_values["Welch over runs"] = hypotheses.welch_t(a.mean(0), b.mean(0)).p_value
-        p_values["ours, runs"] = estimates.estimate(a, b, over=["runs"]).p_value or 0.0
-        p_values["ours, items and runs"] = estimates.estimate(a, b).p_value or 0.0
+        overs += [("runs",), results.FACTORS]
+    both = tables.tables({"a": a[..., None], "b": b[..., None]})
+    for found in estimates.estimate([[*both.values()]], overs):
+        p_values[f"ours, {' and '.join(found.over)}"] = found.p_value or 0.0
     return p_values
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from jaxeval.runs.scores import Scores, from_arrays
-from jaxeval.stats.items import study
+from jaxeval.stats import study
 
 _RUN = 0.1
 _STEP = 0.5

@@ -46,7 +46,7 @@ def _compiled(kernel: jax.Array, inputs: jax.Array, stored: bool) -> Any:
     unroll._reads_as_stored = lambda rows, units: stored
 
     def loss(kernel: jax.Array, inputs: jax.Array) -> jax.Array:
-        return jnp.sum(unroll.unroll(_lstm, {"recurrent": kernel}, {}, {}, inputs, start)[1])
+        return jnp.sum(unroll.unroll(_lstm, {"recurrent": kernel}, {}, {}, {}, inputs, start)[1])
 
     program = jax.jit(jax.grad(loss, (0, 1))).lower(kernel, inputs).compile()
     return lambda: program(kernel, inputs)

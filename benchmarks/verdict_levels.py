@@ -3,9 +3,8 @@
 The tables of results/tests_and_intervals.md: Brunner-Munzel at corrected
 levels where a small sample is the wider one; tests of spread on pairs
 that share a split, and on pairs that share little; looks repeated while seeds are added; random
-splits of one corpus that overlap; cross-validations; almost stochastic order. Equal models, so
-that every rejection is false, unless a ratio of sds is named. One JSON line follows; a minute and
-a half on one idle core.
+splits of one corpus that overlap; cross-validations. Equal models, so that every rejection is
+false, unless a ratio of sds is named. One JSON line follows; a minute and a half on one idle core.
 
     python benchmarks/verdict_levels.py --experiments 20000
 """
@@ -19,7 +18,7 @@ import numpy as np
 import scipy
 from scipy import stats as reference
 
-from jaxeval.stats import describe, hypotheses, ranks
+from jaxeval.stats import hypotheses, ranks
 
 LEVELS = (0.05, 0.025, 0.0083)  # of one test, and after the correction for two and for six
 POPULATIONS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
@@ -44,7 +43,6 @@ def main() -> None:
         "repeated_looks": table("Looks after every seed", _looks(count)),
         "overlapping_splits": table("Ten splits of one corpus", _splits(count // 10)),
         "cross_validation": table("Cross-validation of two learners", _validated(count // 10)),
-        "stochastic_order": table("Almost stochastic order", _orders(count // 20)),
     }
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
     record = {"benchmark": "verdict_levels", "experiments": count, "seed": 0, **tables, **versions}
@@ -141,17 +139,6 @@ def _looks(count: int) -> Iterator[dict]:
             "at some look": float(np.mean(np.min(p_values, axis=0) <= 0.05)),
             "at the last": float(np.mean(p_values[-1] <= 0.05)),
         }
-
-
-def _orders(count: int) -> Iterator[dict]:
-    """Equal normal scores: how often the upper bound calls A almost larger, or there is none."""
-    generator = np.random.default_rng(4)
-    for n in (3, 5, 10, 30):
-        drawn = generator.normal(size=(count, 2, n))
-        orders = (describe.almost_stochastic_order(*both, resamples=300) for both in drawn)
-        bounds = np.array([order.interval.high for order in orders])
-        below = {f"below {border:g}": float(np.mean(bounds < border)) for border in (0.5, 0.2)}
-        yield {"scores each": n, **below, "none": float(np.mean(np.isnan(bounds)))}
 
 
 def _splits(count: int) -> Iterator[dict]:

@@ -68,30 +68,24 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     layout = layout or Layout()
     if isinstance(source, Scores):
         return _redirect(source.only(layout.models), layout.higher_is_better)
-    if isinstance(source, str | PathLike):
-        return _read_path(str(source), layout)
-    if isinstance(source, Sequence) and source and isinstance(source[0], MemberRow):
+    if _is_table(source):
+        return tables.from_table(columns.from_python(source), layout)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], MemberRow):
         return native.scores(source, "runs", layout)
-    if not _is_table(source):
+    if not isinstance(source, str | PathLike):
         expected = "a path, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
-    return tables.from_table(columns.from_python(source), layout)
-
-
-def _read_path(path: str, layout: Layout) -> Scores:
-    recorded = _is_recorded(path)
+    path, recorded = str(source), _is_recorded(source)
     if not recorded and (tracked := _read_tracked(path, layout)):
-        table, notes = tracked
-        table, more = tables.with_models(table, table.texts("Name"), layout)
-        found = tables.from_table(table, layout)
-        return replace(found, warnings=(*notes, *more, *found.warnings))
+        found = tables.from_table(tracked[0], layout)
+        return replace(found, warnings=(tracked[1], *found.warnings))
     if recorded or Path(path).is_dir():
         return native.scores(store.load(path), path, layout)
     return tables.read(path, layout)
 
 
-def _read_tracked(path: str, layout: Layout) -> tuple[Columns, list[str]] | None:
-    """Reads a table of a tracker's runs, and notes; None if no tracker wrote the path.
+def _read_tracked(path: str, layout: Layout) -> tuple[Columns, str] | None:
+    """Reads a table of a tracker's runs, and a note; None if no tracker wrote the path.
 
     A row is a run, or a step of one if the layout picks rows. Settings that are the same in all
     runs are left out.
@@ -111,9 +105,8 @@ def _read_tracked(path: str, layout: Layout) -> tuple[Columns, list[str]] | None
     settings = {key for run in runs for key in run.config} - named
     same = {key for key in settings if len({*table.texts(key)}) == 1}
     values = {name: column for name, column in table.values.items() if name not in same}
-    note = f"{len(runs)} runs of {program}"
-    note += "" if picked else ": the last value of each metric is read"
-    return Columns(path, values, table.rows), [note]
+    note = "" if picked else ": the last value of each metric is read"
+    return Columns(path, values, table.rows), f"{len(runs)} runs of {program}{note}"
 
 
 def scores(
@@ -203,12 +196,11 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
     if paired and len({*sizes}) > 1:
         shown = listed([f"{name} has {len(values)}" for name, values in scores.items()])
         raise DataError(f"paired=True: expected as many scores of each model, {shown}")
-    columns: dict[str, Sequence[object]] = {
+    columns = {
         "model": np.repeat([*scores], sizes).tolist(),
-        "score": np.concatenate([*scores.values()]).tolist() if scores else [],
+        "score": [score for values in scores.values() for score in values.tolist()],
+        **({"split": [k for size in sizes for k in range(1, size + 1)]} if paired else {}),
     }
-    if paired:
-        columns["split"] = [k for size in sizes for k in range(1, size + 1)]
     table = Columns("scores", columns, range(1, sum(sizes) + 1))
     return tables.from_columns(table, Layout(higher_is_better=layout.higher_is_better))
 

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval import runs
-from jaxeval.errors import DataError
-from jaxeval.runs import scores
 from jaxeval.stats import single_models
-from jaxeval.stats.items import completeness
 from tests import comparing
 from tests.runs import test_store
 
@@ -120,11 +117,3 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
     assert "All runs, item by item" in shown and "new old items and runs" in shown
     assert "Item by item, new is better than old: f1 " in shown.split("f1 (%)")[0]
-
-
-def test_what_items_contribute_to_an_f1_may_be_above_1() -> None:
-    """Dies if runs are refused as percentages because an item counts more than its share."""
-    data = scores.from_arrays({"a": np.array([[0.5]]), "b": np.array([[1.4]])}, metric="f1")
-    completeness._refuse_scales(dataclasses.replace(data, counts=("gold_spans",)))
-    with pytest.raises(DataError, match="expected one scale"):
-        completeness._refuse_scales(data)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats.items import pilots, planning
+from jaxeval.runs import scores
+from jaxeval.stats import pilots, planning
 from tests import comparing
 
 Shown = pytest.CaptureFixture[str]
@@ -73,7 +74,8 @@ def test_pilots_are_those_of_the_scores(tmp_path: Path, capsys: Shown) -> None:
         for words in (logs, of_table, [*logs, "--cluster", "text"])
     )
     assert first["plan"] == second["plan"] and first["spread"] == second["spread"]
-    spread, now = pilots.pilot(a, b)[:2]
+    data = scores.from_arrays({"a": a, "b": b})
+    spread, now = pilots.pilot(data, "a", "b")[:2]
     expected = planning.plan(0.1, spread, now)
     assert first["spread"]["runs"] == spread.runs
     assert [first["pilot"]["size"][name] for name in ("items", "runs", "samples")] == [40, 3, 1]

@@ -17,8 +17,15 @@ from jaxeval import launchers
 from jaxeval.errors import ConfigError
 from jaxeval.launchers import slurm
 from tests import processes
-from tests.test_local_launcher import WORDS, rows, wait_for_epochs
-from tests.verbs import train
+from tests.test_local_launcher import (
+    WORDS,
+    halved,
+    rows,
+    same_rungs,
+    searched,
+    wait_for_epochs,
+)
+from tests.verbs import train, tune
 
 pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="Slurm is not installed")
 
@@ -129,6 +136,16 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     assert {*logs} == {cancelled, requeued, new}
     assert all("stopped between two epochs" in logs[task] for task in (cancelled, requeued))
     assert rows(folder) == rows(tmp_path / "one")
+    _wait(lambda: not _queue())
+
+
+def test_halving(cluster: Path, tmp_path: Path) -> None:
+    """Dies if what pauses at a rung is lost, begins anew or leaves a task in the queue, or if a
+    score at a rung is another than that of one process."""
+    one, tasks = halved(tmp_path, launchers.HERE), halved(tmp_path, f"slurm:{cluster}")
+    one[-1] = str(tmp_path / "one")
+    assert tune(one) == 0 and tune(tasks) == 0
+    same_rungs(searched(Path(tasks[-1])), searched(tmp_path / "one"))
     _wait(lambda: not _queue())
 
 

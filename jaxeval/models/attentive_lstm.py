@@ -107,7 +107,7 @@ class AttentiveLstm(Module):
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
         state, bias = self._start(inputs.shape[1]), memory.attention_bias
-        _, hidden = unroll.unroll(_step, kernels, weights, bias, inputs, state, "context")
+        _, hidden = unroll.unroll(_step, kernels, {}, weights, bias, inputs, state, "context")
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 

@@ -172,16 +172,21 @@ def _dropped(x: Array, mask: Array | None) -> Array:
     return x if mask is None else x * mask
 
 
+def _biased(gates: Blocks, biases: Weights, name: str) -> Blocks:
+    """Adds the bias of the kernel `name`, unless it is added to the kernel's product."""
+    if not biases:
+        return gates
+    parts = jnp.split(biases[name], len(gates))
+    return [gate + bias[None] for gate, bias in zip(gates, parts, strict=True)]
+
+
 def _lstm_step(
     cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
 ) -> Tree:
     """One step of the LSTM with state (h, c); one block of inputs per gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
-    gates = [*map(jnp.add, inputs, product)]
-    if weights:
-        biases = jnp.split(weights["bias"], cell.blocks)
-        gates = [gate + bias[None] for gate, bias in zip(gates, biases, strict=True)]
+    gates = _biased([*map(jnp.add, inputs, product)], weights, "recurrent")
     candidate, output_gate, forget_gate, *input_gates = gates
     update = _dropped(jnp.tanh(candidate), masks.update)
     forget = jax.nn.sigmoid(forget_gate)
@@ -201,8 +206,7 @@ def _rhn_step(
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
         product = tap(f"recurrent_{level}", _dropped(state, masks.state))
-        biases = jnp.split(weights[f"bias_{level}"], cell.blocks)
-        gates = [a + b[None] for a, b in zip(product, biases, strict=True)]
+        gates = _biased(product, weights, f"recurrent_{level}")
         gates = gates if level else [*map(jnp.add, gates, inputs)]
         candidate, carry_gate, *transform_gate = gates
         carry = jax.nn.sigmoid(carry_gate)
@@ -245,16 +249,16 @@ class Layer(Module):
         tiles = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
         kernel = self.param("kernel", tiles, (inputs.shape[-1], units))
         projected = recurrence.project(inputs, kernel, 0)
-        levels = [f"_{level}" for level in range(cell.depth)] if cell.kind == "rhn" else [""]
-        names = [f"recurrent{level}" for level in levels]
+        ends = [f"_{level}" for level in range(cell.depth)] if cell.kind == "rhn" else [""]
+        names = [f"recurrent{end}" for end in ends]
         kernels = {name: self.param(name, tiles, (self.width, units)) for name in names}
-        names = [] if cell.kind == "nas" else [f"bias{level}" for level in levels]
-        biases = {name: self.param(name, _biases, cell, self.width) for name in names}
+        drawn = [] if cell.kind == "nas" else [f"bias{end}" for end in ends]
+        of_kernels = [self.param(name, _biases, cell, self.width) for name in drawn]
+        biases = dict(zip(names, of_kernels, strict=False))
         step = functools.partial(_STEPS[cell.kind], cell)
-        if cell.kind == "lstm" and recurrence.accelerated():  # three kernels of a step fewer
-            projected, biases = projected + biases["bias"][None, None], {}
         summed = "recurrent" if cell.kind == "lstm" else None
-        return unroll.unroll(step, kernels, biases, masks, projected, state, summed)
+        given = (biases, {}) if recurrence.accelerated() else ({}, biases)
+        return unroll.unroll(step, kernels, *given, masks, projected, state, summed)
 
 
 def _biases(key: Array, cell: Cell, width: int) -> Array:

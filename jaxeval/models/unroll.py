@@ -26,10 +26,11 @@ def _blocks(stack: Array, part: slice, number: Array, width: int) -> list[Array]
     return [lax.dynamic_slice(stack, (number, 0, begin), sizes)[0] for begin in starts]
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 6))
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 7))
 def unroll(
     step: _Step,
     kernels: dict[str, Array],
+    biases: dict[str, Array],
     weights: Tree,
     masks: Tree,
     inputs: Array,
@@ -47,16 +48,19 @@ def unroll(
     Args:
       step: the cell; static. It calls `tap` once for each kernel.
       kernels: name -> [H, G H] recurrent weights, or [D, G H] for a context.
+      biases: name of a kernel -> [G H], which `tap` adds to its product. Their gradients are sums
+        outside of the loop, which saves accelerators kernels; a bias that is one of the weights
+        is faster on CPUs.
       weights, masks: of the step; masks are the same at all steps and not differentiated.
       inputs: [T, B, G H], the inputs' part of the gates.
       start: the state before the first step.
       summed: the kernel whose product the step adds to its inputs before all else, if any; static.
         On accelerators `tap` returns that sum, which alone is saved; the step's inputs are zeros.
     """
-    return _unroll_forward(step, kernels, weights, masks, inputs, start, summed)[0]
+    return _unroll_forward(step, kernels, biases, weights, masks, inputs, start, summed)[0]
 
 
-def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # type: ignore[no-untyped-def]
+def _unroll_forward(step, kernels, biases, weights, masks, inputs, start, summed):  # type: ignore[no-untyped-def]
     width = min(map(len, kernels.values()))  # H
     # memory counts on accelerators; on CPUs adding whole rows makes a step 4 to 10 % slower
     summed = summed if recurrence.accelerated() else None
@@ -66,6 +70,7 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # ty
 
         def tap(name: str, x: Array) -> Blocks:
             product = x @ kernels[name]
+            product = product + biases[name][None] if name in biases else product
             products[name] = inputs[number] + product if name == summed else product
             return jnp.split(products[name], products[name].shape[1] // width, axis=1)
 
@@ -79,7 +84,15 @@ def _unroll_forward(step, kernels, weights, masks, inputs, start, summed):  # ty
 
     final, stacks = lax.scan(run, start, jnp.arange(len(inputs)))
     needed = None if summed else inputs
-    return (final, stacks[0][:, :, :width]), (kernels, weights, masks, needed, start, stacks)
+    return (final, stacks[0][:, :, :width]), (
+        kernels,
+        biases,
+        weights,
+        masks,
+        needed,
+        start,
+        stacks,
+    )
 
 
 def _reads_as_stored(rows: int, units: int) -> bool:
@@ -113,7 +126,7 @@ _replayed.defvjp(lambda axis, factor, x, product, offset: (product, factor), _re
 def _unroll_backward(
     step: _Step, summed: str | None, saved: tuple, gradient: tuple[Tree, Array]
 ) -> tuple:
-    kernels, weights, masks, inputs, start, stacks = saved
+    kernels, biases, weights, masks, inputs, start, stacks = saved
     width = min(map(len, kernels.values()))  # H
     d_final, d_outputs = gradient
     rows, shape = d_outputs.shape[1], jax.tree.structure(start)
@@ -149,9 +162,10 @@ def _unroll_backward(
     begin = jax.tree.leaves(d_final), jax.tree.map(jnp.zeros_like, weights)
     steps = jnp.arange(len(d_outputs)), d_outputs, states
     (d_start, d_weights), stacks = lax.scan(run, begin, steps, reverse=True)
-    d_kernels, d_inputs = _of_kernels(stacks, kernels, inputs, summed)
+    d_kernels, d_biases, d_inputs = _of_kernels(stacks, kernels, inputs, summed)
+    d_biases = {name: d_biases[name] for name in biases}
     d_masks, d_start = jax.tree.map(jnp.zeros_like, masks), jax.tree.unflatten(shape, d_start)
-    return d_kernels, d_weights, d_masks, d_inputs, d_start
+    return d_kernels, d_biases, d_weights, d_masks, d_inputs, d_start
 
 
 def _read(
@@ -171,15 +185,19 @@ def _read(
 
 def _of_kernels(
     stacks: list[Array], kernels: dict[str, Array], inputs: Array | None, summed: str | None
-) -> tuple[dict[str, Array], Array]:
-    """Returns the gradients of kernels and inputs, of what steps have saved on the way back."""
+) -> tuple[dict[str, Array], dict[str, Array], Array]:
+    """Gradients of kernels, their biases and the inputs, of what steps save on the way back."""
     sizes = [kernel.shape[1] for kernel in kernels.values()] + [*map(len, kernels.values())]
     sizes += [] if inputs is None else inputs.shape[2:]
     columns = [stack[:, :, part] for stack, part in recurrence.parts(stacks, sizes)]
     products = dict(zip(kernels, columns, strict=False))
     factors = dict(zip(kernels, columns[len(kernels) :], strict=False))
     d_kernels = {n: recurrence.product_over_rows(factors[n], products[n]) for n in kernels}
-    return d_kernels, products[summed] if inputs is None and summed else columns[-1]
+    # one sum of all that is joined: a sum of each slice would read the whole array each time
+    sums = recurrence.parts([jnp.sum(stack, axis=(0, 1)) for stack in stacks], sizes)
+    d_biases = {n: total[part] for n, (total, part) in zip(kernels, sums, strict=False)}
+    d_inputs = products[summed] if inputs is None and summed else columns[-1]
+    return d_kernels, d_biases, d_inputs
 
 
 unroll.defvjp(_unroll_forward, _unroll_backward)

@@ -1,25 +1,27 @@
 """Trains a population to its end: epochs, records, checkpoints.
 
-A checkpoint is the file FOLDER/EPOCHS.npz of arrays, written in the background. They are copied
-before: the next epoch overwrites them (donation), and on a CPU a device array shares the memory of
+Orbax writes checkpoints in the background: FOLDER/EPOCHS. Arrays are copied before they are handed
+over: the next epoch overwrites them (donation), and on a CPU a device array shares the memory of
 its host view.
 """
 
+import contextlib
 import dataclasses
-import json
+import logging
+import os
+import re
 import shutil
 import sys
-from collections.abc import Callable, Generator, Sequence
-from concurrent import futures
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 import jax
 import numpy as np
+import orbax.checkpoint as ocp
 
-from jaxeval import files
 from jaxeval.contracts import Tree
-from jaxeval.errors import DataError, RunError, parsing
-from jaxeval.population import member, slots
+from jaxeval.errors import RunError
+from jaxeval.population import slots
 from jaxeval.population.engine import Compiling
 from jaxeval.population.host import Population, Report, Snapshot
 
@@ -67,36 +69,34 @@ def train(
                 return
         saved.remove()
     finally:
-        saved.wait()
+        saved.close()
 
 
 class _Checkpoints:
     """The checkpoints of one cohort."""
 
     def __init__(self, folder: Path):
-        self.folder = folder
-        self._written: futures.Future[None] | None = None
-
-    def _each(self) -> list[Path]:
-        """The files of all checkpoints, the oldest one first."""
-        return sorted(self.folder.glob("[0-9]*.npz"), key=lambda path: int(path.stem))
+        self.folder = folder.absolute()
+        with contextlib.ExitStack() as closing:
+            closing.enter_context(_quiet())
+            self.folder.mkdir(parents=True, exist_ok=True)
+            options = ocp.CheckpointManagerOptions(
+                max_to_keep=_SNAPSHOTS, create=False, multiprocessing_options=_alone()
+            )
+            self._manager = ocp.CheckpointManager(self.folder, options=options)
+            closing.callback(self._manager.close)
+            closing.callback(self._manager.wait_until_finished)
+            self._closing = closing.pop_all()
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts writing a snapshot. Raises RunError if the previous one could not be written."""
-        if jax.process_index():  # the first process writes for all
+        if jax.process_index():
             return
-        self.wait()
         leaves = [np.array(leaf) for leaf in jax.tree.leaves(snapshot.state)]
-        each = json.dumps([dataclasses.asdict(slot) for slot in snapshot.slots])
-        pool = futures.ThreadPoolExecutor(1)
-        self._written = pool.submit(self._write, snapshot.number, leaves, each)
-        pool.shutdown(wait=False)
-
-    def _write(self, number: int, leaves: Sequence[np.ndarray], each: str) -> None:
-        with files.replacing(self.folder / f"{number}.npz", "wb") as stream:
-            np.savez(stream, *leaves, slots=np.array(each), allow_pickle=False)
-        for old in self._each()[:-_SNAPSHOTS]:
-            old.unlink(missing_ok=True)
+        each = [dataclasses.asdict(slot) for slot in snapshot.slots]
+        args = {"state": ocp.args.StandardSave(leaves), "slots": ocp.args.JsonSave(each)}
+        with self._explained():
+            self._manager.save(snapshot.number, args=ocp.args.Composite(**args), force=True)
 
     def restore(self, like: Tree) -> Snapshot | None:
         """Returns the newest readable snapshot, or None if there is none at all.
@@ -105,42 +105,86 @@ class _Checkpoints:
         same program with any number of lanes. Raises RunError if no snapshot can be read, or if it
         is of another model.
         """
+        args = {"state": ocp.args.StandardRestore(), "slots": ocp.args.JsonRestore()}
         shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
         damaged: list[Path] = []
-        for path in reversed(self._each()):
+        for number in sorted(self._manager.all_steps(), reverse=True):
             try:
-                stored = member.read_arrays(path)
-                with parsing("no slots", path):
-                    each = [*map(slots.Slot.from_json, json.loads(str(stored.pop("slots"))))]
-            except DataError as error:
-                damaged.append(path)
-                print(f"warning: checkpoint {error}", file=sys.stderr)
+                stored = self._manager.restore(number, args=ocp.args.Composite(**args))
+                each = [slots.Slot.from_json(slot) for slot in stored["slots"]]
+            except Exception as error:  # the readers of several formats raise a dozen kinds
+                damaged.append(self.folder / str(number))
+                shown = f"warning: checkpoint {damaged[-1]} cannot be read ({_reason(error)})"
+                print(shown, file=sys.stderr)
                 continue
-            if [leaf.shape[1:] for leaf in stored.values()] != shapes:
+            if [leaf.shape[1:] for leaf in stored["state"]] != shapes:
                 break
-            for newer in damaged:
-                newer.unlink(missing_ok=True)
-            state = jax.tree.unflatten(jax.tree.structure(like), [*stored.values()])
-            return Snapshot(int(path.stem), state, each)
-        if not self._each():
+            for path in damaged:
+                shutil.rmtree(path, ignore_errors=True)
+            self._manager.reload()
+            state = jax.tree.unflatten(jax.tree.structure(like), stored["state"])
+            return Snapshot(number, state, each)
+        if not self._manager.all_steps():
             return None
         raise RunError(
             f"no checkpoint of this model in {self.folder} can be read; remove that folder to "
             "train its members from their first epoch"
         )
 
-    def wait(self) -> None:
+    def close(self) -> None:
         """Waits until everything is on disk. Raises RunError if it could not be written."""
-        written, self._written = self._written, None
-        try:
-            if written is not None:
-                written.result()
-        except RunError as error:
-            then = "what is recorded is kept: make room and run the same command again"
-            raise RunError(f"checkpoint {error}; {then}") from None
+        with self._explained():
+            self._closing.close()
 
     def remove(self) -> None:
-        """Deletes the folder."""
-        self.wait()
+        """Closes and deletes the folder."""
+        self.close()
         if not jax.process_index():
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise RunError(
+                f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
+                "recorded is kept: make room and run the same command again"
+            ) from error
+
+
+def _alone() -> ocp.options.MultiprocessingOptions:
+    """Each process of a population reads for itself; only the first one writes."""
+    own = jax.process_index()
+    active = {own} if jax.process_count() > 1 else None
+    return ocp.options.MultiprocessingOptions(primary_host=own, active_processes=active)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps Orbax's own messages off stderr: its threads print errors before they are raised.
+
+    If one array cannot be read or written, the threads of others meet a closed event loop.
+    """
+    logger, before = logging.getLogger("absl"), sys.unraisablehook
+
+    def is_foreign(record: logging.LogRecord) -> bool:
+        return "orbax" not in Path(record.pathname).parts
+
+    def hook(unraisable: "sys.UnraisableHookArgs") -> None:
+        if str(unraisable.exc_value) != "Event loop is closed":
+            before(unraisable)
+
+    logger.addFilter(is_foreign)
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_foreign)
+        sys.unraisablehook = before
+
+
+def _reason(error: Exception) -> str:
+    """Shortens an error of Orbax, to that of the operating system if it names a code."""
+    code = re.search(r"os_error_code='(\d+)'", str(error))
+    return os.strerror(int(code[1])) if code else str(error).partition("\n")[0][:200]

@@ -167,13 +167,13 @@ class JudgedVectors(Result):
         yield Heading(_MODES[mode.mode])
         head = ["vectors", MEAN, *(f"{task} ({self.metrics[task]})" for task in mode.tasks)]
         title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
-        if mode.study is not None and mode.study.in_mean and len(mode.scores) > 2:
-            places, scale = mode.study.places(), words.score_format(mode.study)
-            means = {of.model: of.summary.mean_interval for of in mode.study.in_mean}
+        if mode.study is not None and mode.study.main is not None and len(mode.scores) > 2:
+            scale, places = words.score_format(mode.study), mode.study.main.rows
             head[2:2] = words.level(mode.study), "rank", "tied"
             for row in rows:
-                place, interval = places[row[0]], scale.interval(means[row[0]])
-                row[2:2] = interval, tables.rank(place), tables.tied(place.groups)
+                (of,) = (place for place in places if place.model == row[0])
+                ends = scale.interval(of.mean.interval)
+                row[2:2] = ends, tables.rank(of), tables.tied(of.groups)
             title += "; files that share a letter were not told apart"
         yield Table(head, rows, title)
         if mode.reductions:

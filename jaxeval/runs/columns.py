@@ -16,13 +16,10 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
-from jaxeval.runs import delimited, texts
+from jaxeval.runs import texts
 
 _MOST_ROWS = 10_000_000
 _LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it
-_EXPECTED_JSON = (
-    'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +170,8 @@ def _from_records(
 def _read_delimited(path: str | Path, header: str) -> Columns:
     delimiter, names = _delimiter(header), _split(header)
     _refuse_twice(names, "two columns are named {}", path, 1)
-    if Path(path).stat().st_size > _LARGE and (found := delimited.read(path, names, delimiter)):
+    large = Path(path).stat().st_size > _LARGE
+    if found := texts.read_delimited(path, names, delimiter) if large else []:
         size = len(found[0])
         _refuse_many(size, path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
@@ -226,7 +224,8 @@ def _read_json(whole: str, path: str | Path) -> Columns:
         _refuse_many(len(tree), path)
         return _from_records(tree, path, range(1, len(tree) + 1))
     if not (isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values())):
-        raise DataError(_EXPECTED_JSON, path)
+        expected = 'a list of records such as [{"model": "A", "score": 0.9}]'
+        raise DataError(f"expected {{model: [scores]}} or {expected}", path)
     scores = [(name, k, score) for name, of in tree.items() for k, score in enumerate(of, 1)]
     columns = zip(*scores, strict=True) if scores else ([], [], [])
     values = dict(zip(("model", "number", "score"), columns, strict=True))

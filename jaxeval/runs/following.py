@@ -16,7 +16,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,9 @@ class Followed:
     row: int = 0  # the last one of its scores
     _ended: set[_Key] = dataclasses.field(default_factory=set)
     _members: list[MemberRow] | None = None
-    _curve: "dict[int, array.array[float]] | None" = None  # epoch -> dev scores
+    _curve: "dict[int, array.array[float]]" = dataclasses.field(default_factory=dict)
     _changed: dict[int, int] = dataclasses.field(default_factory=dict)  # epoch -> its last row
+    _read: int = 0  # the last row of its curve, epoch -> dev scores
     _writes: deque[tuple[float, int]] = dataclasses.field(
         default_factory=lambda: deque(maxlen=_LOOKS)
     )  # time, epochs of members
@@ -104,22 +105,9 @@ class Followed:
     def points(self, after: int = 0) -> list[Point]:
         """Returns the points of the dev curve that changed after a row; all of them for 0."""
         kept = sorted(epoch for epoch, row in self._changed.items() if row > after)
-        curve = self._curve or {}
-        return [
-            Point(epoch, len(of), *np.quantile(of, (0, 0.25, 0.5, 0.75, 1)).tolist())
-            for epoch in kept
-            if (of := curve[epoch])
-        ]
-
-    def _add(self, row: int, epoch: int, value: float | None) -> None:
-        assert self._curve is not None
-        if value is not None:
-            self._curve.setdefault(epoch, array.array("d")).append(value)
-            self._changed[epoch] = row
-
-
-def _shared(value: Any) -> Any:
-    return sys.intern(value) if isinstance(value, str) else value
+        each = ((epoch, self._curve[epoch]) for epoch in kept)
+        shares = (0, 0.25, 0.5, 0.75, 1)
+        return [Point(epoch, len(of), *np.quantile(of, shares).tolist()) for epoch, of in each]
 
 
 class Following:
@@ -149,13 +137,7 @@ class Following:
                 return False
             self._sql.execute("BEGIN")
             try:
-                self._read_experiments()
-                last = self._sql.execute("SELECT max(rowid) FROM scores").fetchone()[0] or 0
-                if self._version is None or last < self.row:
-                    self._read_epochs()
-                else:
-                    self._read_new()
-                self.row = last
+                self._read_epochs()
                 self._read_ends()
             finally:
                 self._sql.execute("COMMIT")
@@ -163,40 +145,26 @@ class Following:
             self.revision += 1
             return True
 
-    def _read_experiments(self) -> None:
-        rows = self._sql.execute(
-            "SELECT id, name, task, metric, unit, margin, config, higher_is_better, data "
-            "FROM experiments ORDER BY rowid"
-        )
-        for row in rows:
-            known = self.experiments.setdefault(row[0], Followed(*row))
-            known.name = row[1]
-
     def _read_epochs(self) -> None:
-        """Reads the last epoch of every member, once; curves are read when a page shows them."""
-        for known in self.experiments.values():
-            known.epochs, known._curve, known._changed = {}, None, {}
-        query = f"SELECT {_MEMBER}, max(epoch), max(rowid) FROM scores GROUP BY {_MEMBER}"
-        for experiment, *key, epoch, row in self._sql.execute(query):
-            known = self.experiments[experiment]
-            known.epochs[tuple(key)] = epoch
-            known.row = max(known.row, row)
-
-    def _read_new(self) -> None:
-        query = f"SELECT rowid, {_MEMBER}, epoch, part, metric, value FROM scores WHERE rowid > ?"
+        """Reads the experiments, and the last epoch of each member with new scores."""
+        names = "id, name, task, metric, unit, margin, config, higher_is_better, data"
+        for found in self._sql.execute(f"SELECT {names} FROM experiments ORDER BY rowid"):
+            self.experiments.setdefault(found[0], Followed(*found)).name = found[1]
+        last = self._sql.execute("SELECT max(rowid) FROM scores").fetchone()[0] or 0
+        again = self._version is None or last < self.row
+        for known in self.experiments.values() if again else ():
+            known.epochs, known._curve, known._changed, known._read = {}, {}, {}, 0
+        new = "" if again else f"NOT INDEXED WHERE rowid > {self.row}"
+        query = f"SELECT {_MEMBER}, max(epoch), max(rowid) FROM scores {new} GROUP BY {_MEMBER}"
         trained: Counter[str] = Counter()
-        for row, experiment, *key, epoch, part, metric, value in self._sql.execute(
-            query, (self.row,)
-        ):
-            known = self.experiments[experiment]
-            known.row = row
-            if epoch > known.epochs.get(tuple(key), 0):
-                trained[experiment] += 1
-                known.epochs[tuple(key)] = epoch
-            if known._curve is not None and (part, metric) == ("dev", known.metric):
-                known._add(row, epoch, value)
-        for experiment, count in trained.items():
+        for experiment, *member, epoch, row in self._sql.execute(query):
+            known, key = self.experiments[experiment], tuple(member)
+            known.row, before = max(known.row, row), known.epochs.get(key, 0)
+            known.epochs[key] = max(epoch, before)
+            trained[experiment] += known.epochs[key] - before
+        for experiment, count in (+trained).items() if self._version is not None else ():
             self.experiments[experiment]._writes.append((self._clock(), count))
+        self.row = last
 
     def _read_ends(self) -> None:
         """Reads how many members have ended, and which ones of experiments with other counts."""
@@ -222,7 +190,11 @@ class Following:
             known = self.experiments[experiment]
             if known._members is None:
                 rows = self._store.members(experiment)  # each with copies of equal texts
-                known._members = [MemberRow(*map(_shared, row)) for row in rows]
+                shared = (
+                    [sys.intern(value) if isinstance(value, str) else value for value in row]
+                    for row in rows
+                )
+                known._members = [*map(MemberRow._make, shared)]
             return known._members
 
     def scores(self, experiment: str, key: _Key, after: int) -> dict[int, dict[str, float]]:
@@ -241,14 +213,16 @@ class Following:
         """Returns the points of an experiment's dev curve that changed after a row."""
         with self._lock:
             known = self.experiments[experiment]
-            if known._curve is None:
-                known._curve = {}
-                query = (
-                    "SELECT rowid, epoch, value FROM scores WHERE experiment = ? "
-                    "AND part = 'dev' AND metric = ? AND rowid <= ? ORDER BY rowid"
-                )
-                for found in self._sql.execute(query, (experiment, known.metric, self.row)):
-                    known._add(*found)
+            new = f"NOT INDEXED WHERE rowid > {known._read} AND" if known._read else "WHERE"
+            query = (
+                f"SELECT rowid, epoch, value FROM scores {new} experiment = ? AND part = 'dev' "
+                "AND metric = ? AND rowid <= ? AND value IS NOT NULL ORDER BY rowid"
+            )
+            of = experiment, known.metric, self.row
+            for row, epoch, value in self._sql.execute(query, of):
+                known._curve.setdefault(epoch, array.array("d")).append(value)
+                known._changed[epoch] = row
+            known._read = self.row
             return known.points(after)
 
     def find(self, asked: str) -> str | None:

@@ -1,17 +1,15 @@
-"""Scores of items in tables and JSON lines of answers, a row for each item of each run.
+"""Scores of items in tables of answers, a row for each item of each run.
 
 Columns are model, seed (or run; none if each model has one), item, dataset (or task) if there are
 several, and score, or correct (1 or 0), or gold and predicted (any text). Synonyms such as item_id
-and prediction are known. In JSON lines of logs the keys have these names, the line's number stands
-for a missing item, and a list under score, correct or predicted holds the runs.
+and prediction are known.
 """
 
 import dataclasses
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,17 +20,13 @@ from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs.records import Log
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
-TABLES = (".csv", ".tsv")
-_METRICS = ("accuracy", "macro_f1")
-_ANSWERS = ("score", "correct", "predicted")
-_PREDICTED = ("correct", "gold", "predicted")
-_ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric")
-_KEYS = {"task": "dataset", "run": "seed"}
+PREDICTED = ("correct", "gold", "predicted")
+ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric")
+KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
@@ -62,12 +56,12 @@ def read(
       columns: role -> column with another name.
     """
     metric = metric or "accuracy"
-    if metric not in _METRICS:
-        raise DataError(f"metric {metric!r}: items give {' or '.join(_METRICS)}", path)
-    table = _by_role(files.read(path), columns or {}, _PREDICTED)
+    if metric not in ("accuracy", "macro_f1"):
+        raise DataError(f"metric {metric!r}: items give accuracy or macro_f1", path)
+    table = by_role(files.read(path), columns or {}, PREDICTED)
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    rows = _rows(table, metric)
+    rows = to_rows(table, metric)
     ended = encode(table.values.get("status", constant("", len(table))))
     failed = np.isin(rows.run, rows.run[normal.are_failed(ended)])
     lacking = np.flatnonzero(np.isnan(rows.score) & ~failed)
@@ -99,7 +93,9 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
                 found = f"no row for {len(absent)} of {len(data.items)} items"
                 expected = "expected the same items of all runs on a data set"
                 raise DataError(f"{named}: {found} ({listed(absent, 3)}); {expected}", path)
-        assert ended.counts is not None and how is not None  # `_rows` counts what the metric needs
+        assert (
+            ended.counts is not None and how is not None
+        )  # `to_rows` counts what the metric needs
         if ended.runs:
             values = metrics.item_values(ended.counts, data.counts, data.metric)
             of_items[model] = dataclasses.replace(ended, scores=np.asarray(values))
@@ -112,79 +108,15 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
     return runs, dataclasses.replace(data, models=of_items, part="the table")
 
 
-def read_log(log: Log) -> Rows:
-    """Reads a table or JSON lines of answers or scores of items as a log.
-
-    The label "name" is what a user calls a run, "place" its place in a list.
-
-    Raises DataError: names row and column, or the missing column.
-    """
-    columns = {_KEYS.get(role, role): name for role, name in log.layout.columns.items()}
-    columns |= {"cluster": log.layout.cluster} if log.layout.cluster else {}
-    wanted = {*_ROLES, *_KEYS, *_ANSWERS, "gold", *columns.values()}
-    lines, label = log.path.suffix not in TABLES, "name"
-    table = files.read(log.path, wanted.__contains__)
-    if lines:
-        item = columns.get("item", "item")
-        cells = table.values.get(item, [None] * len(table))
-        items = [table.rows[k] if x in (None, "") else x for k, x in enumerate(cells)]
-        table = dataclasses.replace(table, values={**table.values, item: items})
-    table = _by_role(table, columns, ("score", *_PREDICTED), exact=lines)
-    if lines:
-        table, label = _split_lists(table)
-    return _rows(table, label=label, scored=columns.get("score", "score"))
-
-
-def _split_lists(table: Columns) -> tuple[Columns, str]:
-    """Returns JSON lines with one answer a row, and the label of `seed`: "name" or "place"."""
-    answer = next(role for role in _ANSWERS if role in table.values)
-    cells = [cell if isinstance(cell, list) else [cell] for cell in table[answer]]
-    places = [k for k, cell in enumerate(cells) for _ in cell]
-    values = {role: [column[k] for k in places] for role, column in table.values.items()}
-    values[answer] = given = [x for cell in cells for x in cell]
-    rows, lists = [table.rows[k] for k in places], any(len(cell) != 1 for cell in cells)
-    if lists:
-        values["seed"] = [str(k) for cell in cells for k, _ in enumerate(cell, 1)]
-    if answer == "score":
-        values[answer] = [float(x) if isinstance(x, bool) else x for x in given]
-    elif answer == "predicted":
-        for gold, predicted, row in zip(values["gold"], given, rows, strict=True):
-            kinds = {type(gold), type(predicted)}
-            if bool in kinds and kinds & {int, float}:  # 1 may mean true
-                found = f"gold {json.dumps(gold)} and predicted {json.dumps(predicted)}"
-                expected = "expected both true or false, or both numbers"
-                raise DataError(f"{found}; {expected}", table.source, row)
-        for role in ("gold", answer):
-            values[role] = [None if x is None else _label_text(x) for x in values[role]]
-    return Columns(table.source, values, rows), "place" if lists else "name"
-
-
-def _label_text(value: Any) -> str:
-    """Returns a label as text: 1, 1.0 and "1" are one, and so are objects with equal keys."""
-    whole = isinstance(value, float) and value.is_integer()
-    value = int(value) if whole else value
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-
-
-def is_table(path: Path) -> bool:
-    """True if a file is a table with columns of items and of answers, by its header."""
-    try:
-        found = names.item_roles(files.read_header(path)) if path.suffix in TABLES else {}
-    except DataError:  # another kind of file
-        return False
-    return "item" in found and not {*_ANSWERS}.isdisjoint(found)
-
-
-def _by_role(
+def by_role(
     table: Columns, columns: Mapping[str, str], answers: Sequence[str], exact: bool = False
 ) -> Columns:
     """Returns the columns of the roles, named by role; synonyms count unless `exact`."""
-    known = {*_ROLES, *answers}
+    known = {*ROLES, *answers}
     for role in sorted({*columns} - known):
-        asked = argument("column", {role: columns[role]})
-        expected = f"expected one of {', '.join(sorted(known))}"
-        raise DataError(f"{asked}: of items, {expected}", table.source)
-    plain = {_KEYS.get(n, n): n for n in table.values if _KEYS.get(n, n) in known}
+        expected = f"of items, expected one of {', '.join(sorted(known))}"
+        raise DataError(f"{argument('column', {role: columns[role]})}: {expected}", table.source)
+    plain = {KEYS.get(n, n): n for n in table.values if KEYS.get(n, n) in known}
     roles = {**({} if exact else names.item_roles(table.values)), **plain, **columns}
     both = {"gold", "predicted"} <= {*columns, *table.values}
     there = [role for role in answers if role in roles and not (both and role == "correct")]
@@ -198,42 +130,42 @@ def _by_role(
     return Columns(table.source, values, table.rows)
 
 
-def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "score") -> Rows:
+def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "score") -> Rows:
     """Returns a table whose columns are named by role in the normal form.
 
-    The metric is `metric`, else that of the column metric, else accuracy, or `scored` of scores.
+    Args:
+      metric: of all rows; "": that of the column metric, else accuracy, or `scored` of scores.
+      label: the kind of label that the column seed holds; "" for none.
     """
     size, known = len(table), table.values
 
-    def column(role: str, otherwise: str) -> Coded:
-        if role not in known:
-            return constant(otherwise, size)
-        cells = known[role]
-        return encode([otherwise if x is None else x for x in cells] if None in cells else cells)
+    def column(role: str, otherwise: str = "") -> Coded:
+        cells = known.get(role, constant(otherwise, size))
+        if isinstance(cells, list) and None in cells:
+            cells = [otherwise if cell is None else cell for cell in cells]
+        return encode(cells)
 
-    model, dataset = column("model", Path(table.source).stem), column("dataset", "")
+    model, dataset = column("model", Path(table.source).stem), column("dataset")
     run, (score, empty, gold, predicted) = column("seed", "1"), _parse_answers(table)
     default = scored if "score" in known else "accuracy"
-    measured = constant(metric, size) if metric else column("metric", "")
-    item = encode(known["item"])
+    measured, item = constant(metric, size) if metric else column("metric"), encode(known["item"])
     # in the order of each data set
-    first = normal.first_place(normal.pair_codes(dataset.codes, item.codes))
-    places, codes = np.unique(first, return_inverse=True)
+    first, codes = texts.appearance(normal.pair_codes(dataset.codes, item.codes))
     of_model = normal.pair_codes(model.codes, dataset.codes)
     return Rows(
         table.source,
         model=model,
         dataset=dataset,
         metric=Coded(tuple(name or default for name in measured.names), measured.codes),
-        item=Coded(tuple(item.names[code] for code in item.codes[places].tolist()), codes),
+        item=Coded(tuple(item.names[code] for code in item.codes[first].tolist()), codes),
         run=normal.first_place(normal.pair_codes(of_model, run.codes)),
         score=score,
         status=np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
         number=np.asarray(table.rows, np.int64),
-        labels={label: run} if "seed" in known or label == "seed" else {},
+        labels={label: run} if label and ("seed" in known or label == "seed") else {},
         sample=_parse_samples(table) if "sample" in known else None,
-        cluster=column("cluster", "") if "cluster" in known else None,
-        content=gold,
+        cluster=column("cluster") if "cluster" in known else None,
+        content=column("content") if "content" in known else gold,
         count=functools.partial(_count, score, gold, predicted) if metric else None,
     )
 
@@ -241,8 +173,7 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
 def _parse_samples(table: Columns) -> np.ndarray:
     cells = [1 if cell in (None, "") else cell for cell in table["sample"]]
     sample = texts.to_floats(cells)
-    whole = (sample >= 0) & (sample < 1 << 31) & (np.floor(sample) == sample)
-    for k in np.flatnonzero(~whole).tolist():
+    for k in np.flatnonzero(~((sample >= 0) & (sample < 1 << 31) & (sample % 1 == 0))).tolist():
         found = f"row {table.rows[k]}, column sample: expected a whole number of an answer"
         raise DataError(f"{found}, found {cells[k]!r:.40}", table.source)
     return sample.astype(int)
@@ -251,18 +182,17 @@ def _parse_samples(table: Columns) -> np.ndarray:
 def _parse_answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None, Coded | None]:
     """Returns [N] scores (NaN for none), [N] whether the answer is empty, golds, predictions."""
     if "gold" in table.values:
-        both = encode(texts.join([table["gold"], table["predicted"]]))
+        both = texts.join([encode(table["gold"]), encode(table["predicted"])])
         gold, predicted = (Coded(both.names, codes) for codes in np.split(both.codes, 2))
-        none = [both.find(""), both.find("None")]
-        lost = np.isin(gold.codes, none) | np.isin(predicted.codes, none)
+        lost = gold.among(["", "None"]) | predicted.among(["", "None"])
         return np.where(lost, np.nan, gold.codes == predicted.codes), lost, gold, predicted
     role = "correct" if "correct" in table.values else "score"
     cells = table[role]
-    if role == "correct":
+    if role == "score":
+        score = texts.to_floats(cells)
+    else:
         known = encode(cells)
         score = np.array([_TRUTH.get(normal.word(n), np.nan) for n in known.names])[known.codes]
-    else:
-        score = texts.to_floats(cells)
     empty = np.isnan(score)
     for k in np.flatnonzero(empty).tolist():
         if normal.word(cells[k]) not in normal.MISSING:

@@ -162,23 +162,20 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
     part = layout.columns.get("score", "test")
     data_sets, notes, without = list[DataSetScores](), list[str](), dict[str, None]()
     with store.open_existing(location) as opened:
-        for data in runs.data_sets:
-            by_model: dict[str, list[_Run]] = {}
-            for model, chosen in _of_one_split(data, members).items():
-                each = (opened.outcomes(e, part) for e in {member.experiment for member in chosen})
-                kept = {records.key(outcomes): outcomes for of in each for outcomes in of}
-                runs_of_model = ((member, kept.get(records.key(member))) for member in chosen)
-                by_model[model] = [(member, of) for member, of in runs_of_model if of is not None]
-                if len(by_model[model]) < len(chosen):
-                    without[model] = None
-            if by_model and not without:
-                same, reasons = _on_same_items(by_model)
-                notes += reasons
-                if len(same) > 1:
-                    data_sets.append(_data_set(data, same, part))
+        each = (opened.outcomes(e, part) for e in dict.fromkeys(m.experiment for m in members))
+        kept = {records.key(outcomes): outcomes for of in each for outcomes in of}
+    for data in runs.data_sets:
+        by_model = dict[str, list[_Run]]()
+        for model, rows in _of_one_split(data, members).items():
+            keys = [(row, records.key(row)) for row in rows]
+            by_model[model] = [(row, kept[key]) for row, key in keys if key in kept]
+            without |= {model: None} if len(by_model[model]) < len(rows) else {}
+        if by_model and not without:
+            same, reasons = _on_same_items(by_model)
+            notes += reasons
+            data_sets += [_data_set(data, same, part)] if len(same) > 1 else []
     if without:
-        outputs, again = argument("outputs", True), argument("again", True)
-        keep = f"train with {outputs} keeps them (with {again}, of members that have ended)"
+        keep = f"train with {argument('outputs', True)} keeps them"
         notes = [f"No tests on single items: {', '.join(without)} without outcomes; {keep}."]
         data_sets = []
     return Scores(runs.source, runs.models, tuple(data_sets), notes=tuple(notes), ids=runs.ids)
@@ -192,14 +189,13 @@ def _of_one_split(data: DataSetScores, members: Sequence[MemberRow]) -> dict[str
     }
     splits = [{member.split for member in rows} for rows in by_model.values()]
     shared = set.intersection(*splits) if splits else set()
-    found = {}
     for model, rows in by_model.items() if shared else ():
         mine = [member for member in rows if member.split == min(shared)]
         mine.sort(key=lambda member: (member.seed, member.repeat))
         sign = -1 if mine[0].higher_is_better else 1
         best = min(mine, key=lambda m: (math.inf if m.dev is None else sign * m.dev, m.seed))
-        found[model] = [best, *(member for member in mine if member is not best)]
-    return found
+        by_model[model] = [best, *(member for member in mine if member is not best)]
+    return by_model if shared else {}
 
 
 def _on_same_items(
@@ -207,14 +203,13 @@ def _on_same_items(
 ) -> tuple[dict[str, Sequence[_Run]], list[str]]:
     """Returns the models that were scored on the items of the first, and why others were not."""
     name, (first, *_) = next(iter(by_model.items()))
-    same, notes = {}, []
-    for model, runs in by_model.items():
-        reason = next(filter(None, (_mismatch(first, run) for run in runs)), "")
-        if reason:
-            notes.append(f"No tests on single items of {name} and {model}: {reason}.")
-        else:
-            same[model] = runs
-    return same, notes
+    why = {
+        model: next(filter(None, (_mismatch(first, run) for run in runs)), "")
+        for model, runs in by_model.items()
+    }
+    head = f"No tests on single items of {name} and"
+    notes = [f"{head} {model}: {reason}." for model, reason in why.items() if reason]
+    return {model: runs for model, runs in by_model.items() if not why[model]}, notes
 
 
 def _mismatch(a: _Run, b: _Run) -> str:

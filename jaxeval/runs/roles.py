@@ -111,27 +111,23 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     numbers = {name: _known_numbers(table.values[name]) for name in columns}
     if "" in table.values and not len(_known_numbers(table.values[""])):
         numbers[""] = np.zeros(0)
-    fractions = any(not _are_whole(values) for values in numbers.values())
+    fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
-        cells, what = enumerate(() if len(values) else table.values[name]), ""
-        words = (k for k, cell in cells if rows.word(cell) not in rows.MISSING)
-        if (k := next(words, -1)) >= 0 and len(table) > 1:  # of one row: a bad score
-            cell = table.values[name][k]
-            rows.refuse_notation(cell, name, table.rows[k], table.source)
-            what = f"text ({cell})"
+        cells = enumerate(() if len(values) or len(table) == 1 else table.values[name])
+        words = ((k, cell) for k, cell in cells if rows.word(cell) not in rows.MISSING)
+        if found := next(words, None):
+            rows.refuse_notation(found[1], name, table.rows[found[0]], table.source)
+            what = f"text ({found[1]})"
         elif role(name):
             what = "a time, a step, an index or a setting"
-        elif fractions and len(values) and _are_whole(values):
+        elif fractions and len(values) and not np.any(values % 1):
             what = f"whole numbers ({values[0]:g} ...) beside fractions"
-        if what:
-            rest = listed([other for other in columns if other != name], 4)
-            why = f"column {name!r} looks like {what}, not like the scores of a model"
-            named = f"{why}; name the models to compare ({rest}), or the column's role"
-            raise _unclear(table, named, {"ROLE": name})
-
-
-def _are_whole(numbers: np.ndarray) -> bool:
-    return bool(np.all(numbers == np.round(numbers)))
+        else:
+            continue
+        rest = listed([other for other in columns if other != name], 4)
+        why = f"column {name!r} looks like {what}, not like the scores of a model"
+        named = f"{why}; name the models to compare ({rest}), or the column's role"
+        raise _unclear(table, named, {"ROLE": name})
 
 
 def _one_row_a_run(

@@ -113,26 +113,21 @@ def are_failed(statuses: Coded) -> np.ndarray:
     return np.array([*map(is_failed, statuses.names)], bool)[statuses.codes]
 
 
-def parse_scores(
-    raw: Sequence[object], columns: Coded, rows: Sequence[int] | np.ndarray, source: str
-) -> tuple[np.ndarray, dict[int, Unusable]]:
-    """Converts scores to float64; returns them, and place -> problem.
+def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusable]]:
+    """Converts a column of scores to float64; returns them, and place -> problem.
 
     Raises DataError: a list, an object, or a number with a decimal comma or a percent sign.
-
-    Args:
-      raw, columns, rows: value, column name and row number of each score.
     """
+    raw, wrong = table[name], dict[int, Unusable]()
     score = texts.to_floats(raw)
-    wrong: dict[int, Unusable] = {}
     for k in np.flatnonzero(~np.isfinite(score)).tolist():
-        value, column = raw[k], columns.name(k)
+        value, row = raw[k], int(table.rows[k])
         if isinstance(value, Mapping | list | tuple | np.ndarray):
-            found = f"row {rows[k]}, column {column}: {str(value)[:40]} is no number"
-            raise DataError(f"{found}; expected a score in each record", source)
-        refuse_notation(value, column, rows[k], source)
+            found = f"row {row}, column {name}: {str(value)[:40]} is no number"
+            raise DataError(f"{found}; expected a score in each record", table.source)
+        refuse_notation(value, name, row, table.source)
         what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"
-        wrong[k] = Unusable(int(rows[k]), column, "missing" if word(value) in MISSING else what)
+        wrong[k] = Unusable(row, name, "missing" if word(value) in MISSING else what)
     return score, wrong
 
 
@@ -152,13 +147,12 @@ def usable_scores(
 
     Raises DataError: no score is usable, or one is not and `missing` is "error".
     """
-    column = texts.constant(name, len(table))
-    score, wrong = parse_scores(table[name], column, table.rows, table.source)
+    score, wrong = parse_scores(table, name)
     refuse_unusable([*wrong.values()], missing, table.source)
     read = np.isfinite(score) | (missing == "zero")
-    score = np.nan_to_num(score, nan=0.0, posinf=0.0, neginf=0.0)
     if not read.any():
         raise DataError(f"column {name}: expected at least one usable score", table.source)
+    score = np.nan_to_num(score, nan=0.0, posinf=0.0, neginf=0.0)
     return score, np.flatnonzero(read), tuple(wrong.values())
 
 

@@ -9,6 +9,7 @@ their status. The comparison (`stats`) decides what becomes of them.
 
 import dataclasses
 import enum
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -110,6 +111,16 @@ class DataSetScores:
         here = {name: self.models[name] for name in models if name in self.models}
         return dataclasses.replace(self, models=here)
 
+    def chosen(self, items: np.ndarray) -> "DataSetScores":
+        """Returns the scores of some items: [I] bool."""
+        models = {
+            name: dataclasses.replace(of, scores=of.scores[items], status=of.status[items])
+            for name, of in self.models.items()
+        }
+        clusters = None if self.clusters is None else self.clusters[items]
+        names = tuple(itertools.compress(self.items, items))
+        return dataclasses.replace(self, models=models, items=names, clusters=clusters)
+
     @property
     def known(self) -> np.ndarray:
         """All scores, as one vector."""
@@ -152,6 +163,11 @@ class Scores:
     without_metric: tuple[str, ...] = ()
     folds: bool = False
     ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def whole(self) -> bool:
+        """True if scores are of whole runs, not of items."""
+        return all(data.items == ("",) for data in self.data_sets)
 
     @property
     def metric(self) -> str:
@@ -218,27 +234,60 @@ class Scores:
 
 
 def from_arrays(
-    arrays: Mapping[str, np.ndarray],
+    arrays: Mapping[str, Sequence | np.ndarray],
     name: str = "",
     metric: str = "",
     higher_is_better: bool = True,
     direction: Direction = "recorded",
-    clusters: np.ndarray | None = None,
+    clusters: Sequence | np.ndarray | None = None,
     runs: Mapping[str, Sequence[str]] | None = None,
 ) -> DataSetScores:
-    """Returns the scores of a program on one data set.
+    """Returns the scores of items that a program has in memory.
 
     Args:
-      arrays: model -> [I, R, K], NaN without a score; row i is the same item of all models.
+      arrays: model -> [I], [I, R] or [I, R, K], NaN without a score; row i is the same item of all
+        models.
+      clusters: [I] labels of items that belong together.
       runs: model -> names of its runs.
+
+    Raises:
+      DataError: these are no such arrays.
     """
     models = {}
-    for model, array in arrays.items():
-        status = np.where(np.isnan(array), Status.UNSCORED, Status.SCORED).astype(np.uint8)
-        named = (runs or {}).get(model)
-        labels = {"name": np.array(named, object)} if named else {}
-        models[model] = ModelScores(array, status, labels, np.arange(array.shape[1]))
-    items = tuple(map(str, range(max(map(len, arrays.values())))))
-    return DataSetScores(
-        name, metric, higher_is_better, direction, models, items, clusters=clusters
-    )
+    for model, given in arrays.items():
+        scores = _cube(given, model)
+        status = np.where(np.isnan(scores), Status.UNSCORED, Status.SCORED).astype(np.uint8)
+        names = (runs or {}).get(model)
+        labels = {"name": np.array(names, object)} if names else {}
+        models[model] = ModelScores(scores, status, labels, np.arange(scores.shape[1]))
+    sizes = {model: len(of.scores) for model, of in models.items()}
+    sizes |= {} if clusters is None else {"clusters": len(clusters)}
+    if len({*sizes.values()}) > 1:
+        found = ", ".join(f"{size} of {model}" for model, size in sizes.items())
+        raise DataError(f"items: expected the same of all, found {found}")
+    named = [] if clusters is None else [*clusters]
+    if missing := [label for label in named if label is None or label != label]:
+        raise DataError(f"clusters: expected a label of every item, found {missing[0]}")
+    groups = None if clusters is None else np.array([*map(str, named)], object)
+    about = name, metric, higher_is_better, direction, models
+    return DataSetScores(*about, tuple(map(str, range(max(sizes.values())))), clusters=groups)
+
+
+def _cube(scores: Sequence | np.ndarray, name: str) -> np.ndarray:
+    """Converts scores to [I, R, K] float64, NaN where one is missing or masked; none infinite."""
+    expected = f"{name}: expected [items], [items, runs] or [items, runs, samples]"
+    try:
+        masked = isinstance(scores, np.ma.MaskedArray)
+        values = np.ma.filled(np.ma.asarray(scores, float), np.nan) if masked else scores
+        values = np.asarray(values, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{expected} of numbers, NaN where one is missing") from None
+    if not 1 <= values.ndim <= 3 or not values.size:
+        raise DataError(f"{expected}, found shape {list(values.shape)}")
+    values = values.reshape(*values.shape, *[1] * (3 - values.ndim))
+    if np.isinf(values).any():
+        item, run, _ = np.argwhere(np.isinf(values))[0]
+        raise DataError(f"{name}: the score of item {item} in run {run} is infinite")
+    if np.isnan(values).all():
+        raise DataError(f"{name}: every score is missing")
+    return values

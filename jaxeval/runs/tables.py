@@ -13,12 +13,12 @@ from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
 from jaxeval.runs.metrics import Direction
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.rows import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.runs.texts import constant, encode
+from jaxeval.runs.texts import Coded, constant, encode
 
-# columns of a table of runs of Weights & Biases, of the site and of the API
-_WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
+# columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
+_RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
@@ -34,9 +34,9 @@ def from_table(table: Columns, layout: Layout) -> Scores:
     Raises DataError: names the column or row.
     """
     exported = list[str]()
-    if any(keys <= table.values.keys() for keys in _WANDB):
+    if any({*of.split()} <= table.values.keys() for of in _RUNS):
         runs = table.texts("Name" if "Name" in table.values else "name")
-        table, exported = with_models(table, runs, layout)
+        table, exported = _with_models(table, runs, layout)
     table, layout, notes = roles.complete(table, layout)
     rows = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
@@ -57,121 +57,135 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
-    _join_runs(rows, layout)
+    if rows.labels:
+        _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
     folds = split is not None and _are_folds(layout.columns.get("split", ""), split.names)
     return dataclasses.replace(found, folds=folds)
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
-    tidy, column = _tidy(table, layout)
-    values, size, model = tidy.values, len(tidy), encode(tidy["model"])
-    columns = constant(column, size) if column else model
-    score, wrong = normal.parse_scores(values["score"], columns, tidy.rows, table.source)
-    ended = encode(values.get("status", constant("", size)))
-    finite, failed = np.isfinite(score), normal.are_failed(ended)
-    unexplained = [problem for k, problem in wrong.items() if not failed[k]]
-    normal.refuse_unusable(unexplained, layout.missing, table.source)
-    name = layout.columns.get("score")
-    asked = layout.higher_is_better
-    higher, recorded, _ = normal.column_direction(values, name, table.source, asked, who)
+    there = roles.present(table, layout)
+    if "number" in layout.columns.values() and not {"model", "number"} & {*there, *table.values}:
+        counted = {"number": range(1, len(table) + 1), **table.values}
+        return _read_rows(dataclasses.replace(table, values=counted), layout, who)
+    table, scores = _choose(table, layout, there)
+    values = {role: table[column] for role, column in there.items()}
+    size, times, name = len(table), len(scores), layout.columns.get("score")
+
+    def coded(role: str, otherwise: str = "") -> Coded:
+        one = encode(values[role]) if role in values else constant(otherwise, size)
+        return one.tiled(times)
+
+    ended = coded("status")
+    failed = normal.are_failed(ended)
+    score, unusable = _parse(table, scores, layout, failed)
+    told = (values, name, table.source, layout.higher_is_better, who)
+    higher, recorded, _ = normal.column_direction(*told)
     named: Direction = "assumed" if higher is None else "named"
+    of_models = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
     return Rows(
         table.source,
-        model=model,
-        dataset=encode(values.get("dataset", constant("", size))),
-        metric=encode(values.get("metric", constant(name or "", size))),
-        item=constant("", size),
-        run=np.arange(size, dtype=np.int32),
-        score=score if finite.all() else np.where(finite, score, np.nan),
+        model=coded("model") if "model" in there else of_models,
+        dataset=coded("dataset"),
+        metric=coded("metric", name or ""),
+        item=constant("", len(score)),
+        run=np.arange(len(score), dtype=np.int32),
+        score=score,
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=np.asarray(tidy.rows, np.int32),
-        labels={axis: encode(values[axis]) for axis in ("seed", "split") if axis in values},
-        dev=texts.to_floats(values["dev"]) if "dev" in values else None,
+        number=np.tile(np.asarray(table.rows, np.int32), times),
+        labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
+        dev=np.tile(texts.to_floats(values["dev"]), times) if "dev" in values else None,
         direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
-        unusable=tuple(wrong.values()),
+        unusable=unusable,
     )
 
 
 def _join_runs(rows: Rows, layout: Layout) -> None:
     """Gives rows of one label one run; a run that failed may have been tried again."""
-    if rows.labels:
-        counted = np.isfinite(rows.score) & (rows.status == Status.SCORED)
-        counted |= layout.missing == "zero"
-        run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
-        for label in rows.labels.values():
-            run = normal.pair_codes(texts.dense(run), label.codes)
-        places = np.flatnonzero(counted)
-        rows.run[places] = places[normal.first_place(run[places])]
+    run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
+    for label in rows.labels.values():
+        run = normal.pair_codes(texts.dense(run), label.codes)
+    counted = np.isfinite(rows.score) & (rows.status == Status.SCORED)
+    places = np.flatnonzero(counted | (layout.missing == "zero"))
+    rows.run[places] = places[normal.first_place(run[places])]
 
 
-def _tidy(table: Columns, layout: Layout) -> tuple[Columns, str]:
-    """Returns a tidy table with columns named by role, and its column of scores ("" if wide)."""
-    there = roles.present(table, layout)
-    if "number" in layout.columns.values() and not {"model", "number"} & {*there, *table.values}:
-        counted = {"number": range(1, len(table) + 1), **table.values}
-        return _tidy(dataclasses.replace(table, values=counted), layout)
+def _parse(
+    table: Columns, scores: Sequence[str], layout: Layout, failed: np.ndarray
+) -> tuple[np.ndarray, tuple[Unusable, ...]]:
+    """Returns the scores of all columns, NaN for unusable ones, and the problems.
+
+    Args:
+      failed: [columns * rows]: the status explains a problem.
+    """
+    found, every = list[np.ndarray](), dict[int, Unusable]()
+    for k, name in enumerate(scores):
+        score, wrong = normal.parse_scores(table, name)
+        found.append(np.where(np.isfinite(score), score, np.nan) if wrong else score)
+        every |= {k * len(table) + place: problem for place, problem in wrong.items()}
+    unexplained = [problem for place, problem in every.items() if not failed[place]]
+    normal.refuse_unusable(unexplained, layout.missing, table.source)
+    return np.concatenate(found) if len(found) > 1 else found[0], tuple(every.values())
+
+
+def _choose(
+    table: Columns, layout: Layout, there: Mapping[str, str]
+) -> tuple[Columns, Sequence[str]]:
+    """Returns the rows of the requested models and metric, and the columns of scores.
+
+    Args:
+      there: role -> column; without "model" the table is wide: a column a model.
+    """
     for role, column in layout.columns.items():
         table[column]  # it must exist
         if role not in ROLES:
-            asked = argument("column", {role: column})
-            message = f"{asked}: of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
-            raise DataError(message, table.source)
+            expected = f"of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
+            raise DataError(f"{argument('column', {role: column})}: {expected}", table.source)
     if "model" not in there:
-        return _melt(table, layout), ""
+        wide, message = roles.score_columns(table, layout), ""
+        if "score" in there:
+            message = f"column {there['score']} holds the scores, but there is no column model; "
+            message += f"name it with {argument('column', {'model': 'NAME'})}"
+        elif not wide:
+            message = "expected columns model and score, or a column for each model"
+        if message:
+            raise DataError(message, table.source)
+        return table, wide
     score = layout.columns.get("score", "score")
+    raw = table[there["model"]]
+    nameless = np.flatnonzero(encode(raw).among(["", "None"])).tolist()
+    for k in (k for k in nameless if raw[k] in (None, "")):
+        raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
     table[score]
-    values = {role: table.values[column] for role, column in there.items()}
-    every = encode(values["model"])
-    nameless = [code for code, name in enumerate(every.names) if name in ("", "None")]
-    for k in np.flatnonzero(np.isin(every.codes, nameless)).tolist() if nameless else ():
-        if values["model"][k] in (None, ""):
-            raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
-    tidy = _only(Columns(table.source, values, table.rows), "model", layout.models)
-    if layout.metric is not None and "metric" not in there:
-        named = argument("column", {"metric": "NAME"})
-        message = f"{argument('metric')}: expected a column metric, or {named}"
-        raise DataError(message, table.source)
-    known = encode(tidy["metric"]).names if "metric" in there else ()
-    if layout.metric is None and len(known) > 1:
-        advice = f"choose one with {argument('metric', 'NAME')}"
-        raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
-    return _only(tidy, "metric", [layout.metric] if layout.metric else []), score
+    table = _only(table, "model", there["model"], layout.models)
+    if layout.metric is None and "metric" in there:
+        if len(known := encode(table[there["metric"]]).names) > 1:
+            advice = f"choose one with {argument('metric', 'NAME')}"
+            raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
+    elif layout.metric is not None:
+        if "metric" not in there:
+            expected = f"a column metric, or {argument('column', {'metric': 'NAME'})}"
+            raise DataError(f"{argument('metric')}: expected {expected}", table.source)
+        table = _only(table, "metric", there["metric"], [layout.metric])
+    return table, [score]
 
 
-def _only(table: Columns, column: str, names: Sequence[str]) -> Columns:
+def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Columns:
     """Returns the rows with one of these texts, all rows for none; refuses a text of no row."""
     if not names:
         return table
     coded = encode(table[column])
     for name in names:
         if name not in coded:
-            message = f"no {column} {name!r}; expected one of {listed(coded.names)}"
-            raise DataError(message, table.source)
-    return table.select(np.flatnonzero(np.isin(coded.codes, [*map(coded.find, names)])))
+            expected = f"expected one of {listed(coded.names)}"
+            raise DataError(f"no {role} {name!r}; {expected}", table.source)
+    return table.select(np.flatnonzero(coded.among(names)))
 
 
-def _melt(table: Columns, layout: Layout) -> Columns:
-    """Returns a wide table as a tidy one."""
-    there, wide = roles.present(table, layout), roles.score_columns(table, layout)
-    if "score" in there:
-        named = argument("column", {"model": "NAME"})
-        found = f"column {there['score']} holds the scores, but there is no column model"
-        raise DataError(f"{found}; name it with {named}", table.source)
-    if not wide:
-        message = "expected columns model and score, or a column for each model"
-        raise DataError(message, table.source)
-    values: dict[str, Sequence[object]] = {
-        **{role: texts.join([table[column]] * len(wide)) for role, column in there.items()},
-        "model": texts.repeat(wide, len(table)),
-        "score": texts.join([table[name] for name in wide]),
-    }
-    return Columns(table.source, values, np.tile(table.rows, len(wide)))
-
-
-def with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
+def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
     A table that names its models stays as it is.

@@ -9,11 +9,13 @@ import functools
 import itertools
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jaxeval.data import text
 from jaxeval.errors import printable
 
 # numbers that Arrow and Python read as the same float64, and the beginnings of other ones
@@ -45,9 +47,14 @@ class Coded(Sequence[str]):
         code = int(self.codes[k])
         return self.names[code] if code >= 0 else ""
 
-    def find(self, name: str) -> int:
-        """Returns the code of a name; -1 if there is none."""
-        return self.names.index(name) if name in self.names else -1
+    def among(self, names: Iterable[str]) -> np.ndarray:
+        """Returns [N] bool: the row has one of these names."""
+        wanted = {*names}
+        return np.array([name in wanted for name in self.names], bool)[self.codes]
+
+    def tiled(self, times: int) -> "Coded":
+        """Returns all rows so many times."""
+        return self if times == 1 else Coded(self.names, np.tile(self.codes, times))
 
 
 class Cells(Sequence[str]):
@@ -65,9 +72,6 @@ class Cells(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         for chunk in self.cells.chunks:
             yield from chunk.to_pylist()
-
-    def __contains__(self, value: object) -> bool:
-        return value in self.coded
 
     @functools.cached_property
     def coded(self) -> Coded:
@@ -109,13 +113,71 @@ def release_memory() -> None:
 
 
 def _of_integers(values: np.ndarray) -> Coded:
-    ranks = dense(values)
-    first = first_of(ranks)
-    order = np.argsort(first)
-    code = np.argsort(order).astype(np.int32)
-    parts = np.array_split(values[first[order]], 64)  # all at once take more than their names
+    first, codes = appearance(values)
+    parts = np.array_split(values[first], 64)  # all at once take more than their names
     names = map(str, itertools.chain.from_iterable(part.tolist() for part in parts))
-    return Coded(tuple(names), code[ranks])
+    return Coded(tuple(names), codes)
+
+
+def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> list[Any]:
+    """Reads the columns of delimited text with a header, by Arrow; none if only `csv` can.
+
+    That is text with a line that is empty, has another number of fields or is not UTF-8, with
+    doubled or stray quotes, or with a line end within quotes.
+
+    Raises DataError: as `data.text.pieces`.
+    """
+    import pyarrow
+    from pyarrow import csv
+
+    lines, head = _scan(path, delimiter)
+    plain, parse = pyarrow.string(), csv.ParseOptions(delimiter=delimiter)
+    # Arrow's threads may abort the process as it ends (apache/arrow#34314)
+    options = csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False)
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, plain), null_values=[])
+    try:
+        first = csv.read_csv(pyarrow.BufferReader(head), options, parse, convert)
+        coded = pyarrow.dictionary(pyarrow.int32(), plain)
+        convert.column_types = {
+            name: coded if 4 * len(column.unique()) <= len(column) else plain
+            for name, column in zip(names, first.columns, strict=True)
+        }
+        with text.opened(path) as stream:
+            table = csv.read_csv(pyarrow.PythonFile(stream, "r"), options, parse, convert)
+    except pyarrow.ArrowInvalid:
+        return []
+    if len(table) != lines - 1:
+        return []
+    cells, columns = table.columns, list[Sequence[str]]()
+    del table
+    while cells:  # an encoded column is held once
+        columns.append(of_arrow(cells.pop(0)))
+    return columns
+
+
+def _scan(path: str | Path, delimiter: str) -> tuple[int, bytes]:
+    """Returns the number of lines, 0 if `csv` reads them in another way, and the first lines."""
+    edges = np.isin(np.arange(256), [*f"{delimiter}\r\n".encode()])
+    lines, quotes, returns, tail, head = 0, 0, 0, b"\n", b""
+    for piece in itertools.chain(text.pieces(path), [b"\n"]):
+        if not head:
+            piece = piece.removeprefix(text.BOM)
+            head = piece[: piece.rfind(b"\n") + 1]
+        lines += piece.count(b"\n")
+        returns += piece.count(b"\r") - (tail[-1:] + piece).count(b"\r\n")
+        both = tail + piece
+        if b"\0" in piece:
+            return 0, b""
+        if b'"' in both:  # quotes stand at the two ends of fields
+            data = np.frombuffer(both, np.uint8)
+            places = np.flatnonzero(data[1:-1] == ord('"')) + 1
+            opening = (np.arange(len(places)) + quotes) % 2 == 0
+            quotes += len(places)
+            if not edges[data[np.where(opening, places - 1, places + 1)]].all():
+                return 0, b""
+        tail = both[-2:]
+    missing = tail[:1] != b"\n"  # the last line's end
+    return (0 if returns or quotes % 2 else lines - 1 + missing), head
 
 
 def of_arrow(cells: Any) -> Sequence[Any]:
@@ -146,6 +208,14 @@ def first_of(ranks: np.ndarray) -> np.ndarray:
     return places
 
 
+def appearance(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the first place of each distinct key, in order, and [N] the number of each key."""
+    ranks = dense(keys)
+    first = first_of(ranks)
+    order = np.argsort(first)
+    return first[order], np.argsort(order).astype(np.int32)[ranks]
+
+
 def encode(values: Sequence[object]) -> Coded:
     """Codes values as text, in order of appearance; control characters are escaped."""
     values = values.coded if isinstance(values, Cells) else values
@@ -165,41 +235,18 @@ def constant(name: str, size: int) -> Coded:
     return Coded((name,), np.broadcast_to(np.int32(0), size))
 
 
-def repeat(names: Sequence[str], times: int) -> Coded:
-    """Codes each name for as many rows."""
-    return Coded(tuple(names), np.repeat(np.arange(len(names), dtype=np.int32), times))
-
-
 def take(values: Sequence[object], places: np.ndarray) -> Sequence[object]:
     """Returns the values in some places."""
     if isinstance(values, Cells):
         return Cells(values.cells.take(places))
     if not isinstance(values, Coded):
         return [values[k] for k in places.tolist()]
-    used, first, codes = np.unique(values.codes[places], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    names = tuple(values.names[code] for code in used[order].tolist())
-    return Coded(names, np.argsort(order)[codes])
+    codes = values.codes[places]
+    first, new = appearance(codes)
+    return Coded(tuple(values.names[code] for code in codes[first].tolist()), new)
 
 
-def join(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """Returns the values of several columns, one after the other."""
-    if all(isinstance(column, Coded) for column in columns):
-        return join_coded(columns)  # type: ignore[arg-type]
-    if not all(isinstance(column, Coded | Cells) for column in columns):
-        return [value for column in columns for value in column]
-    import pyarrow
-
-    chunks: list[Any] = []
-    for column in columns:
-        if isinstance(column, Cells):
-            chunks += column.cells.chunks
-        elif isinstance(column, Coded):
-            chunks.append(pyarrow.array(column.names).take(pyarrow.array(column.codes)))
-    return Cells(pyarrow.chunked_array(chunks))
-
-
-def join_coded(columns: Sequence[Coded]) -> Coded:
+def join(columns: Sequence[Coded]) -> Coded:
     """Returns the known names of several columns, one after the other."""
     places: dict[str, int] = {}
     codes = []

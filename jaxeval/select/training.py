@@ -1,8 +1,7 @@
 """Models that are configs: a batch of the rule is one population, or jobs of a launcher."""
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -10,12 +9,12 @@ import jax
 
 from jaxeval import observe, runs, studies
 from jaxeval.bandits import Rule, State
-from jaxeval.bandits.evaluate import Evaluated
+from jaxeval.bandits.running import Evaluated, Selecting
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes
-from jaxeval.studies import cohorts, launching, prepared, running
+from jaxeval.studies import cohorts, launching, prepared, proposing, running
 from jaxeval.tasks import registry
 
 _Part = Literal["dev", "test"]
@@ -44,6 +43,10 @@ class Arms(NamedTuple):
         """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""
         seed = self.after + number
         return studies.Trial(self.configs[model], seed, seed if self.random_splits else 0)
+
+    def name(self, number: int) -> str:
+        """Returns the name of evaluation k for messages."""
+        return f"evaluation {number} (seed {self.after + number})"
 
     @property
     def record(self) -> runs.Experiment:
@@ -106,124 +109,82 @@ def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
             raise ConfigError(f"models to choose from need {what}: {shown}")
 
 
-def train(
-    rule: Rule,
-    models: Arms,
-    folder: Path,
-    show: Callable[[Evaluated], str],
-    *,
-    seconds: float | None = None,
-    launcher: launching.Launcher | None = None,
-    quiet: bool = False,
-) -> State:
-    """Trains what the rule asks for, with progress; returns the last state.
+class Models(Selecting, proposing.Proposer):
+    """A rule under way whose models are configs: a batch is trained together.
 
     What is recorded in the runs folder is not trained again: a selection that was stopped begins
-    anew, and goes on where it was.
+    anew, and goes on where it was. With a launcher the rule is asked again whenever a job has
+    ended, and knows of those that run.
 
     Args:
       show: is called with every evaluation that ends; returns a line about it.
-      seconds, launcher: as of `steps`.
-    """
-    state = rule.begin([*models.configs])
-    with runs.open_store(folder) as store:
-
-        def follow(event: object, say: observe.Say) -> None:
-            nonlocal state
-            if isinstance(event, Evaluated):
-                state = event.state
-                say(show(event))
-            elif isinstance(event, Counter):
-                say("next: " + ", ".join(f"{model} {count}" for model, count in event.items()))
-
-        events = steps(rule, models, store, folder, seconds=seconds, launcher=launcher)
-        observe.watch(events, other=follow, quiet=quiet)
-    return state
-
-
-def steps(
-    rule: Rule,
-    models: Arms,
-    store: runs.Store,
-    folder: Path,
-    *,
-    seconds: float | None = None,
-    launcher: launching.Launcher | None = None,
-) -> Generator[Counter[str] | running.Event | Evaluated, None, None]:
-    """Trains one batch after the other, all with as many lanes: later ones find the programs.
-
-    With a launcher the rule is asked again whenever a job has ended, and knows of those that run.
-
-    Args:
       seconds: of training, summed over all evaluations, after which nothing more is asked for.
-
-    Yields:
-      The evaluations of each model that the rule asks for, the events of `studies.run`, and an
-      Evaluated after every score.
-
-    Raises:
-      RunError: every model was dropped.
     """
-    state, spent, session = rule.begin([*models.configs]), 0.0, models.session
-    trials: dict[studies.Trial, tuple[str, int]] = {}
-    asked: tuple[str, ...] = ()
 
-    def more() -> list[cohorts.Cohort]:
-        nonlocal state, asked
-        ended = rule.answer(state) is not None or (seconds is not None and spent >= seconds)
-        asked, new = () if ended else rule.ask(state), list[studies.Trial]()
-        for model in asked:
-            state, number = state.start(model)
-            new.append(models.trial(model, number))
-            trials[new[-1]] = model, number
-        return cohorts.by_program(cohorts.entries(new, session.loader))
+    def __init__(
+        self,
+        rule: Rule,
+        arms: Arms,
+        show: Callable[[Evaluated], str],
+        seconds: float | None = None,
+    ):
+        super().__init__(rule, rule.begin([*arms.configs]), name=arms.name)
+        self.arms, self.session, self._show, self._seconds = arms, arms.session, show, seconds
+        self._jobs: dict[studies.Trial, tuple[str, int]] = {}
+        self._spent, self._news = 0.0, list[str]()
 
-    how: Any = {"lanes": _lanes(rule, models, launcher), "launcher": launcher, "more": more}
-    with contextlib.closing(studies.run(more(), store, folder, session=session, **how)) as events:
-        for event in events:
-            if asked:
-                yield Counter(asked)
-                asked = ()
-            yield event
-            if isinstance(event, running.Ended):
-                spent += event.result.wall_seconds
-                scored = _evaluated(rule, state, models.part, *trials[event.trial], event.result)
-                if scored is not None:
-                    state = scored.state
-                    yield scored
-                    if launcher is not None and rule.answer(state) is not None:
-                        return  # what still runs is not needed
+    def more(self) -> list[cohorts.Cohort]:
+        """Returns the populations of all models that the rule asks for now."""
+        over = self._seconds is not None and self._spent >= self._seconds
+        jobs = [] if over else self.ask(0) or []
+        asked = {self.arms.trial(*job): job for job in jobs}
+        self._jobs |= asked
+        if asked:
+            counts = Counter(model for model, _ in jobs)
+            listed = ", ".join(f"{model} {count}" for model, count in counts.items())
+            self._news.append(f"next: {listed}")
+        return cohorts.by_program(cohorts.entries(asked, self.session.loader))
+
+    def lanes(self, planned: Sequence[cohorts.Cohort], workers: int | None) -> int:
+        """Returns the lanes of every model's populations, the same in all batches.
+
+        With a launcher a job has a worker's share of a batch. Else under `map` it is one a device:
+        selections by other rules, batches and budgets find the programs too. Under `vmap` an idle
+        lane costs as much as a busy one: evaluations beyond the lanes wait for one.
+        """
+        configs = self.arms.configs.values()
+        most = self.rule.at_once(len(configs))
+        if workers is not None:
+            return -(-most // workers)
+        modes = {lanes.resolve(prepared.at(config, "training.lane_mode")) for config in configs}
+        return len(jax.devices()) if modes == {"map"} else most
+
+    def ended(self, event: running.Ended) -> None:
+        """Tells the score; a model without one fails for good: its next try would end alike."""
+        result = event.result
+        score, why = getattr(result, self.arms.part), f"{result.status}: {result.message}"
+        self._spent += result.wall_seconds
+        job = self._jobs[event.trial]
+        told = self.tell(job, why.removesuffix(": ") if score is None else score)
+        if told is not None:
+            self._news.append(self._show(told._replace(seconds=result.wall_seconds)))
+
+    def news(self) -> list[str]:
+        """Returns what was asked for, and evaluations that ended."""
+        lines, self._news = self._news, []
+        return lines
+
+    @property
+    def answered(self) -> bool:
+        """True if the rule has its answer."""
+        return self.rule.answer(self.state) is not None
 
 
-def _lanes(rule: Rule, models: Arms, launcher: launching.Launcher | None) -> int:
-    """The lanes of every model's populations, the same in all batches, to share programs.
-
-    With a launcher a job has a worker's share of a batch. Else under `map` it is one a device:
-    selections by other rules, batches and budgets find the programs too. Under `vmap` an idle lane
-    costs as much as a busy one: evaluations beyond the lanes wait for one.
-    """
-    most = rule.at_once(len(models.configs))
-    if launcher is not None:
-        return -(-most // launcher.workers)
-    modes = {prepared.at(config, "training.lane_mode") for config in models.configs.values()}
-    return len(jax.devices()) if {*map(lanes.resolve, modes)} == {"map"} else most
-
-
-def _evaluated(
-    rule: Rule, state: State, part: _Part, model: str, number: int, result: runs.MemberResult
-) -> Evaluated | None:
-    """A result with the state it leads to; None if its model has been dropped.
-
-    A model without a score fails for good, since its next try would end alike.
-    """
-    if model in state.excluded:
-        return None
-    score = getattr(result, part)
-    if score is not None:
-        told = state.tell(model, score, number)
-        return Evaluated(told, model, number, score, "", result.wall_seconds)
-    reason = f"evaluation {number} (seed {result.seed}) {result.status}"
-    reason += f": {result.message}" if result.message else ""
-    after = rule.failed(state, model, number, reason)
-    note = f"{result.status}; {model} is dropped" if model in after.excluded else result.status
-    return Evaluated(after, model, number, None, note, result.wall_seconds)
+def train(
+    models: Models, folder: Path, launcher: launching.Launcher | None = None, quiet: bool = False
+) -> State:
+    """Trains what the rule asks for, with progress; returns the last state."""
+    with runs.open_store(folder) as store:
+        events = proposing.train(models, store, folder, launcher)
+        observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
+    return models.state

@@ -136,10 +136,11 @@ def _linked(block: Block, ids: Mapping[str, str]) -> Block:
 
 def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
     """Returns the numbers of each file on a leaderboard, the best first."""
-    places, described = (mode.study.places(), mode.study.in_mean) if mode.study else ({}, ())
-    means, rows = {of.model: of.summary.mean_interval for of in described}, []
+    board, rows = mode.study and mode.study.main, []
+    places = {row.model: row for row in board.rows} if board else {}
     for name, by_task in mode.scores.items():
-        place, interval = places.get(name), means.get(name)
+        place = places.get(name)
+        interval = place and place.mean.interval
         row: dict[str, Json] = {"id": ids[name], "name": name}
         row |= {"mean": float(np.nanmean(by_task.mean(axis=0)))}
         row |= {"low": interval and interval.low, "high": interval and interval.high}

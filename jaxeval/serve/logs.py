@@ -17,8 +17,7 @@ from jaxeval.report.document import Document, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import texts
-from jaxeval.runs.logs.texts import Text
+from jaxeval.runs.logs.records import Text
 from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Status
 from jaxeval.serve import app
@@ -211,6 +210,6 @@ def _with_texts(
     wanted: dict[str, set[str]] = {}
     for answer in (answer for pair in shown for answer in pair):
         wanted.setdefault(answer.log, set()).add(answer.item)
-    read = {log: texts.read(Path(log), found) for log, found in wanted.items()}
+    read = {log: evaluations.read_texts(Path(log), found) for log, found in wanted.items()}
     both = [[(read[x.log].get(x.item, Text()), x.score) for x in pair] for pair in shown]
     return [(pair[0].item, of[0][0], of) for pair, of in zip(shown, both, strict=True)]

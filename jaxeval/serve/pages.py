@@ -265,13 +265,13 @@ class Pages:
         path, members = self._search_file(known.id), self._followed.members(known.id)
         if not path.is_file():
             raise RunError(f"{known.name}: expected a search")
-        search, state = running.read(path)
-        best, rows = search.best(state.history), list[MemberRow]()
+        state = running.read(path)
+        best, rows = state.best(), list[MemberRow]()
         if best is not None and members:
-            rows = self._retrained(members[0], spaces.changes(search.space, best.values))
+            rows = self._retrained(members[0], spaces.changes(state.search.space, best.values))
         fresh, failures = tuning.fresh_scores(rows)
-        scale = known.metric, known.unit, known.margin
-        found = tuning.result(search, state, *scale, fresh if rows else None, failures)
+        scale = known.metric, known.unit
+        found = tuning.result(state, *scale, fresh if rows else None, failures)
         left = len(state.history.pending)
         reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
         return dataclasses.replace(found, reason=reason)

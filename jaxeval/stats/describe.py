@@ -7,17 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import ranks, results
-from jaxeval.stats.results import (
-    Effect,
-    Interval,
-    Sample,
-    fraction,
-    gaps,
-    sample,
-    two_samples,
-    varies,
-)
+from jaxeval.stats import ranks
+from jaxeval.stats.results import Effect, Interval, Sample, gaps, sample, two_samples, varies
 
 _FEWEST = 5  # scores of a model from which a probability has an interval
 _NEWCOMBE = "Newcombe 2006, for unequal spreads"
@@ -38,10 +29,20 @@ class Summary:
     sd: float | None  # ddof = 1; None for one score
     mean_interval: Interval | None  # t; None below two scores and if all are equal
 
+    @property
+    def value(self) -> float:
+        """The mean, as of an estimate over items."""
+        return self.mean
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of the mean."""
+        return self.mean_interval
+
 
 def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
     """Summarizes scores, with intervals that need no resampling."""
-    values, confidence = sample(scores), fraction(confidence, "confidence")
+    values = sample(scores)
     n, mean, of_mean = len(values), float(np.mean(values)), None
     spread = sd(values) if n > 1 else None
     if spread:
@@ -59,7 +60,7 @@ def sd(values: np.ndarray) -> float:
 
 def sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
     """Returns the chi-squared interval of the standard deviation of normal scores."""
-    scores, confidence = sample(values), fraction(confidence, "confidence")
+    scores = sample(values)
     if not varies(scores):
         reason = "all scores are equal" if len(scores) > 1 else "one score has no spread"
         return Interval.none(confidence, reason)
@@ -120,7 +121,6 @@ def difference(a: Sample, b: Sample, *, paired: bool = False, confidence: float 
 
     Welch's interval, or the t interval of pairs (same seed, split or data set).
     """
-    confidence = fraction(confidence, "confidence")
     (estimate, error, freedom), n = mean_gap(a, b, paired)
     if error == 0:
         what = "differences" if paired else "scores"
@@ -162,7 +162,6 @@ def probability_of_improvement(
     Within pairs (same seed, split or item): Clopper & Pearson's (1934), a tie half a win.
     """
     first, second = two_samples(a, b, paired=paired)
-    confidence = fraction(confidence, "confidence")
     if paired:
         differences = gaps(first, second)
         n, tail = len(differences), (1 - confidence) / 2
@@ -243,50 +242,3 @@ def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:
     below = np.searchsorted(ordered, first, "left")
     not_above = np.searchsorted(ordered, first, "right")
     return float(np.sum(below + not_above)) / (2 * len(first) * len(second))
-
-
-def almost_stochastic_order(
-    a: Sample,
-    b: Sample,
-    *,
-    confidence: float = 0.95,
-    comparisons: int = 1,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Effect:
-    """Almost stochastic order of A over B (del Barrio et al. 2018; Dror et al. 2019).
-
-    `estimate` is the violation ratio: of the squared distance between the quantile functions, the
-    share where A's lies below B's. `interval.high` is eps_min = min(1, ratio + z sd of the
-    bootstrapped ratio); A is almost stochastically larger if it is below .5. This is no test at a
-    level; the level is divided by the number of `comparisons` (Bonferroni).
-    """
-    first, second = two_samples(a, b)
-    confidence = fraction(confidence, "confidence")
-    ratio = float(_violation(np.sort(first), np.sort(second)))
-    generator = np.random.default_rng(seed)
-    # B and A have 1 - the ratio of A and B, so the same spread
-    both = (second, first) if results.exchanged(first, second) else (first, second)
-    choices = (generator.choice(values, size=(resamples, len(values))) for values in both)
-    drawn = _violation(*(np.sort(of, axis=-1) for of in choices))
-    spread = float(np.std(drawn)) if varies(drawn) else 0.0
-    z = float(scipy.stats.norm.ppf(1 - (1 - confidence) / comparisons))
-    method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
-    interval = Interval(0.0, min(1.0, ratio + z * spread), confidence, method)
-    if spread == 0:
-        interval = Interval.none(confidence, "all resamples have one value")
-    return Effect(ratio, interval, (len(first), len(second)))
-
-
-def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Violation ratio of sorted samples [..., n] and [..., m]; .5 if both are equal.
-
-    Quantile functions step at multiples of 1/n: in units of 1/(n m) at whole numbers.
-    """
-    n, m = first.shape[-1], second.shape[-1]
-    edges = np.union1d(np.arange(n + 1) * m, np.arange(m + 1) * n)
-    begin, width = edges[:-1], np.diff(edges) / (n * m)
-    gap = second[..., begin // n] - first[..., begin // m]
-    total = np.sum(gap**2 * width, axis=-1)
-    below = np.sum(np.where(gap > 0, gap, 0.0) ** 2 * width, axis=-1)
-    return np.where(total > 0, below / np.where(total > 0, total, 1.0), 0.5)

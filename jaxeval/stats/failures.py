@@ -74,29 +74,25 @@ def failed_runs(scores: Scores) -> dict[str, list[int]]:
 def compare(
     scores: Scores, control: str | None = None, correction: Method = "holm"
 ) -> Failures | None:
-    """Tests the shares of failed runs of all pairs (with the control); None if none failed."""
-    counts, data_sets = {}, sorted(scores.data_sets, key=lambda data: data.name)
+    """Tests the shares of failed runs of all pairs (with the control); None if none failed.
+
+    Of items those with a failed answer are counted.
+    """
+    counts, data_sets = dict[tuple[str, str], Counts](), [*scores.data_sets]
+    if scores.whole:
+        data_sets.sort(key=lambda data: data.name)
     for model, data in itertools.product(scores.models, data_sets):
         if of := data.models.get(model):
-            lost = of.status[0, :, 0] == Status.FAILED
-            finished = int(np.sum(of.finished & ~lost))
-            counts[model, data.name] = Counts(int(lost.sum()), finished)
-    pairs = itertools.combinations(scores.models, 2)
-    return compare_counts(counts, [pair for pair in pairs if control in (None, *pair)], correction)
-
-
-def compare_counts(
-    counts: Mapping[tuple[str, str], Counts],
-    pairs: Sequence[tuple[str, str]],
-    correction: Method = "holm",
-) -> Failures | None:
-    """Tests these pairs of models on all data sets; None if no run failed."""
+            lost = of.status == Status.FAILED
+            failed = lost[0, :, 0] if scores.whole else lost.any((1, 2))
+            others = ~failed & of.finished if scores.whole else ~failed
+            counts[model, data.name] = Counts(int(failed.sum()), int(others.sum()))
     if not any(of.failed for of in counts.values()):
         return None
-    found = []
-    data_sets = dict.fromkeys(data_set for _, data_set in counts)
-    for data_set, (a, b) in itertools.product(data_sets, pairs):
-        x, y = counts.get((a, data_set)), counts.get((b, data_set))
+    found, pairs = [], itertools.combinations(scores.models, 2)
+    compared = [pair for pair in pairs if control in (None, *pair)]
+    for data, (a, b) in itertools.product(data_sets, compared):
+        x, y = counts.get((a, data_set := data.name)), counts.get((b, data_set))
         if x and y and x.runs and y.runs:
             p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
             more = sign(x.failed * y.runs - y.failed * x.runs)

@@ -16,7 +16,7 @@ import scipy
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
 from jaxeval.stats import study
 from jaxeval.stats.results import Effect, Interval, Rules
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Study
 
 MEAN = "mean of tasks"
 _FEWEST = 5  # seeds of an interval, as of any conclusion
@@ -41,7 +41,7 @@ class Judgement:
     scores: Mapping[str, np.ndarray]
     baseline: str | None
     reductions: Mapping[str, Mapping[str, Effect]]
-    study: RunStudy | None
+    study: Study | None
 
 
 def judge(
@@ -71,7 +71,7 @@ def judge(
 
 def _study(
     arrays: Mapping[str, np.ndarray], tasks: Sequence[str], seeds: Sequence[int], rules: Rules
-) -> RunStudy | None:
+) -> Study | None:
     if len(arrays) < 2 or min((~np.isnan(of)).sum(axis=1).min() for of in arrays.values()) < 2:
         return None
     labels, rows = {"seed": np.array([*map(str, seeds)], object)}, np.arange(1, len(seeds) + 1)

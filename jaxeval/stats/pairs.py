@@ -15,7 +15,7 @@ from jaxeval.stats import describe, hypotheses, multiple, samples
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Two, gaps, location_gap
 
 if TYPE_CHECKING:
-    from jaxeval.stats.items.estimates import Estimate
+    from jaxeval.stats.estimates import Estimate
     from jaxeval.stats.power import PowerPlan
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
@@ -120,8 +120,8 @@ class RunScores:
             found["tost"] = hypotheses.tost(*self.compared, rules.margin, paired=self.by_pairs)
         return found
 
-    def effects(self, rules: Rules, comparisons: int, higher_is_better: bool) -> dict[str, Effect]:
-        """Computes all effects, by name; `comparisons` corrects almost stochastic order.
+    def effects(self, rules: Rules, higher_is_better: bool) -> dict[str, Effect]:
+        """Computes all effects, by name.
 
         `difference` is A - B, all others say how much better A is. It and the probability of
         improvement are of pairs if these decide. Failed runs count as the worst.
@@ -133,13 +133,7 @@ class RunScores:
             x, y = (sign * values for values in self.counted_pairs or self.compared)
             within = describe.probability_of_improvement(x, y, paired=True, confidence=level)
         gap = describe.difference(*self.compared, paired=self.by_pairs, confidence=level)
-        found = {"difference": gap, "probability_of_improvement": within, "a12": a12}
-        if self.resampled:
-            a, b = sign * self.first, sign * self.second
-            found["almost_stochastic_order"] = describe.almost_stochastic_order(
-                a, b, comparisons=comparisons, seed=rules.seed, confidence=level
-            )
-        return found
+        return {"difference": gap, "probability_of_improvement": within, "a12": a12}
 
 
 class Families(NamedTuple):

@@ -55,7 +55,6 @@ def run(
     launcher: Launcher | None = None,
     more: Callable[[], Sequence[Cohort]] = lambda: (),
     session: running.Session | None = None,
-    again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[running.Event, None, None]:
@@ -75,7 +74,7 @@ def run(
       RunError: as `running.run`; or jobs have failed, after all others have ended.
     """
     if launcher is None:
-        kept = {"session": session, "again": again, "outputs": outputs, "lanes": lanes}
+        kept = {"session": session, "outputs": outputs, "lanes": lanes}
         while planned:
             yield from running.run(planned, store, folder, **kept)  # type: ignore[arg-type]
             planned = more()
@@ -84,7 +83,7 @@ def run(
         jobs.merge_all(folder, store)
         held.callback(jobs.merge_all, folder, store)
         held.enter_context(contextlib.closing(launcher))
-        storage = recording.Storage(store, folder, again, outputs)
+        storage = recording.Storage(store, folder, outputs)
         yield from _Watch(storage, launcher, lanes, held).events(planned, more)
 
 
@@ -126,7 +125,7 @@ class _Watch:
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
         storage, ended, new = self._storage, dict[Entry, runs.MemberResult](), list[Path]()
-        running.refuse_impossible(planned, storage.again, storage.outputs, self._lanes)
+        running.refuse_impossible(planned, self._lanes)
         yield running.check(planned, storage)
         for name in sorted({cohort.name for cohort in planned} - self._locked):
             self._held.enter_context(running.locked(storage.folder, name))

@@ -59,26 +59,20 @@ class Trial:
 
 
 def seeds_by_splits(
-    config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), **labels: str
+    config: Any,
+    seeds: Sequence[int],
+    splits: Sequence[int] = (0,),
+    repeats: int = 1,
+    **labels: str,
 ) -> list[Trial]:
-    """Returns the trials of a config with every seed on every split."""
-    tree = reading.to_dict(config)
-    return [Trial(tree, seed, split, labels=labels) for split in splits for seed in seeds]
+    """Returns the trials of a config with every seed on every split.
 
-
-def repeated(
-    config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), count: int = 1
-) -> list[Trial]:
-    """Returns every seed on every split, repeated `count` times if not 1.
-
-    Repeats show the noise of the machine (Melis et al. 2018, section 7.2).
+    Repeats show the noise of the machine (Melis et al. 2018, section 7.2), and are recorded apart.
     """
-    if count == 1:
-        return seeds_by_splits(config, seeds, splits)
-    tree = _without_models(config)
-    study = Study("noise", tree)
-    cells = itertools.product(range(count), splits, seeds)
-    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
+    study = None if repeats == 1 else Study("noise", _without_models(config))
+    tree = reading.to_dict(config) if study is None else study.config
+    cells = itertools.product(range(repeats), splits, seeds)
+    return [Trial(tree, s, split, k, study=study, labels=labels) for k, split, s in cells]
 
 
 def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.bandits.evaluate import run
 from jaxeval.bandits.rules import State
+from jaxeval.bandits.running import Selecting, run
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import RunError
 from jaxeval.stats import claims
@@ -111,7 +111,7 @@ def test_a_failed_evaluation_ends_it_without_a_claim() -> None:
         return {"old": 0.0, "new": 9.0}[side] + 0.1 * (number % 3)
 
     rule = Settle(alpha=1e-6)
-    *_, last = run(rule, SIDES, evaluate, retries=1)
+    *_, last = run(Selecting(rule, rule.begin(SIDES), 2), evaluate, retries=1)
     answer = rule.answer(last.state)
     assert answer is not None and answer.reason == "failed"
     assert rule.stopped(last.state) == {"new": "evaluation 4 failed 2 times: out of memory"}

@@ -24,8 +24,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     each = loop._Checkpoints(folder)
     for number in (2, 4, 10):
         each.save(_snapshot(number))
-    each.wait()
-    assert sorted(path.name for path in folder.iterdir()) == ["10.npz", "4.npz"]
+    each.close()
+    assert sorted(path.name for path in folder.iterdir()) == ["10", "4"]
     return folder
 
 
@@ -44,27 +44,29 @@ def _restored(folder: Path, like: object) -> host.Snapshot | None:
             each.save(_snapshot(10))
         return snapshot
     finally:
-        each.wait()
+        each.close()
 
 
-@pytest.mark.parametrize("damage", [slice(0), slice(99), slice(-30), None])
+@pytest.mark.parametrize("share", [None, 0.0, 0.5])
+@pytest.mark.parametrize("name", ["slots/metadata", "state/manifest.ocdbt", "state/_METADATA"])
 def test_the_older_one_serves(
-    folder: Path, damage: slice | None, capfd: pytest.CaptureFixture
+    folder: Path, name: str, share: float | None, capfd: pytest.CaptureFixture
 ) -> None:
     """Dies if a damaged newest checkpoint ends the training, is taken for whole, or stands in the
     way of the next one of its number."""
-    file = folder / "10.npz"
-    content = bytearray(file.read_bytes())
-    content[200] ^= damage is None  # one bit
-    file.write_bytes(content[damage or slice(None)])
+    file = folder / "10" / name
+    content = file.read_bytes()
+    file.unlink()
+    if share is not None:
+        file.write_bytes(content[: int(share * len(content))])
     snapshot, expected = _restored(folder, _snapshot(1).state), _snapshot(4)
     assert snapshot is not None
     assert (snapshot.number, [*snapshot.slots]) == (4, expected.slots)
     for key, leaf in expected.state.items():
         np.testing.assert_array_equal(snapshot.state[key], leaf)
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"warning: checkpoint {file}: no readable parameters (")
-    assert sorted(path.name for path in folder.iterdir()) == ["10.npz", "4.npz"]
+    assert line.startswith(f"warning: checkpoint {folder / '10'} cannot be read (")
+    assert sorted(path.name for path in folder.iterdir()) == ["10", "4"]
 
 
 def test_damage_to_all_and_other_models_are_refused(
@@ -78,13 +80,15 @@ def test_damage_to_all_and_other_models_are_refused(
         with pytest.raises(RunError, match=r"no checkpoint of this model .*; remove that folder"):
             _restored(folder, other)
     for number in ("4", "10"):
-        (folder / f"{number}.npz").write_bytes(b"")
+        (folder / number / "state" / "manifest.ocdbt").write_bytes(b"")
     with pytest.raises(RunError, match="no checkpoint of this model"):
         _restored(folder, like)
     assert len(capfd.readouterr().err.splitlines()) == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["10.npz", "4.npz"]
+    assert sorted(path.name for path in folder.iterdir()) == ["10", "4"]
 
 
+# a writer's thread that ends after `close` tells an event loop that is gone
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     """Dies if what could not be written is not said, at the latest when all is closed, or the
     writer's threads print their tracebacks."""
@@ -93,9 +97,9 @@ def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(RunError, match=r"1.npz: .* \(File too large\); what is record"):
+        with pytest.raises(RunError, match=r"no checkpoint .* \(File too large\); what is record"):
             saved.save(host.Snapshot(1, state, [slots.Slot(), slots.Slot()]))
-            saved.wait()
+            saved.close()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert capfd.readouterr().err == ""

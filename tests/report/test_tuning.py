@@ -41,8 +41,8 @@ def _tuned(
         seeds = range(10 * e.number, 10 * e.number + count)
         history = history.change(e.number, seeds=tuple(seeds)).tell(e.number, result, stopped)
     again = None if fresh is None else {"dev": fresh, "test": fresh}
-    state = State(history, len(scores))
-    return tuning.result(search, state, "accuracy", unit, 0.0, again)
+    state = State(search, history, len(scores))
+    return tuning.result(state, "accuracy", unit, again)
 
 
 def _answer(*arguments: Any, **more: Any) -> str:
@@ -117,7 +117,7 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     tuned = _tuned(scores, [0.8, 0.85], method="gp", unit="fraction")
     assert tuned.posterior is not None and tuned.posterior.importance[0].name == "rate"
     table = str(tuned.document().blocks)
-    assert "the whole range" in table and "the best 10 of 24 settings" in table
+    assert "importance (model)" in table and "the best 10 of 24 settings" in table
     names = ["best_so_far", "importance", "slices"]
     figures = tuned.document().figures()
     assert [figure.name for figure in figures] == names

@@ -9,7 +9,7 @@ import pytest
 
 import jaxeval
 from jaxeval.errors import DataError
-from jaxeval.runs import columns, cube, delimited, texts
+from jaxeval.runs import columns, cube, texts
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.rows import Rows
 from tests.runs.reading import read, written
@@ -29,8 +29,8 @@ def test_arrow_reads_what_csv_reads_or_nothing(tmp_path: Path) -> None:
         lines = [",".join(draw.choices(["A", "0.5", '"b"', "", '"c,d"'], k=2)) for _ in range(4)]
         noise = "".join(draw.choices(parts, k=draw.choice([0, 0, 4])))
         path = written(tmp_path, "m,s\n" + "\n".join(lines) + noise + draw.choice(["", "\n"]))
-        found = delimited.read(path, ["m", "s"], ",")
-        if found is not None:
+        found = texts.read_delimited(path, ["m", "s"], ",")
+        if found:
             table = columns.read(path)
             assert [[*column] for column in found] == [[*table[name]] for name in "ms"]
             assert [*table.rows] == [*range(2, len(table) + 2)]
@@ -63,7 +63,7 @@ def test_texts_become_the_numbers_and_codes_that_python_gives() -> None:
         places = np.array([3, 1, 3])
         for values in (kept, coded):
             assert [*texts.take(values, places)] == [plain[k] for k in places]
-            assert [*texts.join([values, coded])] == plain * 2
+            assert [*texts.join([texts.encode(values), coded])] == plain * 2
 
 
 def test_errors_in_large_tables_name_file_and_line(

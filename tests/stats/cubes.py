@@ -9,19 +9,18 @@ import numpy as np
 
 from jaxeval.runs import scores
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import power, study
-from jaxeval.stats.items import cells
-from jaxeval.stats.items import study as items
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats import estimates, over_runs, power, results, study, tables, tasks
+from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import RunScores
 from jaxeval.stats.results import Rules
+from jaxeval.stats.study import Study
 
 
 def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> SimpleNamespace:
     """Pairs of whole runs, as `study.study` compares them."""
     chosen = [dataclasses.replace(pair, by_ranks=power.by_ranks(of)) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
-    pairs, families = study._compared(chosen, rules, Scores("scores", (), (data,)), None)
+    pairs, families = over_runs.compared(chosen, rules, Scores("scores", (), (data,)), None)
     return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))
 
 
@@ -46,11 +45,23 @@ def runs(
 
 def task(name: str, metric: str, of: Mapping[str, Any], **how: Any) -> DataSetScores:
     """Scores of items, [I], [I, R] or [I, R, K] of each model."""
-    return scores.from_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
+    return scores.from_arrays(of, name, metric, **how)
 
 
-def studied(tasks: Sequence[DataSetScores], **rules: Any) -> ItemStudy:
+def studied(tasks: Sequence[DataSetScores], **rules: Any) -> Study:
     """Models compared item by item."""
     how = Rules(**{"resamples": 99, **rules})
-    whole = Scores("scores", tuple(tasks[0].models), tuple(tasks))
-    return items.study(whole, how)
+    return study.study(Scores("scores", tuple(tasks[0].models), tuple(tasks)), how)
+
+
+def estimate(
+    *models: Any, over: Any = None, clusters: Any = None, confidence: float = 0.95
+) -> Estimate:
+    """The mean of one model's scores of items, or the difference of two."""
+    data = task("", "", {f"m{k}": of for k, of in enumerate(models)}, clusters=clusters)
+    scored = [~np.isnan(of.scores).all((1, 2)) for of in data.models.values()]
+    data = data.chosen(np.all(scored, axis=0))
+    cubes = {model: of.scores for model, of in data.models.items()}
+    found = [*tables.tables(cubes, data.clusters).values()]
+    factors = results.parse_over(over) if over else tasks.default_over([of.runs for of in found])
+    return estimates.estimate([found], [factors], confidence, clusters is not None)[0]

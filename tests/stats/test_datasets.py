@@ -8,7 +8,7 @@ from jaxeval.runs.scores import Scores
 from jaxeval.stats import datasets
 from jaxeval.stats import study as studies
 from jaxeval.stats.results import Interval, Rules
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Study
 from tests.stats import cubes
 
 # Demsar (2006), table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
@@ -127,7 +127,7 @@ def test_interquartile_means_are_those_of_weights(seed: int) -> None:
     assert float(datasets._interquartile_mean(even)) == pytest.approx(expected)
 
 
-def _over(scores: Scores) -> RunStudy:
+def _over(scores: Scores) -> Study:
     return studies.study(scores, Rules(resamples=99))
 
 
@@ -162,5 +162,6 @@ def test_without_seeds_on_all_data_sets_there_is_no_mean_over_them() -> None:
     other = {m: [100 * score for score in of] for m, of in models.items()}
     assert not _over(cubes.runs({"x": models, "y": other})).overall
     three = models | {"c": rising}
-    lacking = _over(cubes.runs({"x": three, "y": models, "z": three})).across
+    run_design = _over(cubes.runs({"x": three, "y": models, "z": three})).run_design
+    lacking = run_design and run_design.across
     assert lacking is not None and lacking.data_sets == ("x", "z")

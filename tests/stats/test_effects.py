@@ -47,26 +47,6 @@ def test_difference_intervals() -> None:
         assert (interval.low <= 0 <= interval.high) == (hypotheses.welch_t(a, b).p_value >= 0.05)
 
 
-def _violation_on_a_grid(a: np.ndarray, b: np.ndarray, steps: int) -> float:
-    """The violation ratio by its definition, at the middles of equal steps."""
-    t = (np.arange(steps) + 0.5) / steps
-    quantile = [np.sort(v)[np.ceil(len(v) * t).astype(int) - 1] for v in (a, b)]
-    gap = quantile[1] - quantile[0]
-    return float(np.sum(np.maximum(gap, 0) ** 2) / np.sum(gap**2))
-
-
-def test_almost_stochastic_order_is_exact() -> None:
-    """Dies if the two step functions are not integrated exactly (golden: .31645570)."""
-    golden = describe.almost_stochastic_order((1, 2, 3, 4), (1.5, 1.8, 2.5, 3.5))
-    assert golden.estimate == pytest.approx(0.31645570, abs=1e-8)
-    generator = np.random.default_rng(7)
-    for n, m in ((3, 5), (4, 6), (7, 2)):
-        a, b = generator.normal(size=n), generator.normal(size=m)
-        steps = 12 * math.lcm(n, m)
-        expected = _violation_on_a_grid(a, b, steps)
-        assert describe.almost_stochastic_order(a, b).estimate == pytest.approx(expected)
-
-
 def test_equivalence_agrees_with_its_interval() -> None:
     """Dies if TOST at .05 says otherwise than the 90 % interval inside the margin."""
     generator = np.random.default_rng(10)

@@ -8,11 +8,8 @@ import pytest
 from scipy import stats
 
 from jaxeval.stats import failures, multiple, samples, study
-from jaxeval.stats.failures import Counts
 from jaxeval.stats.results import Rules
 from tests.stats.cubes import runs
-
-PAIRS = [("A", "B"), ("A", "C"), ("B", "C"), ("a", "b")]
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -41,8 +38,9 @@ def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(lower: bool) 
         assert pair.effects["probability_of_improvement"].estimate == pytest.approx(wins / 64)
         assert pair.effects["probability_of_improvement"].n == (8, 8)
         assert pair.n[0] == sum(s is not None for s in cells["A", pair.data_set or ""])
-    assert found.across is not None and found.across.aggregates is not None
-    ((_, overall),) = found.across.aggregates.improvement.items()
+    across = found.run_design and found.run_design.across
+    assert across is not None and across.aggregates is not None
+    ((_, overall),) = across.aggregates.improvement.items()
     assert overall.estimate == pytest.approx(np.mean(expected))
 
 
@@ -73,23 +71,23 @@ def test_pairs_of_which_one_failed_are_lost_by_it() -> None:
 
 def test_rates_against_scipy_and_the_other_way_round() -> None:
     """Dies if rates are tested one-sided, or without the correction over all pairs."""
-    counts = {("A", "x"): Counts(9, 1), ("B", "x"): Counts(0, 10), ("C", "x"): Counts(4, 6)}
-    found = failures.compare_counts(counts, PAIRS)
+    lost = {"A": 9, "B": 0, "C": 4}
+    of = {model: [np.nan] * n + [0.5] * (10 - n) for model, n in lost.items()}
+    found = failures.compare(runs({"x": of}))
     assert found is not None and [test.higher for test in found.tests] == [1, 1, -1]
     p_values = [
-        stats.fisher_exact([counts[t.a, "x"], counts[t.b, "x"]]).pvalue for t in found.tests
+        stats.fisher_exact([(lost[m], 10 - lost[m]) for m in (t.a, t.b)]).pvalue
+        for t in found.tests
     ]
     assert [test.p_value for test in found.tests] == pytest.approx(p_values)
     adjusted = multiple.adjust_p_values(p_values, "holm")
     assert [test.p_adjusted for test in found.tests] == pytest.approx(adjusted)
-    mirrored = failures.compare_counts(counts, [(b, a) for a, b in PAIRS])
+    mirrored = failures.compare(runs({"x": dict(reversed(of.items()))}))
     assert mirrored is not None
     assert {(t.b, t.a): (-t.higher, t.p_adjusted) for t in mirrored.tests} == {
         (t.a, t.b): (t.higher, pytest.approx(t.p_adjusted)) for t in found.tests
     }
-    assert (
-        failures.compare_counts({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
-    )
+    assert failures.compare(runs({"x": {"A": [0.5, 0.6], "B": [0.5]}})) is None
 
 
 @pytest.mark.parametrize("lower", [False, True])

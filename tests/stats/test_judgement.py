@@ -7,6 +7,7 @@ from scipy import stats
 from jaxeval.report import vectors
 from jaxeval.report.document import Table
 from jaxeval.stats import judgement
+from jaxeval.stats.describe import Summary
 from jaxeval.stats.judgement import Judgement
 from jaxeval.stats.results import Rules
 
@@ -125,8 +126,11 @@ def test_trainings_that_failed_are_counted() -> None:
     study = judged.study
     assert study is not None and study.failures is not None
     assert study.failures.of("good", "pos") == (3, 5)
-    assert len(study.samples.by_data_set["pos"]["good"].scores) == 5
-    assert [of.summary.n for of in study.in_mean if of.model == "good"] == [5]
+    on_pos = next(board for board in study.boards if board.data_set == "pos")
+    for board in (on_pos, study.main):
+        assert board is not None
+        (of_good,) = (row.mean for row in board.rows if row.model == "good")
+        assert isinstance(of_good, Summary) and of_good.n == 5
     assert judged.reductions["like"]["ner"].n == (5,)
     b, like = (whole.scores[name][0, [0, 1, 5, 6, 7]].mean() for name in ("poor", "like"))
     assert judged.reductions["like"]["ner"].estimate == pytest.approx((like - b) / (1 - b))
@@ -155,8 +159,8 @@ def test_a_leaderboard_shows_only_what_was_shown() -> None:
     """Dies if a file has a rank below one that it was not told apart from, two that differ share a
     letter, or the printed table has another interval than the mean over tasks."""
     judged = _judge({"like": np.full((2, 1), 1e-4)})
-    assert judged.study is not None
-    places = judged.study.places()
+    assert judged.study is not None and judged.study.main is not None
+    places = {row.model: row for row in judged.study.main.rows}
     assert [(place.rank, place.low, place.high) for place in places.values()] == [
         (1, 1, 2),
         (2, 1, 2),

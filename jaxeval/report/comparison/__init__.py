@@ -1,4 +1,4 @@
-"""The result of `compare`: studies of whole runs and of items."""
+"""The result of `compare`: a study of whole runs, or of items."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report.comparison import answers, claims, figures, tables, words
-from jaxeval.report.comparison.words import Study
 from jaxeval.report.document import (
     Block,
     Document,
@@ -17,14 +16,13 @@ from jaxeval.report.document import (
     to_json_object,
 )
 from jaxeval.stats import failures
-from jaxeval.stats.items import study as items
-from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.single_models import SinglePair
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats import study as studies
+from jaxeval.stats.single_models import SingleModels, SinglePair
+from jaxeval.stats.study import RunDesign, Study
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 # fields of the scores of runs that stand in the JSON
-_SCORES = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses", "notes")
+_SCORES = ("higher_is_better", "direction", "missing", "unusable", "statuses")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -33,13 +31,15 @@ class Comparison(Result):
 
     study: Study
     gate: bool = False  # over items: the exit code is the outcome
+    single: SingleModels | None = None  # tests on the items of one trained model of each method
+    items: Study | None = None  # of whole runs, all runs item by item
 
     @property
     def outcome(self) -> str | None:
         """Over items, a gate's outcome for the first of two models: better, worse or not shown."""
-        if isinstance(self.study, RunStudy) or len(self.study.models) != 2:
+        if self.study.run_design or len(self.study.scores.models) != 2:
             return None
-        return items.decision(self.study)[0]
+        return studies.decision(self.study)[0]
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -48,30 +48,31 @@ class Comparison(Result):
 
     def document(self) -> Document:
         """Returns the best model, by how much, and the tests."""
-        study, noun, paper = self.study, "file", list[Table]()
-        title, last = "Leaderboard:", list[str]()
-        if isinstance(study, RunStudy):
-            source, models = study.scores.source, study.scores.models
-            title, noun = "Comparison of", "model"
-            notes, details, paper = _run_notes(study), _run_details(study), tables.for_paper(study)
-        else:
-            source, models, details = study.source, study.models, _item_details(study)
-            notes = [*study.notes, *study.warnings, *_pair_warnings(study)]
+        study, details, last = self.study, list[Block](), list[str]()
+        title, noun, paper = "Leaderboard:", "file", list[Table]()
+        notes = [*study.notes, *study.warnings]
+        if study.item_design:
+            details, notes = [*_item_details(study)], [*notes, *_warnings(study)]
             if self.gate:
                 last = [f"gate: {answers.outcome(study)} (exit code {self.exit_code})"]
+        elif study.run_design:
+            title, noun, paper = "Comparison of", "model", tables.for_paper(study)
+            details = [*self._run_details(study, study.run_design)]
+            notes = [*_unusable(study), *notes]
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
+        facts = [study.scores.source, *words.directions(study), words.basis(study)]
         return Document(
-            answer=answers.answer(study),
+            answer=answers.answer(study, self.items),
             blocks=[
                 *tables.shown(study),
-                " | ".join([source, *words.directions(study), words.basis(study)]),
+                " | ".join(facts),
                 *([words.tests(study) + alone] if study.pairs else []),
             ],
             notes=notes,
-            details=[*details],
+            details=details,
             paper=paper,
             figures=lambda: figures.draw(study),
-            title=f"{title} {text.listed(models[:8])}",
+            title=f"{title} {text.listed(study.scores.models[:8])}",
             signature=words.signature(study),
             noun=noun,
             last=last,
@@ -79,68 +80,71 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the study and the answer; of runs also the source of the scores."""
-        study, facts, about = self.study, dict[str, Json](), to_json_object(self.study)
-        if isinstance(study, ItemStudy):
+        study, about = self.study, to_json_object(self.study)
+        run_design, item_design = about.pop("run_design"), about.pop("item_design")
+        about |= {"source": study.scores.source, "signature": words.signature(study)}
+        about |= {"answer": answers.answer(study, self.items)}
+        if isinstance(item_design, dict):
             said = answers.outcome(study) if self.outcome else None
-            about |= {"outcome": self.outcome, "outcome_text": said}
-        else:
-            facts = {name: to_json(getattr(study.scores, name)) for name in _SCORES}
-            facts |= {"metric": study.scores.metric or None}
-            facts |= {"metric_unit": words.score_format(study).unit}
-            about |= {"items": Comparison(study.items).to_dict() if study.items else None}
-        answer = {"signature": words.signature(study), "answer": answers.answer(study)}
-        return {**facts, **about, **answer}
+            about |= {"models": [*study.scores.models], **item_design}
+            return about | {"outcome": self.outcome, "outcome_text": said}
+        described = [
+            {"model": model, "data_set": data_set, "summary": to_json(summary)}
+            for data_set, model, summary in words.described(study)
+        ]
+        about |= {name: to_json(getattr(study.scores, name)) for name in _SCORES}
+        about |= {"metric": study.scores.metric or None, "models": described}
+        about |= {"metric_unit": words.score_format(study).unit, "single": to_json(self.single)}
+        about |= run_design if isinstance(run_design, dict) else {}
+        about |= {"items": Comparison(self.items).to_dict() if self.items else None}
+        return {name: of for name, of in about.items() if name not in ("board", "boards")}
+
+    def _run_details(self, study: Study, run_design: RunDesign) -> Iterator[Block]:
+        if run_design.across is not None:
+            yield Heading("All data sets together")
+            yield from claims.over_data_sets(study, run_design.across)
+            yield from tables.across(study, run_design.across)
+        ended = study.scores.statuses.items()
+        yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
+        yield tables.models(study)
+        for pair in (*study.overall, *study.pairs):
+            where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
+            yield Heading(f"{pair.a} against {pair.b}{where}")
+            yield from claims.about(pair, study)
+            yield tables.tests(pair)
+        if self.single is not None and (self.single.pairs or self.single.notes):
+            yield Heading("Single trained models, item by item")
+            yield from (_about_single_models(pair, study) for pair in self.single.pairs)
+            yield from self.single.notes
+        if self.items is not None:
+            yield Heading("All runs, item by item")
+            yield from dict.fromkeys([*self.items.warnings, *_warnings(self.items)])
+            yield tables.differences(self.items)
+            yield from (claims.verdict(pair, self.items) for pair in self.items.pairs)
 
 
-def _run_notes(study: RunStudy) -> list[str]:
-    read = study.scores
-    failed = {row for rows in failures.failed_runs(read).values() for row in rows}
-    others = [one for one in read.unusable if one.row not in failed]
-    unusable = [text.unusable(others, read.missing)] if others else []
-    return [*unusable, *read.notes, *study.warnings]
+def _unusable(study: Study) -> list[str]:
+    failed = {row for rows in failures.failed_runs(study.scores).values() for row in rows}
+    others = [one for one in study.scores.unusable if one.row not in failed]
+    return [text.unusable(others, study.scores.missing)] if others else []
 
 
-def _run_details(study: RunStudy) -> Iterator[Block]:
-    if study.across is not None:
-        yield Heading("All data sets together")
-        yield from claims.over_data_sets(study, study.across)
-        yield from tables.across(study, study.across)
-    ended = study.scores.statuses.items()
-    yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
-    yield tables.models(study)
-    for pair in (*study.overall, *study.pairs):
-        where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
-        yield Heading(f"{pair.a} against {pair.b}{where}")
-        yield from claims.about(pair, study)
-        yield tables.tests(pair)
-    if study.single is not None and (study.single.pairs or study.single.notes):
-        yield Heading("Single trained models, item by item")
-        yield from (_about_single_models(pair, study) for pair in study.single.pairs)
-        yield from study.single.notes
-    if study.items is not None:
-        yield Heading("All runs, item by item")
-        yield from dict.fromkeys([*study.items.warnings, *_pair_warnings(study.items)])
-        yield tables.differences(study.items)
-        yield from (claims.verdict(pair, study.items) for pair in study.items.pairs)
-
-
-def _pair_warnings(study: ItemStudy) -> Iterator[str]:
+def _warnings(study: Study) -> Iterator[str]:
     """Yields each warning of the pairs once, with its tasks unless it is about all."""
     tasks: dict[str, dict[str, None]] = {}
     for pair in study.pairs:
         for line in pair.difference.warnings if pair.difference else ():
             tasks.setdefault(line, {})[pair.data_set or "scores"] = None
     for line, named in tasks.items():
-        yield line if len(named) == len(study.data_sets) else f"{text.listed([*named])}: {line}"
+        yield line if len(named) == len(study.boards) else f"{text.listed([*named])}: {line}"
 
 
-def _item_details(study: ItemStudy) -> Iterator[Block]:
+def _item_details(study: Study) -> Iterator[Block]:
     for board in [*([study.board] if study.board else []), *study.boards]:
         yield Heading(tables.title(board))
         yield tables.leaderboard(board, study)
         seen = claims.detectable_on(board, study).removeprefix("; ")
         yield from [f"In this design {seen}."] if seen else []
-    yield tables.sizes(study)
     yield tables.differences(study)
     for pair in (*study.overall, *study.pairs):
         yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
@@ -150,7 +154,7 @@ def _item_details(study: ItemStudy) -> Iterator[Block]:
             yield f"Items alone: {words.TESTS[name]}, corrected p {p} ({test.method})."
 
 
-def _about_single_models(pair: SinglePair, study: RunStudy) -> str:
+def _about_single_models(pair: SinglePair, study: Study) -> str:
     """States which of two trained models is better on items like these."""
     scale, test = words.score_format(study), pair.tests["approximate_randomization"]
     shown, gap = "no difference was shown", pair.difference

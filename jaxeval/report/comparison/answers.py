@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
-from jaxeval.report.comparison.words import TESTS, Study, on
+from jaxeval.report.comparison.words import TESTS, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.rows import is_failed
+from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures
-from jaxeval.stats.items import study as items
-from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import RunDesign, Study
 
 # how sentences start that do not start with a name
 _OPENINGS = (
@@ -22,24 +21,31 @@ _OPENINGS = (
 )
 
 
-def answer(study: Study) -> list[str]:
-    """Returns the best model, and a sentence each on chance, equivalence, tasks, failed runs."""
-    return _of_runs(study) if isinstance(study, RunStudy) else _of_items(study)
+def answer(study: Study, items: Study | None = None) -> list[str]:
+    """Returns the best model, and a sentence each on chance, equivalence, tasks, failed runs.
+
+    Args:
+      items: the study of the items of whole runs.
+    """
+    found = _of_runs(study, study.run_design) if study.run_design else _of_items(study)
+    by_item = _of_items(items) if items else []
+    return [*found, *(_after("Item by item", line) for line in by_item)]
 
 
-def _of_runs(study: RunStudy) -> list[str]:
+def _of_runs(study: Study, run_design: RunDesign) -> list[str]:
     scale, pairs, rules = words.score_format(study), study.pairs, study.rules
     copies = [
-        f"{one.model} gives {scale(one.score)} at every {study.unit}{on(one.data_set)} "
+        f"{one.model} gives {scale(one.score)} at every {run_design.unit}{on(one.data_set)} "
         f"({one.count}): one run, which is not tested."
-        for one in study.copies
+        for one in run_design.copies
     ]
     if not pairs:
         return copies
-    first, more = _best_of_runs(study, pairs, order(study)), []
-    if study.overall:
+    first, more = _best_of_runs(study, run_design, pairs, order(study)), []
+    if study.overall and study.board:
         more = [_after("Data set by data set", first)]
-        first = _best_of_runs(study, study.overall, _by_mean(study))
+        best = [row.model for row in study.board.rows]
+        first = _best_of_runs(study, run_design, study.overall, best)
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
         more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
@@ -52,9 +58,7 @@ def _of_runs(study: RunStudy) -> list[str]:
     failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
     if failed and not zeros:
         first = _after("Of the runs that finished", first)
-    by_item = _of_items(study.items) if study.items else []
-    by_item = [_after("Item by item", line) for line in by_item]
-    return [first, *filter(None, more), *copies, *failed, *by_item]
+    return [first, *filter(None, more), *copies, *failed]
 
 
 def _after(phrase: str, line: str) -> str:
@@ -63,18 +67,16 @@ def _after(phrase: str, line: str) -> str:
     return f"{phrase}, {first}{line[1:]}"
 
 
-def _of_items(study: ItemStudy) -> list[str]:
+def _of_items(study: Study) -> list[str]:
     """Returns the best model; with several tasks in their mean, and then task by task."""
-    if study.withheld:
-        who = text.listed(study.models)
-        return [f"{who} are not compared, since {claims.WITHHELD}."]
-    board = study.board or (study.boards[0] if len(study.boards) == 1 else None)
-    lines: list[str] = []
+    models, board, lines = study.scores.models, study.main, list[str]()
+    if study.item_design and study.item_design.withheld:
+        return [f"{text.listed(models)} are not compared, since {claims.WITHHELD}."]
     if board is not None:
         where = words.in_mean(study) if study.board else ""
         unseen = "" if board.told_apart else claims.detectable_on(board, study)
         pairs = study.overall or study.pairs
-        if len(study.models) == 2:
+        if len(models) == 2:
             lines = [claims.verdict(pairs[0], study, where, unseen)]
             if study.rules.margin and pairs[0].p_value == pairs[0].p_value:  # not NaN
                 scale = words.score_format(study, pairs[0].data_set)
@@ -82,26 +84,26 @@ def _of_items(study: ItemStudy) -> list[str]:
         else:
             lines = [f"{text.sentence(order(study), signs(pairs), where=where)}{unseen}."]
     if len(study.boards) > 1:
-        places = dict.fromkeys(study.models, 0)
+        places = dict.fromkeys(models, 0)
         for row in (row for each in study.boards for row in each.rows):
             places[row.model] += row.rank
-        by_rank = sorted(study.models, key=lambda model: places[model])
+        by_rank = sorted(models, key=lambda model: places[model])
         by_task = f"{text.sentence(by_rank, signs(study.pairs), 'task')}."
         lines.append(_after("Task by task", by_task) if lines else by_task)
     return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 
-def outcome(study: ItemStudy) -> str:
+def outcome(study: Study) -> str:
     """States the gate's decision on the first model against the second, and its basis."""
-    (a, b), (decided, on_tasks), margin = study.models[:2], items.decision(study), ""
+    (a, b), (decided, on_tasks), margin = study.scores.models[:2], studies.decision(study), ""
     if study.rules.margin:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = f" by more than {beyond}"
     shown = "was not shown to be better or worse" if decided == "not shown" else f"is {decided}"
     line = f"{a} {shown} than {b}{margin}"
-    if study.incomplete:
+    if study.item_design and study.item_design.incomplete:
         return f"{line}, since {claims.WITHHELD}"
-    if len(study.data_sets) == 1:
+    if len(study.boards) == 1:
         return line
     parts = ["in the mean over tasks"] if None in on_tasks else []
     named = text.few([name for name in on_tasks if name is not None])
@@ -117,37 +119,33 @@ def signs(pairs: Sequence[Pair]) -> text.Signs:
 
 def order(study: Study) -> list[str]:
     """Returns the compared models, best first: by items' mean, or mean rank over data sets."""
-    if isinstance(study, ItemStudy):
+    if study.item_design:
         return [row.model for row in (study.board or study.boards[0]).rows]
     compared = {name for pair in study.pairs for name in pair.names}
     sign = -1 if study.scores.higher_is_better else 1
-    known = [(of, sign * of.summary.mean) for of in study.models if of.model in compared]
+    known = [of for of in words.described(study) if of[1] in compared]
     ranks: dict[str, list[int]] = {}
-    for of, mean in known:
-        rank = sum(o.data_set == of.data_set and m < mean for o, m in known)
-        ranks.setdefault(of.model, []).append(rank)
+    for data_set, model, of in known:
+        rank = sum(on == data_set and sign * o.mean < sign * of.mean for on, _, o in known)
+        ranks.setdefault(model, []).append(rank)
     return sorted(ranks, key=lambda model: statistics.fmean(ranks[model]))
 
 
-def control(study: RunStudy) -> str | None:
+def control(study: Study) -> str | None:
     """Returns the one model that all others are compared with, of three or more models."""
     if len(order(study)) < 3:
         return None
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _by_mean(study: RunStudy) -> list[str]:
-    means = study.across.means if study.across else {}
-    sign = -1 if study.scores.higher_is_better else 1
-    return sorted(means, key=lambda model: sign * float(means[model].mean()))
-
-
-def _best_of_runs(study: RunStudy, pairs: Sequence[Pair], models: Sequence[str]) -> str:
+def _best_of_runs(
+    study: Study, run_design: RunDesign, pairs: Sequence[Pair], models: Sequence[str]
+) -> str:
     """Names the best model on each data set, or in the mean over them; `models`: best first."""
     rules, scale, found = study.rules, words.score_format(study), signs(pairs)
     where = words.in_mean(study) if pairs[0].data_set is None else ""
     if not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
-        return _too_few(study, models)
+        return _too_few(study, run_design.primary, models)
     unseen = claims.detectable(pairs, rules, scale)
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, where, unseen)
@@ -158,7 +156,7 @@ def _best_of_runs(study: RunStudy, pairs: Sequence[Pair], models: Sequence[str])
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
     if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):
-        best += _by_how_much(study, scale)
+        best += _by_how_much(study, run_design.primary, scale)
     return f"{best}."
 
 
@@ -167,8 +165,8 @@ def _could_show(pair: Pair, alpha: float) -> bool:
     return bool(runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha)
 
 
-def _too_few(study: RunStudy, models: Sequence[str]) -> str:
-    primary, pair = study.primary, study.pairs[0]
+def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
+    pair = study.pairs[0]
     who = text.listed(sorted(models)) if len(models) == 2 else f"{len(models)} models"
     design = f"{who} with {words.sizes(study.pairs)}"
     none = f"{design} cannot show any difference at level {text.level(primary.level)}"
@@ -179,14 +177,14 @@ def _too_few(study: RunStudy, models: Sequence[str]) -> str:
     return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 
-def _by_how_much(study: RunStudy, scale: ScoreFormat) -> str:
+def _by_how_much(study: Study, primary: Primary, scale: ScoreFormat) -> str:
     """Returns the range of differences of two models on several data sets, if of one sign."""
     gaps = [pair.value for pair in study.pairs]
     if min(gaps) * max(gaps) <= 0:
         return ""
     low, high = sorted(map(abs, (min(gaps), max(gaps))))
     side = "higher" if study.scores.higher_is_better else "lower"
-    how = f"{' or '.join(TESTS[name] for name in study.primary.tests)}, {words.sizes(study.pairs)}"
+    how = f"{' or '.join(TESTS[name] for name in primary.tests)}, {words.sizes(study.pairs)}"
     most = max(pair.p_adjusted for pair in study.pairs)
     p = f", corrected p {text.p_value(most).replace('=', 'at most')}"
     size = f"{study.scores.metric or 'score'} {claims.span(low, high, scale)} {side}"

@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
-from jaxeval.report.comparison.words import CHANCE, OVER, TESTS, Study
+from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
 from jaxeval.stats.datasets import Across, Ranking
-from jaxeval.stats.items.planning import POWER
-from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
+from jaxeval.stats.planning import POWER
 from jaxeval.stats.results import Effect, Rules
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Board, Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
 WITHHELD = "too many answers or tasks are missing"
@@ -43,7 +42,7 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
 
 
 def _withheld(study: Study) -> bool:
-    return isinstance(study, ItemStudy) and study.withheld
+    return study.item_design is not None and study.item_design.withheld
 
 
 def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
@@ -115,8 +114,9 @@ def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
     return "; no difference, however large, could be shown" if never else ""
 
 
-def detectable_on(board: Board, study: ItemStudy) -> str:
+def detectable_on(board: Board, study: Study) -> str:
     """States which difference of items would be detected, of the best and worst known pairs."""
+    assert board.detectable is not None
     smallest, largest, never, unknown = board.detectable
     if smallest is None:
         none = f"no difference, however large, could be shown at level {study.rules.alpha:g}"
@@ -210,7 +210,7 @@ def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     return f"{neither}, nor that it is smaller ({within})."
 
 
-def over_data_sets(study: RunStudy, across: Across) -> Iterator[str]:
+def over_data_sets(study: Study, across: Across) -> Iterator[str]:
     """Yields claims about other data sets, by ranks, and about other runs on these data sets."""
     ranking, over = across.ranking, f"Over {len(across.data_sets)} data sets"
     if ranking is not None:
@@ -247,12 +247,14 @@ def _nemenyi(ranking: Ranking) -> str:
     return f"{f'Ranked better: {better}' if better else 'Which differ was not shown'} ({how})."
 
 
-def _signed_rank(across: Across, study: RunStudy) -> str:
+def _signed_rank(across: Across, study: Study) -> str:
     """Returns the verdict on two models; if data sets are the units, that of the pair."""
     test, ((a, first), (b, second)) = across.signed_rank, across.means.items()
     assert test is not None
     p, name = test.p_value, "p"
-    if study.unit == "dataset" and study.pairs:  # one test, stated twice
+    if (
+        study.run_design and study.run_design.unit == "dataset" and study.pairs
+    ):  # one test, stated twice
         p, name = study.pairs[0].p_adjusted, "corrected p"
     tested = f"Wilcoxon signed-rank of one score per data set, {name} {text.p_value(p)}"
     if len(across.data_sets) < FEW_DATA_SETS:

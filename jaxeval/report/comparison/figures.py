@@ -7,12 +7,11 @@ import numpy as np
 
 from jaxeval.report import plots
 from jaxeval.report.comparison import tables, words
-from jaxeval.report.comparison.words import Study
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.stats.datasets import Ranking
-from jaxeval.stats.items.study import Board, ItemStudy
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.samples import Samples
+from jaxeval.stats.study import Board, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,20 +36,20 @@ _MOST_TICKS = 15
 
 def draw(study: Study) -> list[Figure]:
     """Returns violins and average ranks over data sets of runs; leaderboards of items."""
-    if isinstance(study, ItemStudy):
+    if study.run_design is None:
         boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
-    drawn = [*_violins(study)]
-    if study.across is not None and study.across.ranking is not None:
-        drawn.append(_rank_diagram(study.across.ranking))
+    drawn, across = [*_violins(study, study.run_design.samples)], study.run_design.across
+    if across is not None and across.ranking is not None:
+        drawn.append(_rank_diagram(across.ranking))
     return drawn
 
 
-def _violins(study: RunStudy) -> Iterator[Figure]:
+def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
     """Draws panels of data sets with at most ten models each, a figure for at most twelve."""
     panels = [
         (data_set, models)
-        for data_set, cell in study.samples.by_data_set.items()
+        for data_set, cell in samples.by_data_set.items()
         for models in plots.chunks([m for m in study.scores.models if m in cell], _MOST_VIOLINS)
     ]
     widest = max(len(models) for _, models in panels)
@@ -69,7 +68,8 @@ def _violins(study: RunStudy) -> Iterator[Figure]:
         rows, by_data_set = list[tuple](), dict[str, list["Axes"]]()
         for axes, (data_set, models) in zip(all_axes, part, strict=True):
             axes.set_title(plots.wrapped(data_set, _TITLE), fontsize=10)
-            rows += _violin_panel(axes, study, data_set, {m: names[m] for m in models})
+            shown = {m: (names[m], samples.by_data_set[data_set][m].scores) for m in models}
+            rows += _violin_panel(axes, study, data_set, shown)
             axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
             by_data_set.setdefault(data_set, []).append(axes)
         for alike in by_data_set.values():
@@ -79,28 +79,28 @@ def _violins(study: RunStudy) -> Iterator[Figure]:
 
 
 def _violin_panel(
-    axes: "Axes", study: RunStudy, data_set: str, names: Mapping[str, str]
+    axes: "Axes", study: Study, data_set: str, shown: Mapping[str, tuple[str, np.ndarray]]
 ) -> list[tuple]:
     scale, rows, samples = words.score_format(study), [], list[dict[int, np.ndarray]]()
-    for model in names:
-        of = study.samples.by_data_set[data_set][model].scores * scale.factor
+    for model, (_, scores) in shown.items():
+        of = scores * scale.factor
         samples.append({study.scores.models.index(model): of})
         median = scale(float(np.median(of)) / scale.factor)
         rows.append((data_set, model, len(of), median))
-    plots.violins(axes, [*names.values()], samples)
+    plots.violins(axes, [name for name, _ in shown.values()], samples)
     axes.tick_params(axis="x", labelsize=8)
     lower = "" if study.scores.higher_is_better else " (lower is better)"
     axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
     return rows
 
 
-def _leaderboard(board: Board, study: ItemStudy, number: int) -> Figure:
+def _leaderboard(board: Board, study: Study, number: int) -> Figure:
     unit, shown = words.score_format(study, board.data_set), board.rows[:_MOST_DRAWN]
     drawing, (left, right) = plots.grid(2, 2, (4.2, 0.9 + 0.3 * len(shown)), share_y=True)
     models, label = len(board.rows), unit.label(board.metric or "score")
     for y, row in enumerate(shown):
         colour, fill = (plots.colour(6), "white") if row.beaten else (plots.colour(0),) * 2
-        low, high = (unit.factor * end for end in row.mean.interval[:2])
+        low, high = (unit.factor * end for end in (row.mean.interval or (0, -1))[:2])
         if low <= high:  # not NaN
             left.plot([low, high], [y, y], color=colour, linewidth=1.6)
         left.plot([unit.factor * row.mean.value], [y], marker="o", color=colour, mfc=fill)

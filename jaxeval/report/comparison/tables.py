@@ -5,14 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import answers, words
-from jaxeval.report.comparison.words import CHANCE, TESTS, Study
+from jaxeval.report.comparison.words import CHANCE, TESTS
 from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.datasets import Across
-from jaxeval.stats.items.study import Board, ItemStudy, Row
-from jaxeval.stats.multiple import Place
+from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Board, ItemDesign, Row, Study
 
 _MEAN = "mean over tasks"
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
@@ -24,15 +23,15 @@ _MOST_ACROSS = 6  # data sets as columns of a paper's table
 
 def shown(study: Study) -> Iterator[Table]:
     """Yields the models and the pairs; many on several data sets are counted."""
-    if isinstance(study, ItemStudy):
-        if study.board is not None or len(study.boards) == 1:
-            yield leaderboard(study.board or study.boards[0], study)
-        if len(study.boards) > 1:
-            yield _by_task(study)
+    data_sets = len(study.boards)
+    if study.item_design:
+        if study.main:
+            yield leaderboard(study.main, study)
+        if data_sets > 1:
+            yield _by_task(study, study.item_design)
         if len((pairs := _pairs(study)).rows) > 1:
             yield pairs
         return
-    data_sets = len(study.samples.data_sets)
     yield models(study, ["mean"]) if data_sets <= _MOST_DATA_SETS else _by_data_set(study)
     if len(study.pairs) > 1:
         few = data_sets == 1 or len(study.pairs) + len(study.overall) <= _MOST_PAIRS
@@ -42,28 +41,27 @@ def shown(study: Study) -> Iterator[Table]:
             yield _counts(study)
 
 
-def models(study: RunStudy, numbers: Sequence[str] = _NUMBERS) -> Table:
+def models(study: Study, numbers: Sequence[str] = _NUMBERS) -> Table:
     """Returns n, these numbers, the interval of the mean and the sd of each model, best first."""
-    scale, places, failed = words.score_format(study), study.samples.data_sets, study.failures
-    several = len(places) > 1
+    scale, failed, several = words.score_format(study), study.failures, len(study.boards) > 1
     names = [*dict.fromkeys([*answers.order(study), *study.scores.models])]
+    by_name = sorted(words.described(study), key=lambda of: names.index(of[1]))
+    places = [board.data_set for board in study.boards]
     rows = [
         (
-            *(of.model, *([of.data_set] if several else [])),
-            *([str(failed.of(of.model, of.data_set).failed)] if failed else []),
-            *(str(of.summary.n), *(scale(getattr(of.summary, name)) for name in numbers)),
-            *(scale.interval(of.summary.mean_interval), scale(of.summary.sd)),
+            *(model, *([data_set] if several else [])),
+            *([str(failed.of(model, data_set).failed)] if failed else []),
+            *(str(of.n), *(scale(getattr(of, name)) for name in numbers)),
+            *(scale.interval(of.interval), scale(of.sd)),
         )
-        for of in sorted(
-            study.models, key=lambda of: (places.index(of.data_set), names.index(of.model))
-        )
+        for data_set, model, of in sorted(by_name, key=lambda of: places.index(of[0]))
     ]
     head = (_metric(study, scale), *(["data set"] if several else []))
     counts = (*(["failed"] if failed else []), "n", *numbers, words.level(study), "sd")
     return Table((*head, *counts), rows, words=1 + several)
 
 
-def _metric(study: RunStudy, scale: ScoreFormat) -> str:
+def _metric(study: Study, scale: ScoreFormat) -> str:
     return scale.label(study.scores.metric or "score")
 
 
@@ -71,25 +69,24 @@ def _pairs(study: Study) -> Table:
     """Returns a row for each pair, the better model first; of many, those with the best model."""
     listed, order = [*study.overall, *study.pairs], answers.order(study)
     listed = [*(study.overall or study.pairs)] if len(listed) > _MOST_PAIRS else listed
-    runs, best = isinstance(study, RunStudy), order[0]
-    if isinstance(study, RunStudy):
-        control, places = answers.control(study), [*study.samples.data_sets]
+    best, places = order[0], [board.data_set for board in study.boards]
+    if study.run_design:
+        control = answers.control(study)
         order = sorted(order, key=lambda model: model == control)
         best = text.leader(order, answers.signs(listed))
     else:
-        places = [of.data_set for of in study.data_sets]
-        order = [*study.models] if len(order) == 2 else order
+        order = [*study.scores.models] if len(order) == 2 else order
     if len(listed) > _MOST_PAIRS:
         listed = [pair for pair in listed if best in pair.names]
     ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in listed]
-    where = {None: -1} | {name: k for k, name in enumerate(places)}
+    where = {None: -1, **{name: k for k, name in enumerate(places)}}
     ordered.sort(key=lambda p: (where[p.data_set], order.index(p.a), order.index(p.b)))
     margin, several = [], len(places) > 1
     if study.rules.margin is not None:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
-        margin = ["equivalent" if runs else f"by {beyond}"]
+        margin = ["equivalent" if study.run_design else f"by {beyond}"]
     head = ("A", "B", *(["on"] if several else []), "A - B", words.level(study))
-    head = (*head, *(["P(A better)"] if runs else []), *margin, words.p_name(study))
+    head = (*head, *(["P(A better)"] if study.run_design else []), *margin, words.p_name(study))
     rows = []
     for pair in ordered:
         scale, (on, chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
@@ -112,7 +109,7 @@ def _beside(pair: Pair) -> tuple[list[str], list[str], list[str]]:
     return on, [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
 
 
-def _counts(study: RunStudy) -> Table:
+def _counts(study: Study) -> Table:
     """Returns on how many data sets each of two models was shown to be better."""
     scale, order = words.score_format(study), answers.order(study)
     shown, gaps = answers.signs(study.pairs), dict[tuple[str, ...], list[float]]()
@@ -137,21 +134,22 @@ def tests(pair: Pair) -> Table:
     return Table(("test", "statistic", "p", "corrected p", ""), rows)
 
 
-def for_paper(study: RunStudy) -> list[Table]:
+def for_paper(study: Study) -> list[Table]:
     """Returns the tables of a paper: models by data sets, ranks, and few models in full."""
-    together = across(study, study.across) if study.across else ()
-    few = study.across is None or len(study.pairs) <= _FEW_PAIRS
+    assert study.run_design is not None
+    of = study.run_design.across
+    together, few = across(study, of) if of else (), of is None or len(study.pairs) <= _FEW_PAIRS
     return [_by_data_set(study), *together, *([models(study)] if few else [])]
 
 
-def _by_data_set(study: RunStudy) -> Table:
+def _by_data_set(study: Study) -> Table:
     """Returns mean ± sd of models by data sets, bold where better than all others was shown.
 
     The longer side goes down.
     """
     scale, cells = words.score_format(study), dict[tuple[str, str], str]()
-    if study.unit == "dataset":  # single scores have no sd and no test
-        for model, of in study.samples.by_data_set[""].items():
+    if study.run_design and study.run_design.unit == "dataset":  # single scores: no sd and no test
+        for model, of in study.run_design.samples.by_data_set[""].items():
             for data_set, score in zip(of.labels.tolist(), of.scores.tolist(), strict=True):
                 cells[model, data_set] = scale(score)
     else:
@@ -160,9 +158,8 @@ def _by_data_set(study: RunStudy) -> Table:
             pairs.update((name, pair.data_set or "") for name in pair.names)
             better = [(pair.names[pair.better < 0], pair.data_set or "")]
             won.update(better if pair.better else [])
-        for one in study.models:
-            mean = f"{scale(one.summary.mean)} ± {scale(one.summary.sd)}"
-            key = one.model, one.data_set
+        for data_set, model, summary in words.described(study):
+            mean, key = f"{scale(summary.mean)} ± {scale(summary.sd)}", (model, data_set)
             cells[key] = Bold(mean) if won[key] and won[key] == pairs[key] else mean
     names, sets = ([*dict.fromkeys(key[k] for key in cells)] for k in (0, 1))
     down, across = names, sets
@@ -174,38 +171,40 @@ def _by_data_set(study: RunStudy) -> Table:
     return Table(head, rows, _caption(study))
 
 
-def _caption(study: RunStudy) -> str:
+def _caption(study: Study) -> str:
     better = "higher" if study.scores.higher_is_better else "lower"
     metric = f"{study.scores.metric or 'score'} ({better} is better)"
-    if study.unit == "dataset":
+    assert study.run_design is not None
+    if study.run_design.unit == "dataset":
         return f"One {metric} a data set; none is tested, and none is bold."
     if not study.pairs:
         return f"{metric} of models of one run each; none is tested."
-    n = text.ranging(of.summary.n for of in study.models)
+    n = text.ranging(summary.n for *_, summary in words.described(study))
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        f"all models compared on the data set ({words.primary(study.primary)})."
+        f"all models compared on the data set ({words.primary(study.run_design.primary)})."
     )
 
 
-def leaderboard(board: Board, study: ItemStudy) -> Table:
+def leaderboard(board: Board, study: Study) -> Table:
     """Returns a row for each model, best first; models that share a letter were not told apart."""
-    unit, several = words.score_format(study, board.data_set), len(study.models) > 2
-    clustered = board.rows[0].mean.sizes.clusters < board.rows[0].mean.sizes.items
+    unit, several = words.score_format(study, board.data_set), len(board.rows) > 2
+    known = [(row, row.mean) for row in board.rows if isinstance(row.mean, Estimate)]
+    clustered = known[0][1].sizes.clusters < known[0][1].sizes.items
     head = [unit.label(board.metric or "score"), "items", *(["clusters"] if clustered else [])]
     head += ["runs", "mean", words.level(study), *(["rank", "tied"] if several else [])]
     rows = []
-    for row in board.rows:
-        of, mean = row.mean.sizes, unit(row.mean.value)
+    for row, estimate in known:
+        of, mean = estimate.sizes, unit(estimate.value)
         counts = [str(of.items), *([str(of.clusters)] if clustered else [])]
         counts.append(f"{of.runs[0]}" + (f" x {of.samples}" if of.samples > 1 else ""))
-        cells = [mean if row.beaten else Bold(mean), unit.interval(row.mean.interval)]
+        cells = [mean if row.beaten else Bold(mean), unit.interval(estimate.interval)]
         ranks = [rank(row), tied(row.groups)] if several else []
         rows.append([row.model, *counts, *cells, *ranks])
     return Table(head, rows)
 
 
-def rank(row: Row | Place) -> str:
+def rank(row: Row) -> str:
     """Formats a model's rank with the range that the tests leave open."""
     return f"{row.rank}" if row.low == row.high else f"{row.rank} [{row.low}, {row.high}]"
 
@@ -220,18 +219,17 @@ def tied(groups: Sequence[int], between: str = " ") -> str:
     return between.join(map(letters, groups))
 
 
-def _by_task(study: ItemStudy) -> Table:
-    one, rows, models = len({of.metric for of in study.data_sets}) == 1, [], answers.order(study)
-    for board in study.boards:
+def _by_task(study: Study, item_design: ItemDesign) -> Table:
+    one, rows, models = len({of.metric for of in study.boards}) == 1, [], answers.order(study)
+    for board, counts in zip(study.boards, item_design.data_sets, strict=True):
         unit, of = words.score_format(study, board.data_set), {r.model: r for r in board.rows}
         metric = "" if one else f", {unit.label(board.metric or 'score')}"
         cells = [f"{unit(of[m].mean.value)} {tied(of[m].groups, '')}" for m in models]
-        items = str(board.rows[0].mean.sizes.items)
-        rows.append([f"{board.data_set or '-'}{metric}", items, *cells])
+        rows.append([f"{board.data_set or '-'}{metric}", str(counts.items), *cells])
     return Table(["task (same letter: not told apart)", "items", *models], rows)
 
 
-def differences(study: ItemStudy) -> Table:
+def differences(study: Study) -> Table:
     """Returns a row for each pair, task and generalisation, with corrected p-values."""
     rows = []
     for pair in study.pairs:
@@ -246,27 +244,13 @@ def differences(study: ItemStudy) -> Table:
     return Table(head, rows, words=4)
 
 
-def sizes(study: ItemStudy) -> Table:
-    """Returns the numbers of items, runs and missing answers of each task."""
-    rows = []
-    for of in study.data_sets:
-        samples = f", {of.samples} samples" if of.samples > 1 else ""
-        runs = text.ranging(of.runs.values()) + samples
-        lost = sum(of.failed.values()) + sum(of.unscored.values())
-        clusters = "-" if of.clusters in (None, of.items) else str(of.clusters)
-        counts = (str(of.items), clusters, runs, str(of.left_out), str(lost))
-        rows.append((of.data_set or "-", of.metric, *counts))
-    head = ("task", "metric", "items", "clusters", "runs of a model", "items left out")
-    return Table((*head, "answers without a score"), rows, "What the scores rest on", words=2)
-
-
 def title(board: Board) -> str:
     """Returns the title of a leaderboard."""
     name = _MEAN.capitalize() if board.data_set is None else board.data_set
     return f"{name}, {board.metric}".removeprefix(", ")
 
 
-def across(study: RunStudy, across: Across) -> Iterator[Table]:
+def across(study: Study, across: Across) -> Iterator[Table]:
     """Yields a row for each model, best first, and P(row better than column)."""
     found, ranking, scale = across.aggregates, across.ranking, words.score_format(study)
     order = [*across.means] if ranking is None else [*ranking.models]

@@ -10,14 +10,13 @@ from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
 from jaxeval.stats import hypotheses
-from jaxeval.stats.items.estimates import Estimate
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.describe import Summary
+from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.results import Interval
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Study
 
-Study = RunStudy | ItemStudy
 TESTS = {
     "brunner_munzel": "Brunner-Munzel",
     "wilcoxon_signed_rank": "Wilcoxon signed-rank",
@@ -92,8 +91,8 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     Args:
       data_set: of a study of items, the data set; None: all.
     """
-    if isinstance(study, RunStudy):
-        sds = [model.summary.sd for model in study.models if model.summary.sd is not None]
+    if study.run_design:
+        sds = [summary.sd for *_, summary in described(study) if summary.sd is not None]
         largest = float(np.abs(study.scores.known).max(initial=0.0))
         return scores.score_format(study.scores.stored_unit, sds, largest)
     pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
@@ -104,6 +103,15 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
         unit = "number"
     errors = [pair.difference.se for pair in pairs if pair.difference]
     return scores.score_format(unit, errors, largest)
+
+
+def described(study: Study) -> list[tuple[str, str, Summary]]:
+    """Returns data set, model and summary of whole runs, in the order of the source."""
+    place = {model: k for k, model in enumerate(study.scores.models)}
+    rows = ((of.data_set or "", row) for of in study.boards for row in of.rows)
+    found = [(on, row.model, row.mean) for on, row in rows if isinstance(row.mean, Summary)]
+    sets = [board.data_set for board in study.boards]
+    return sorted(found, key=lambda of: (sets.index(of[0]), place[of[1]]))
 
 
 def level(study: Study) -> str:
@@ -118,10 +126,10 @@ def p_name(study: Study) -> str:
 
 def in_mean(study: Study) -> str:
     """Returns " in the mean over 3 tasks", or data sets, as whole runs have."""
-    if isinstance(study, ItemStudy):
-        return f" in the mean over {len(study.data_sets)} tasks"
-    sets = study.across.data_sets if study.across else ()
-    return f" in the mean over {text.counted(len(sets), 'data set')}"
+    if study.item_design:
+        return f" in the mean over {len(study.item_design.data_sets)} tasks"
+    across = study.run_design and study.run_design.across
+    return f" in the mean over {text.counted(len(across.data_sets) if across else 0, 'data set')}"
 
 
 def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
@@ -131,19 +139,19 @@ def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
 
 def directions(study: Study) -> list[str]:
     """States for each metric which scores are better."""
-    every = [study.scores] if isinstance(study, RunStudy) else study.data_sets
+    every = study.item_design.data_sets if study.item_design else [study.scores]
     lines = (direction(of.metric, of.higher_is_better, of.direction == "assumed") for of in every)
     return [*dict.fromkeys(lines)]
 
 
 def basis(study: Study) -> str:
     """States what one score of runs stands for, or what is generalised over from items."""
-    if isinstance(study, ItemStudy):
+    if study.run_design is None:
         first = study.pairs[0].difference
         return f"over {OVER[first.over] if first else ''}"
-    many = text.ranging(study.averaged)
+    many = text.ranging(study.run_design.averaged)
     mean = f", each the mean of {many} scores" if many != "1" else ""
-    return f"unit of replication: {study.unit}{mean}"
+    return f"unit of replication: {study.run_design.unit}{mean}"
 
 
 def sizes(pairs: Sequence[Pair]) -> str:
@@ -164,20 +172,20 @@ def primary(of: Primary) -> str:
 
 def tests(study: Study) -> str:
     """Returns the tests that decide, their correction and their level."""
-    if isinstance(study, ItemStudy):
+    if study.run_design is None:
         level = text.level(study.rules.alpha)
         return f"t tests (Satterthwaite), {_families(study)}, level {level}"
-    each = primary(study.primary)
-    if study.overall_primary is None:
+    each, mean = primary(study.run_design.primary), study.run_design.overall_primary
+    if mean is None:
         return each
-    return f"{primary(study.overall_primary)} (mean over data sets); {each} (each data set)"
+    return f"{primary(mean)} (mean over data sets); {each} (each data set)"
 
 
-def _families(study: ItemStudy) -> str:
+def _families(study: Study) -> str:
     if len(study.pairs) == 1:
         return "one comparison"
     pairs = f"Holm over {text.counted(len(study.pairs), 'pair')}"
-    if len(study.data_sets) == 1:
+    if len(study.boards) == 1:
         return pairs
     means = f", and over {text.counted(len(study.overall), 'pair')} in the mean over tasks"
     return f"{pairs} and tasks{means if study.overall else ''}"
@@ -186,17 +194,17 @@ def _families(study: ItemStudy) -> str:
 def signature(study: Study) -> str:
     """Returns one line with all that fixes the numbers: versions, rules, corrections, seeds."""
     rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % CIs"
-    if isinstance(study, ItemStudy):
+    if study.run_design is None:
         parts = [f"level {rules.alpha:g}, {_families(study)}"]
         parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")
         parts.append(f"margin {rules.margin or 0:g}")
     else:
-        spread = text.counted(study.families.spread, "test")
+        spread = text.counted(study.run_design.families.spread, "test")
         parts = [
             basis(study),
             f"sd ddof 1, quartiles type 7 | {tests(study)}",
             f"{_CORRECTIONS[rules.correction]} over {spread} of spread and over "
-            f"{study.families.further} secondary ones",
+            f"{study.run_design.families.further} secondary ones",
             f"{intervals} | missing {study.scores.missing}",
             f"resamples {rules.resamples}, seed {rules.seed}",
         ]

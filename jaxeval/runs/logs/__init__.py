@@ -4,35 +4,47 @@ import dataclasses
 import fnmatch
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.runs import cube, items
-from jaxeval.runs.columns import listed, paused_collector
+from jaxeval.runs.columns import Columns, listed, paused_collector
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import inspect_logs, programs
-from jaxeval.runs.logs.records import Log, Reader, Record
+from jaxeval.runs.logs import answers, inspect_logs, programs
+from jaxeval.runs.logs.records import Log, Reader, Record, Text
 from jaxeval.runs.metrics import Key
-from jaxeval.runs.rows import Rows, first_place
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.runs.texts import Coded, constant, encode, join_coded
+from jaxeval.runs.texts import Coded, constant, join
 
 _MOST = 50_000_000  # scores of all logs
+_MOST_SHOWN = 4000  # characters of a text
 _HEAD = 1 << 16
 _EVAL_LOG = re.compile(rb'\s*\{\s*"(version|status|eval)"\s*:')
 _SUFFIXES = (".eval", ".json", ".jsonl", ".ndjson")
 _INSPECT = re.compile(r"\d{4}-\d\d-\d\dT")  # 2026-03-01T10-00-00+00-00_TASK_ID.json
 _ANSWERS = re.compile(rb'"(score|correct|predicted)"\s*:')
+_RESULTS = re.compile(r"results_.*\.json")
 _EXPECTED = (
     "samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
     "per_instance_stats.json of HELM, .jsonl of openai/evals or of predictions, .csv of items"
 )
 _CODED = ("model", "dataset", "metric", "item", "cluster", "content")
+_NAMED: dict[re.Pattern[str], Reader] = {
+    re.compile(r".*\.eval"): inspect_logs.read,
+    programs.SAMPLES: programs.read_lm_eval,
+    re.compile(re.escape(programs.HELM)): programs.read_helm,
+}
+_TEXTS: dict[Reader, Callable[[Path, Collection[str]], Iterator[tuple[str, Text]]]] = {
+    inspect_logs.read: inspect_logs.texts,
+    programs.read_lm_eval: programs.lm_eval_texts,
+    programs.read_helm: programs.helm_texts,
+    programs.read_evals: programs.evals_texts,
+}
 
 
 def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
@@ -55,31 +67,56 @@ def read_rows(paths: Sequence[str], layout: Layout) -> Rows:
     Args:
       paths: PATH or NAME=PATH: all logs there are runs of the model NAME.
     """
-    by_path: dict[Path, Log] = {}
+    logs: dict[Path, Log] = {}
     for log in (log for path in paths for log in _find(path, layout)):
-        first = by_path.setdefault(log.path.resolve(), log)  # named twice: read once
+        first = logs.setdefault(log.path.resolve(), log)  # named twice: read once
         if log.model and first.model and first.model != log.model:
             message = f"named as a run of {first.model} and of {log.model}; expected each once"
             raise DataError(message, log.path)
-    readers = {path: _reader(log.path, True) or items.read_log for path, log in by_path.items()}
-    inspect = [log for path, log in by_path.items() if readers[path] is inspect_logs.read]
-    again = inspect_logs.tried_again(inspect)
-    logs = {path: log for path, log in by_path.items() if log not in again}
-    found, total = list[tuple[Log, Rows]](), 0
+    found, total, last = list[tuple[Log, Rows]](), 0, dict[tuple[str, ...], Log]()
     with paused_collector():
-        for path, log in logs.items():
-            found.append((log, _read(log, readers[path])))
-            total += len(found[-1][1])
-            if total > _MOST:
+        for log in logs.values():
+            with parsing("cannot be read", log.path, passing=(JaxevalError, MemoryError)):
+                of_log = log.read(log)
+                rows = of_log if isinstance(of_log, Rows) else _from_records(of_log, log)
+            model = constant(printable(log.model), len(rows)) if log.model else rows.model
+            found.append((log, dataclasses.replace(rows, model=model)))
+            if (total := total + len(rows)) > _MOST:
                 raise DataError(f"more than {_MOST} scores", log.path)
-    notes = _check(found, layout)
-    if again:
-        notes["a log of an evaluation that was tried again is left out"] = len(again)
+            for of, when in log.tried.items():
+                last[of] = log if of not in last or when > last[of].tried[of] else last[of]
+    whole = [(log, rows) for log, rows in found if all(last[of] is log for of in log.tried)]
+    notes = _check(whole, layout)
+    if again := len(found) - len(whole):
+        notes["a log of an evaluation that was tried again is left out"] = again
     more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
     named = ", ".join([*map(printable, paths[:4]), *more])
-    rows = _merge(found, f"{_count(found)}: {named}", layout)
+    rows = _merge(whole, f"{_count(whole)}: {named}", layout)
     said = (f"{note} ({n} times)" if n > 1 else note for note, n in notes.items())
     return dataclasses.replace(rows, warnings=tuple(map(printable, said)))
+
+
+def read_texts(path: Path, wanted: Collection[str]) -> dict[str, Text]:
+    """Returns the texts of items of a log, by id; of several answers the first.
+
+    Readers of scores keep none of it: the file is read again for the items of one page.
+
+    Raises:
+      DataError: the log cannot be read.
+    """
+    found, reader = dict[str, Text](), _reader(path, True)
+    with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
+        texts = _TEXTS.get(reader, answers.texts) if reader else answers.texts
+        for item, new in texts(path, wanted):
+            if item in wanted:
+                both = zip(found.get(item, Text()), map(_short, new), strict=True)
+                found[item] = Text(*(old or of for old, of in both))
+    return found
+
+
+def _short(text: str) -> str:
+    cut = f"{text[:_MOST_SHOWN]} \u2026 ({len(text)} characters)"
+    return text if len(text) <= _MOST_SHOWN else cut
 
 
 def _find(given: str, layout: Layout) -> list[Log]:
@@ -92,9 +129,9 @@ def _find(given: str, layout: Layout) -> list[Log]:
     path = Path(rest)
     if path.is_file():
         text.refuse_pointer(path)
-        if _reader(path, True) is None:
+        if (reader := _reader(path, True)) is None:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
-        return [Log(path, model, layout)]
+        return [Log(path, reader, model, layout)]
     if not path.is_dir():
         raise text.no_file(path)
     found = [
@@ -102,27 +139,27 @@ def _find(given: str, layout: Layout) -> list[Log]:
         for file in sorted(path.rglob("*"))
         if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]
-    others = {f for f in found if f.suffix in items.TABLES and not items.is_table(f)}
     any_lines = bool(layout.columns)  # JSON lines are read whatever their keys
-    logs = [f for f in found if f not in others and _reader(f, any_lines) is not None]
+    fitting = (file for file in found if not answers.lacks_items(file))
+    logs = [(file, reader) for file in fitting if (reader := _reader(file, any_lines))]
     if not logs:
-        only = any(programs.RESULTS.fullmatch(file.name) for file in found)
+        only = any(_RESULTS.fullmatch(file.name) for file in found)
         hint = "results without samples: run lm_eval with --log_samples" if only else _EXPECTED
         raise DataError(f"no log of items in it; expected {hint}", path)
-    return [Log(file, model, layout) for file in logs]
+    return [Log(file, reader, model, layout) for file, reader in logs]
 
 
 def _reader(path: Path, any_lines: bool) -> Reader | None:
     """Returns the reader for a log file, or None if the file is not a log."""
-    if path.suffix in items.TABLES:
-        return items.read_log
+    if path.suffix in answers.TABLES:
+        return answers.read
     if path.suffix not in _SUFFIXES:
         return None
-    named = programs.reader(path.name)
+    named = next((of for name, of in _NAMED.items() if name.fullmatch(path.name)), None)
     if named or _INSPECT.match(path.name) or path.suffix != ".json":
         text.refuse_pointer(path)  # other JSON may be there, such as a model's
-    if named or path.suffix == ".eval":
-        return named or inspect_logs.read
+    if named:
+        return named
     with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
         head = file.read(_HEAD)
     if path.suffix == ".json" and _EVAL_LOG.match(head) and b'"eval"' in head:
@@ -130,41 +167,21 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
     if head.startswith(b'{"spec"'):
         return programs.read_evals
     lines = path.suffix != ".json" or b"\n{" in head
-    return items.read_log if lines and (any_lines or _ANSWERS.search(head)) else None
-
-
-def _read(log: Log, reader: Reader) -> Rows:
-    with parsing("cannot be read", log.path, passing=(JaxevalError, MemoryError)):
-        found = reader(log)
-        rows = found if isinstance(found, Rows) else _from_records(found, log)
-    model = constant(printable(log.model), len(rows)) if log.model else rows.model
-    return dataclasses.replace(rows, model=model)
+    return answers.read if lines and (any_lines or _ANSWERS.search(head)) else None
 
 
 def _from_records(records: Iterator[Record], log: Log) -> Rows:
     columns = [*zip(*records, strict=True)] or [()] * len(Record._fields)
     values = dict(zip(Record._fields, columns, strict=True))
-    coded: dict[str, Any] = {name: encode(values[name]) for name in _CODED}
-    run = first_place(encode(values["run"]).codes)
-    return Rows(
-        str(log.path),
-        **coded,
-        run=run,
-        score=np.array(values["score"], np.float64),
-        status=np.array(values["status"], np.uint8),
-        number=run,
-        sample=np.array(values["sample"], int),
-    )
+    table = Columns(str(log.path), values, range(1, len(columns[0]) + 1))
+    rows = items.to_rows(table, label="", scored="")
+    rows.status[rows.metric.among([""])] = Status.FAILED
+    return rows
 
 
 def _is_wanted(task: str, layout: Layout) -> bool:
     asked = layout.tasks
     return not asked or any(task == one or fnmatch.fnmatchcase(task, one) for one in asked)
-
-
-def _are_scored(rows: Rows, layout: Layout) -> bool:
-    wanted = np.array([_is_wanted(task, layout) for task in rows.dataset.names], bool)
-    return bool(np.any(wanted[rows.dataset.codes] & (rows.status == Status.SCORED)))
 
 
 def _count(found: Sequence[object]) -> str:
@@ -176,12 +193,14 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
 
     Raises DataError: no requested task, no score, scores that no task or run tells apart.
     """
-    notes, unplaced = Counter[str](), dict[str, Path]()
+    notes, unplaced, scored = Counter[str](), dict[str, Path](), False
     settings, tasks = dict[Key, dict[str, None]](), dict[str, None]()
     for log, rows in found:
         tasks |= dict.fromkeys(rows.dataset.names)
-        if any(_is_wanted(task, layout) for task in rows.dataset.names):
-            notes.update(log.notes)
+        wanted = [task for task in rows.dataset.names if _is_wanted(task, layout)]
+        notes.update(log.notes if wanted else ())
+        known = rows.dataset.among(wanted) & (rows.status == Status.SCORED)
+        scored = scored or bool(known.any())
         for key, words in log.settings.items() if not log.model else ():
             settings.setdefault(key, {})[words] = None
         placed = "name" in rows.labels or rows.dataset.names != ("",) or log.model
@@ -194,7 +213,7 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
         if not any(_is_wanted(known, Layout(tasks=[asked])) for known in tasks):
             expected = f"expected one of {listed(tasks)}"
             raise DataError(f"{argument('task')}: no task {asked!r} in the logs; {expected}")
-    if not any(_are_scored(rows, layout) for _, rows in found):
+    if not scored:
         reason = "; ".join(map(printable, notes)) or "no item has one"
         raise DataError(f"no score in {_count(found)} ({reason})")
     for (model, _), each in settings.items():
@@ -215,15 +234,17 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
                 raise DataError(message, log.path)
     parts = [rows for _, rows in found]
     sizes = [*map(len, parts)]
-    dataset = join_coded([rows.dataset for rows in parts])
-    wanted = [_is_wanted(task, layout) for task in dataset.names]
-    keep = np.array(wanted, bool)[dataset.codes]
+    dataset = join([rows.dataset for rows in parts])
+    keep = dataset.among([task for task in dataset.names if _is_wanted(task, layout)])
 
     def coded(columns: Iterable[Coded | None]) -> Coded:
+        """Joins columns; "" is unknown."""
         each = zip(columns, sizes, strict=True)
-        whole = join_coded([constant("", n) if c is None else c for c, n in each])
-        whole = _without_nameless(whole)
-        return Coded(whole.names, whole.codes[keep])
+        whole = join([constant("", n) if c is None else c for c, n in each])
+        names = tuple(filter(None, whole.names))
+        places = {name: k for k, name in enumerate(names)}
+        codes = np.array([places.get(name, -1) for name in whole.names], np.int32)
+        return Coded(names, codes[whole.codes[keep]])
 
     def joined(find: Callable[[Rows], np.ndarray]) -> np.ndarray:
         return np.concatenate([*map(find, parts)])[keep]
@@ -242,13 +263,5 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
         labels={"name": coded(rows.labels.get("name") for rows in parts)},
         sample=joined(lambda r: np.ones(len(r), int) if r.sample is None else r.sample),
         recorded=recorded,
-        file=Coded(tuple(rows.source for rows in parts), logs),
+        file=Coded(tuple(str(log.path) for log, _ in found), logs),
     )
-
-
-def _without_nameless(column: Coded) -> Coded:
-    """Returns names of which "" is unknown."""
-    if (code := column.find("")) < 0:
-        return column
-    names, codes = (*column.names[:code], *column.names[code + 1 :]), column.codes
-    return Coded(names, np.where(codes == code, -1, codes - (codes > code)))

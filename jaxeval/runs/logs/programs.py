@@ -8,19 +8,18 @@ each metric (lm_eval/result_schema.py). HELM writes per_instance_stats.json besi
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.columns import json_lines
 from jaxeval.runs.logs import records
-from jaxeval.runs.logs.records import Log, Reader, Record, members
-from jaxeval.runs.scores import Status
+from jaxeval.runs.logs.records import Log, Record, Text, dig, first, members, plain
 
-RESULTS = re.compile(r"results_.*\.json")
-_SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl")
+SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl")
+HELM = "per_instance_stats.json"
 _HASHES = ("doc_hash", "target_hash", "prompt_hash")
-_HELM = "per_instance_stats.json"
 _SETTINGS = ("model_args", "gen_kwargs")  # how a model was made, and how it answered
 # statistics of HELM that describe requests, not answers
 _BOOKKEEPING = re.compile(
@@ -30,24 +29,19 @@ _BOOKKEEPING = re.compile(
 _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=(?P<model>[^,]*)")
 
 
-def reader(name: str) -> Reader | None:
-    """Returns the reader for the name of a file of lm-evaluation-harness or HELM."""
-    return _read_helm if name == _HELM else _read_lm_eval if _SAMPLES.fullmatch(name) else None
-
-
-def _read_lm_eval(log: Log) -> Iterator[Record]:
+def read_lm_eval(log: Log) -> Iterator[Record]:
     """Yields the scores in a file of samples; metrics that are no numbers are noted.
 
     Raises DataError: names the line.
     """
-    path, named = log.path, _SAMPLES.fullmatch(log.path.name)
+    path, named = log.path, SAMPLES.fullmatch(log.path.name)
     task, date = (named["task"], named["date"]) if named else (path.stem, None)
     beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
     results = members(records.read_json(beside[0])) if beside else {}
-    directions = members(members(results.get("higher_is_better")).get(task))
-    made = (members(results.get("config")).get(key) for key in _SETTINGS)
+    directions = members(results, "higher_is_better", task)
     base = Record(str(results.get("model_name") or path.parent.name), task)
     if results:
+        made = (dig(results, "config", key) for key in _SETTINGS)
         log.settings[base.model, task] = records.settings(*made)
     items = set[str]()
     for number, sample in json_lines(path):
@@ -65,9 +59,7 @@ def _read_lm_eval(log: Log) -> Iterator[Record]:
             raise DataError(f"metrics: {expected}", path, number)
         for name in map(str, metrics):
             yield from _read_metric(of_item, sample, name, directions.get(name), log)
-    log.note_missing(
-        len(items), members(members(results.get("n-samples")).get(task)).get("effective")
-    )
+    log.note_missing(len(items), dig(results, "n-samples", task, "effective"))
 
 
 def _read_metric(
@@ -84,13 +76,13 @@ def _read_metric(
     if score is None:
         found = f"{metric} is no number of each item, and is left out"
         log.notes[f"task {base.dataset}: {found}"] += 1
-    else:
-        if isinstance(higher, bool):
-            log.directions[base.dataset, metric] = higher
-        yield base._replace(metric=metric, score=score)
+        return
+    if isinstance(higher, bool):
+        log.directions[base.dataset, metric] = higher
+    yield base._replace(metric=metric, score=score)
 
 
-def _read_helm(log: Log) -> Iterator[Record]:
+def read_helm(log: Log) -> Iterator[Record]:
     """Yields the scores of a run of HELM: the means of its statistics.
 
     Trials, which have other examples in their prompts, are runs. Splits other than test are tasks
@@ -100,13 +92,12 @@ def _read_helm(log: Log) -> Iterator[Record]:
     """
     path = log.path
     if log.layout.cluster:
-        raise DataError(f"HELM's {_HELM} holds no data of items to cluster them by", path)
+        raise DataError(f"HELM's {HELM} holds no data of items to cluster them by", path)
     spec = path.with_name("run_spec.json")
-    known = members(records.read_json(spec)) if spec.is_file() else {}
-    name = str(known.get("name") or path.parent.name)
+    known = records.read_json(spec) if spec.is_file() else {}
+    name = str(dig(known, "name") or path.parent.name)
     by_name = _OF_MODEL.search(name)
-    model = str(members(known.get("adapter_spec")).get("model") or "")
-    model = model or (by_name["model"] if by_name else name)
+    model = str(dig(known, "adapter_spec", "model") or (by_name["model"] if by_name else name))
     task = _OF_MODEL.sub("", name)
     seen = set[int]()  # two metrics of HELM may give one statistic
     for instance in records.objects(records.read_json(path)):
@@ -115,23 +106,17 @@ def _read_helm(log: Log) -> Iterator[Record]:
             continue
         item = log.label(instance.get("instance_id"), "instance_id")
         trial = f"trial {instance.get('train_trial_index', 0)}"
-        for split, metric, score in _read_statistics(instance, log):
-            key = hash((item, trial, split, metric))
-            if key not in seen:
+        for stat in records.objects(instance, "stats"):
+            named = members(stat, "name") or {"name": stat.get("name")}
+            total, count = (records.number(stat.get(key)) for key in ("sum", "count"))
+            if not count or total is None or _BOOKKEEPING.fullmatch(str(named.get("name"))):
+                continue
+            metric = log.label(named.get("name"), "name of a statistic")
+            split = str(named.get("split") or "test")
+            if (key := hash((item, trial, split, metric))) not in seen:
                 seen.add(key)
                 of_split = task if split == "test" else f"{task} ({split})"
-                yield Record(model, of_split, metric, item, score, trial)
-
-
-def _read_statistics(instance: Mapping[str, Json], log: Log) -> Iterator[tuple[str, str, float]]:
-    """Yields split, name and mean of each statistic of at least one number."""
-    for stat in records.objects(instance.get("stats")):
-        named = stat.get("name")
-        name = named if isinstance(named, Mapping) else {"name": named}
-        total, count = records.number(stat.get("sum")), records.number(stat.get("count"))
-        if count and total is not None and not _BOOKKEEPING.fullmatch(str(name.get("name"))):
-            label = log.label(name.get("name"), "name of a statistic")
-            yield str(name.get("split") or "test"), label, total / count
+                yield Record(model, of_split, metric, item, total / count, trial)
 
 
 def read_evals(log: Log) -> Iterator[Record]:
@@ -141,7 +126,13 @@ def read_evals(log: Log) -> Iterator[Record]:
     of one kind are several answers.
     """
     lines = json_lines(log.path)
-    base = _read_spec(next(lines, (1, {}))[1].get("spec"), log)
+    spec = next(lines, (1, {}))[1].get("spec")
+    if not isinstance(spec, Mapping):
+        raise DataError('expected a first line {"spec": {...}}', log.path, 1)
+    models = spec.get("completion_fns")
+    model = ",".join(map(str, models)) if isinstance(models, list) else models
+    task = log.label(spec.get("eval_name"), "eval_name", 1)
+    base = Record(log.label(model, "completion_fns", 1), task)
     finished, times = False, Counter[tuple[str, str]]()
     failed, prompts = dict[str, None](), dict[str, str]()
     for number, event in lines:
@@ -160,12 +151,10 @@ def read_evals(log: Log) -> Iterator[Record]:
             if score is None and kind == "metrics":
                 continue
             times[item, metric] += 1
-            score = math.nan if score is None else score
             yield base._replace(
                 metric=metric,
                 item=item,
-                score=score,
-                status=Status.SCORED if math.isfinite(score) else Status.UNSCORED,
+                score=score if score is not None and math.isfinite(score) else None,
                 sample=times[item, metric],
                 content=prompts.get(item, ""),
                 cluster=log.cluster(data, item, number),
@@ -173,15 +162,42 @@ def read_evals(log: Log) -> Iterator[Record]:
     if not finished:
         log.notes[f"{log.path.name}: no final report: other samples may be missing"] += 1
     answered = {item for item, _ in times}
-    for item in failed:
-        if item not in answered:
-            yield base._replace(item=item, status=Status.FAILED)
+    for item in (item for item in failed if item not in answered):
+        yield base._replace(item=item)
 
 
-def _read_spec(spec: Json, log: Log) -> Record:
-    if not isinstance(spec, Mapping):
-        raise DataError('expected a first line {"spec": {...}}', log.path, 1)
-    models = spec.get("completion_fns")
-    model = ",".join(map(str, models)) if isinstance(models, list) else models
-    task = log.label(spec.get("eval_name"), "eval_name", 1)
-    return Record(log.label(model, "completion_fns", 1), task)
+def lm_eval_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
+    """Yields items and their texts; the question is the first argument of a request."""
+    for _, line in json_lines(path):
+        asked = line.get("arguments")
+        for _ in range(2):  # under names or in lists
+            asked = first([*asked.values()] if isinstance(asked, Mapping) else asked)
+        answer = first(line.get("filtered_resps")) or first(line.get("resps"))
+        question = plain(asked) or plain(line.get("doc"))
+        yield str(line.get("doc_id")), Text(question, plain(line.get("target")), plain(answer))
+
+
+def helm_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
+    """Yields items and their texts, of requests that are not perturbed."""
+    path = path.with_name("scenario_state.json")
+    tree = records.read_json(path) if path.is_file() else {}
+    for state in records.objects(tree, "request_states"):
+        instance = members(state, "instance")
+        if not instance.get("perturbation"):
+            right = [
+                plain(dig(reference, "output", "text"))
+                for reference in records.objects(instance, "references")
+                if "correct" in str(reference.get("tags"))
+            ]
+            asked = dig(state, "request", "prompt") or dig(instance, "input", "text")
+            said = plain(dig(state, "result", "completions", 0, "text"))
+            yield str(instance.get("id")), Text(plain(asked), "\n".join(right), said)
+
+
+def evals_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
+    """Yields items and their texts; each event of an item has some of them."""
+    for _, line in json_lines(path):
+        data = members(line, "data")
+        answer = data.get("sampled", data.get("picked"))
+        texts = map(plain, (data.get("prompt"), data.get("expected"), first(answer) or answer))
+        yield str(line.get("sample_id")), Text(*texts)

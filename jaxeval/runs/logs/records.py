@@ -1,4 +1,4 @@
-"""Scores of items as readers of logs give them, and what all readers need."""
+"""Scores and texts of items as readers of logs give them, and what all readers need."""
 
 import dataclasses
 import hashlib
@@ -15,7 +15,6 @@ from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Key
 from jaxeval.runs.rows import Rows
-from jaxeval.runs.scores import Status
 
 MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
 
@@ -26,7 +25,8 @@ class Record(NamedTuple):
     Attributes:
       dataset: the task.
       metric: "" for a failed answer, which belongs to all metrics.
-      run: name of the run within its log.
+      score: None for an answer without one.
+      seed: name of the run within its log.
       sample: number of the answer, if a run answers an item several times.
       content: hash of what two logs must agree on: the item's question, gold and prompt.
     """
@@ -35,12 +35,19 @@ class Record(NamedTuple):
     dataset: str
     metric: str = ""
     item: str = ""
-    score: float = math.nan
-    run: str = ""
+    score: float | None = None
+    seed: str = ""
     sample: int = 1
     cluster: str = ""
     content: str = ""
-    status: Status = Status.SCORED
+
+
+class Text(NamedTuple):
+    """The texts of an item in one log; "" is unknown."""
+
+    question: str = ""
+    expected: str = ""
+    answer: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,18 +55,22 @@ class Log:
     """A log, how it is to be read, and what its reader notes.
 
     Attributes:
+      read: its reader.
       model: the model's name by NAME=PATH, or "".
       notes: note -> how often.
       directions: (task, metric) -> whether higher is better.
       settings: (model, task) -> settings of the model, see `settings`.
+      tried: the evaluation, if it may have been tried again, -> when.
     """
 
     path: Path
+    read: "Reader"
     model: str = ""
     layout: Layout = dataclasses.field(default_factory=Layout)
     notes: Counter[str] = dataclasses.field(default_factory=Counter)
     directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
     settings: dict[Key, str] = dataclasses.field(default_factory=dict)
+    tried: dict[tuple[str, ...], str] = dataclasses.field(default_factory=dict)
 
     def label(self, value: object, what: str, line: int | None = None) -> str:
         """Returns an identifying name or number as text; raises DataError for other values."""
@@ -71,7 +82,7 @@ class Log:
     def cluster(self, data: Json, item: str, line: int | None = None) -> str:
         """Returns the cluster of an item by its data; raises DataError if the data has none."""
         key = self.layout.cluster
-        value = members(data).get(key) if key else ""
+        value = dig(data, key) if key else ""
         if key and (value in (None, "") or isinstance(value, Mapping | list)):
             keys = ", ".join([*members(data)][:12]) or "none"
             found = f"item {item:.60}: no {key!r} to cluster it by; its keys are {keys}"
@@ -106,14 +117,26 @@ def parse_json(raw: bytes, most: int, path: Path, head: str = "") -> Json:
     return tree
 
 
-def members(tree: Json) -> Mapping[str, Json]:
-    """Returns the members of a JSON object; none of other values."""
-    return tree if isinstance(tree, Mapping) else {}
+def dig(tree: Json, *keys: str | int) -> Json:
+    """Returns what stands under keys of objects and places of lists; None if nothing does."""
+    for key in keys:
+        if isinstance(key, str):
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        else:
+            tree = tree[key] if isinstance(tree, list) and len(tree) > key else None
+    return tree
 
 
-def objects(tree: Json) -> list[Mapping[str, Json]]:
-    """Returns the objects of a JSON list; none of other values."""
-    return [*map(members, tree)] if isinstance(tree, list) else []
+def members(tree: Json, *keys: str | int) -> Mapping[str, Json]:
+    """Returns the members of the JSON object under some keys; none of other values."""
+    found = dig(tree, *keys)
+    return found if isinstance(found, Mapping) else {}
+
+
+def objects(tree: Json, *keys: str | int) -> list[Mapping[str, Json]]:
+    """Returns the objects of the JSON list under some keys; none of other values."""
+    found = dig(tree, *keys)
+    return [*map(members, found)] if isinstance(found, list) else []
 
 
 def digest(tree: Json) -> str:
@@ -146,3 +169,21 @@ def number(value: object) -> float | None:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:
         return None
+
+
+def plain(value: object) -> str:
+    """Returns words as they are, messages as "role: words", and other data as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    parts = value if isinstance(value, list) else []
+    if parts and all(isinstance(part, Mapping) for part in parts):
+        said = ((p.get("role"), p.get("content", p.get("text"))) for p in parts)
+        return "\n\n".join(f"{role}: {plain(of)}" if role else plain(of) for role, of in said)
+    if parts and all(isinstance(part, str) for part in parts):
+        return "\n".join(parts)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def first(values: Json) -> Json:
+    """Returns the first of a list; a value that is no list, itself."""
+    return dig(values, 0) if isinstance(values, list) else values

@@ -9,9 +9,8 @@ import pytest
 
 from jaxeval.report.comparison import answers
 from jaxeval.stats import study as studies
-from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.results import Rules
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Study
 from tests.stats import cubes
 
 
@@ -25,7 +24,7 @@ def _runs(
     higher: bool = True,
     control: str | None = None,
     **rules: float,
-) -> RunStudy:
+) -> Study:
     """Normal scores, the same for a model wherever it stands."""
     draws = {model: np.random.default_rng(sum(map(ord, model))) for model in means}
     cells: dict[str, dict[str, list[float]]] = {}
@@ -172,7 +171,7 @@ def _items(
     runs: int = 3,
     higher: bool = True,
     **rules: object,
-) -> ItemStudy:
+) -> Study:
     """Models whose scores are what items make them, and a little noise."""
     draw = np.random.default_rng(7)
     every = []
@@ -238,7 +237,9 @@ def test_designs_margins_and_missing_answers_of_items() -> None:
     for skill, said in ((0.0, "Equivalent within 0.5: "), (1.0, "a is worse than b by more than")):
         _, second = answers.answer(_items({"a": 0.0, "b": skill}, margin=0.5))
         assert second.startswith(said)
-    withheld = dataclasses.replace(never, withheld=True)
+    assert never.item_design is not None
+    item_design = dataclasses.replace(never.item_design, withheld=True)
+    withheld = dataclasses.replace(never, item_design=item_design)
     assert answers.answer(withheld) == [
         "a and b are not compared, since too many answers or tasks are missing."
     ]

@@ -7,14 +7,14 @@ from scipy import stats as scipy_stats
 from jaxeval.report import comparison
 from jaxeval.report.comparison import claims
 from jaxeval.report.document import Heading
-from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.power import t_test_power
+from jaxeval.stats.study import Study
 from tests.stats import cubes
 
 SKILLS = {"good": 1.5, "fair": 1.4, "poor": -1.0}
 
 
-def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: object) -> ItemStudy:
+def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: object) -> Study:
     """Three models in three runs on 60 items of a task for each metric."""
     draw = np.random.default_rng(0)
     tasks = []
@@ -33,9 +33,10 @@ def test_detectable_difference_has_the_power_that_is_said() -> None:
     known best whatever its degrees of freedom: at the ends the power of t tests of all pairs is at
     most, and at least, .8."""
     study = _study("acc", "acc")
-    board, level = study.boards[0], 0.05 / len(study.pairs)
+    detectable, level = study.boards[0].detectable, 0.05 / len(study.pairs)
+    assert detectable is not None
     of_pairs = [p.difference for p in study.pairs if p.data_set == "task0" and p.difference]
-    for end, extreme in zip(board.detectable[:2], (max, min), strict=True):
+    for end, extreme in zip(detectable[:2], (max, min), strict=True):
         assert end is not None
         powers = []
         for of in of_pairs:
@@ -53,7 +54,8 @@ def test_what_cannot_be_shown_is_put_down_to_its_reason() -> None:
     assert "is not known, as two models differ" in claims.detectable_on(study.boards[0], study)
     scores = {"a": item, "copy": item, "b": item + 0.3 * draw.normal(size=(60, 1, 1))}
     study = cubes.studied([cubes.task("t", "score", scores)])
-    assert study.boards[0].detectable.smallest is not None
+    detectable = study.boards[0].detectable
+    assert detectable is not None and detectable.smallest is not None
     said = claims.detectable_on(study.boards[0], study)
     assert "of the pair known best is detected" in said and "however large" not in said
     scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}

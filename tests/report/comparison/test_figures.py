@@ -9,7 +9,7 @@ from jaxeval.report.comparison import figures
 from jaxeval.report.document import Figure
 from jaxeval.stats import study
 from jaxeval.stats.results import Rules
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Study
 from tests.stats import cubes
 from tests.stats.test_datasets import DEMSAR
 
@@ -19,7 +19,7 @@ RULES = Rules(resamples=99)
 def _study(
     names: list[str], data_sets: int, step: float, sd: float, higher: bool = True,
     control: str | None = None,
-) -> RunStudy:  # fmt: skip
+) -> Study:  # fmt: skip
     draw = np.random.default_rng(3)
     cells: dict[str, dict[str, list[float]]] = {}
     for m, name in enumerate(names):
@@ -67,13 +67,13 @@ def test_the_critical_difference() -> None:
 
 
 @pytest.fixture(scope="module")
-def long_names() -> RunStudy:
+def long_names() -> Study:
     """Three models with long names on six data sets; lower is better, and the last is worst."""
     names = ["conv" * 20, "efficientnet_v2_large_384_in21ft1k" * 2, "mlp"]
     return _study(names, 6, 1.0, 0.1, higher=False)
 
 
-def test_long_names_are_within_their_figures(long_names: RunStudy) -> None:
+def test_long_names_are_within_their_figures(long_names: Study) -> None:
     """Dies if a name is cut off, or violins are pressed together by their names."""
     for figure in figures.draw(long_names):
         drawing = figure.drawing
@@ -89,7 +89,7 @@ def test_long_names_are_within_their_figures(long_names: RunStudy) -> None:
             assert all(a.x1 < b.x0 for a, b in itertools.pairwise(labels))
 
 
-def test_figures_say_that_lower_is_better(long_names: RunStudy) -> None:
+def test_figures_say_that_lower_is_better(long_names: Study) -> None:
     """Dies if the axis does not say it."""
     violins, *_ = figures.draw(long_names)
     assert violins.drawing.axes[0].get_ylabel() == "mse (lower is better)"

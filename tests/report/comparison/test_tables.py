@@ -7,11 +7,11 @@ from jaxeval.report.comparison import tables
 from jaxeval.report.document import Bold
 from jaxeval.stats import study
 from jaxeval.stats.results import Rules
-from jaxeval.stats.study import RunStudy
+from jaxeval.stats.study import Study
 from tests.stats import cubes
 
 
-def _study(means: dict[str, list[float]], seeds: int, higher: bool = True) -> RunStudy:
+def _study(means: dict[str, list[float]], seeds: int, higher: bool = True) -> Study:
     """Models with means on data sets d0, d1 ...; the same noise in all cells."""
     noise = np.random.default_rng(1).normal(0, 0.01, seeds)
     count = len(next(iter(means.values())))
@@ -19,7 +19,7 @@ def _study(means: dict[str, list[float]], seeds: int, higher: bool = True) -> Ru
     return study.study(cubes.runs(cells, higher, "f1"), Rules(resamples=99))  # type: ignore[arg-type]
 
 
-def _bold(of: RunStudy) -> set[tuple[str, str]]:
+def _bold(of: Study) -> set[tuple[str, str]]:
     table = tables.for_paper(of)[0]
     cells = [
         (row[0], name, cell)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from jaxeval.runs import logs
-from jaxeval.stats.items import study
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats import study
 from jaxeval.stats.results import Rules
+from jaxeval.stats.study import Study
 
 LATER = "2026-04-01T00-00-00.1"
 Runs = Mapping[str, Sequence[float]]  # name -> scores of items
@@ -34,7 +34,7 @@ def _task(folder: Path, task: str, by_model: Mapping[str, Runs], named: bool = T
     (folder / f"{task}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def _studied(*paths: Path | str) -> ItemStudy:
+def _studied(*paths: Path | str) -> Study:
     return study.study(logs.read([*map(str, paths)]), Rules(resamples=9))
 
 

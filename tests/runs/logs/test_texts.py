@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.logs import texts
-from jaxeval.runs.logs.texts import Text
+from jaxeval.runs import logs
+from jaxeval.runs.logs.records import Text
 from tests.runs.logs import writing
 
 WORDS = Text("2 + 2?", "four", "five")
@@ -78,7 +78,7 @@ def _table(folder: Path) -> Path:
 def test_words_of_each_program(write: Callable[[Path], Path], tmp_path: Path) -> None:
     """Dies if a program's question, expected answer or answer is lost or another item's; if a
     member of an archive is read that nobody asked for."""
-    found = texts.read(write(tmp_path), {"7", "unknown"})["7"]
+    found = logs.read_texts(write(tmp_path), {"7", "unknown"})["7"]
     assert (found.question.removeprefix("user: "), *found[1:]) == WORDS
 
 
@@ -86,13 +86,13 @@ def test_what_is_long_is_cut_and_what_is_damaged_is_named(tmp_path: Path) -> Non
     """Dies if a page holds megabytes of one answer, or damage is a traceback."""
     file = _lines(tmp_path)
     file.write_text(json.dumps({"item": 7, "predicted": "x" * 100_000, "gold": None}) + "\n")
-    assert 4000 < len(texts.read(file, {"7"})["7"].answer) < 4100
+    assert 4000 < len(logs.read_texts(file, {"7"})["7"].answer) < 4100
     file.write_text("{")
     with pytest.raises(DataError, match="line 1"):
-        texts.read(file, {"7"})
+        logs.read_texts(file, {"7"})
     archive = _archive(tmp_path)
     with pytest.raises(DataError, match=r"8_epoch_1\.json"):
-        texts.read(archive, {"8"})
+        logs.read_texts(archive, {"8"})
     archive.write_bytes(archive.read_bytes()[:100])
     with pytest.raises(DataError, match=r"a\.eval"):
-        texts.read(archive, {"7"})
+        logs.read_texts(archive, {"7"})

@@ -7,10 +7,9 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
-from jaxeval.stats import multiple
-from jaxeval.stats.items import cells, estimates
-from jaxeval.stats.items.estimates import Estimate
-from tests.stats.cubes import studied, task
+from jaxeval.stats import estimates, multiple, tables
+from jaxeval.stats.estimates import Estimate
+from tests.stats.cubes import estimate, studied, task
 
 BOTH = ("items", "runs")
 DRAW = np.random.default_rng(0)
@@ -38,15 +37,16 @@ def _of(of: DataSetScores, model: str) -> np.ndarray:
 
 
 def _mean(tasks: list[DataSetScores], over: tuple[str, ...], shared: bool = True) -> Estimate:
-    both: list = [cells.tables([_of(t, "m0"), _of(t, "m1")], None, ("a", "b")) for t in tasks]
-    return estimates.estimate_tables(both, [over], 0.95, shared_runs=shared)[0]  # type: ignore[list-item]
+    cubes = [{model: t.models[model].scores for model in ("m0", "m1")} for t in tasks]
+    both: list = [[*tables.tables(of).values()] for of in cubes]
+    return estimates.estimate(both, [over], shared_runs=shared)[0]  # type: ignore[list-item]
 
 
 def test_runs_of_their_own_add_up_and_shared_runs_do_not_average_out() -> None:
     """Dies if the run that all tasks share is taken as another one on each task."""
     tasks = _tasks()
     apart = _mean(tasks, BOTH, shared=False)
-    each = [estimates.estimate(_of(t, "m0"), _of(t, "m1")).se for t in tasks]
+    each = [estimate(_of(t, "m0"), _of(t, "m1")).se for t in tasks]
     assert apart.se == pytest.approx(np.sqrt(np.sum(np.square(each))) / 3, rel=0.05)
     assert _mean(tasks, BOTH).se > 1.2 * apart.se
     assert (apart.sizes.items, apart.sizes.runs) == (180, (3, 3))
@@ -56,11 +56,11 @@ def test_over_runs_is_welchs_test_of_the_runs_means_over_tasks() -> None:
     """Dies if tasks are weighted by their items."""
     tasks = _tasks()
     means = [np.mean([_of(t, m).mean(0) for t in tasks], axis=0) for m in ("m0", "m1")]
-    estimate = _mean(tasks, ("runs",))
-    assert estimate.value == pytest.approx(means[0].mean() - means[1].mean())
+    found = _mean(tasks, ("runs",))
+    assert found.value == pytest.approx(means[0].mean() - means[1].mean())
     each = [m.var(ddof=1) / 3 for m in means]
-    assert estimate.se == pytest.approx(np.sqrt(sum(each)))
-    assert estimate.df == pytest.approx(2 * sum(each) ** 2 / sum(v**2 for v in each))
+    assert found.se == pytest.approx(np.sqrt(sum(each)))
+    assert found.df == pytest.approx(2 * sum(each) ** 2 / sum(v**2 for v in each))
 
 
 def test_a_models_mean_over_tasks() -> None:
@@ -68,17 +68,16 @@ def test_a_models_mean_over_tasks() -> None:
     own; or if the interval of a perfect model has no width."""
 
     def mean(scores: list[np.ndarray], over: str, shared: bool = True, binary: bool = False):  # type: ignore[no-untyped-def]
-        each = [cells.tables([of]) for of in scores]
-        (found,) = estimates.estimate_tables(
-            each, [(over,)], 0.95, False, binary, shared_runs=shared
-        )  # type: ignore[list-item]
+        cubes = [of.reshape(len(of), -1, 1) for of in scores]
+        each = [[tables.tables({"m": of})["m"]] for of in cubes]
+        (found,) = estimates.estimate(each, [(over,)], 0.95, False, binary, shared_runs=shared)  # type: ignore[list-item]
         return found
 
     scores = [DRAW.normal(size=n) for n in (20, 80)]
     squares = sum(each.var(ddof=1) / len(each) for each in scores)
-    estimate = mean(scores, "items")
-    assert estimate.value == pytest.approx(np.mean([each.mean() for each in scores]))
-    assert estimate.se == pytest.approx(np.sqrt(squares) / 2)
+    of_both = mean(scores, "items")
+    assert of_both.value == pytest.approx(np.mean([each.mean() for each in scores]))
+    assert of_both.se == pytest.approx(np.sqrt(squares) / 2)
     run = DRAW.normal(size=4)
     several = [DRAW.normal(scale=0.01, size=(30, 4)) + run for _ in range(3)]
     assert mean(several, "runs").se == pytest.approx(run.std(ddof=1) / 2, rel=0.05)
@@ -168,5 +167,6 @@ def test_runs_with_some_names_in_common() -> None:
     columns = (effects[0], effects[1][[1, 0, 2]], effects[2][[2, 1, 0]])  # x y z, x y w, z y w
     expected = np.sum(np.sum(columns, 0) ** 2) / 9 / 6
     of_m1 = np.mean([_of(t, "m1").mean(0) for t in plain], axis=0).var(ddof=1) / 3
-    assert found.shared_runs and not found.notes and found.overall[0].difference is not None
+    assert found.item_design is not None and found.item_design.shared_runs and not found.notes
+    assert found.overall[0].difference is not None
     assert found.overall[0].difference.se == pytest.approx(np.sqrt(expected + of_m1))

@@ -11,25 +11,24 @@ In means over T tasks every task has the same weight. Notation: I items, R runs.
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import cells, variances
-from jaxeval.stats.items.cells import Labels, Scores, Table
-from jaxeval.stats.items.variances import Parts
-from jaxeval.stats.results import Factor, Interval, fraction
+from jaxeval.stats import variances
+from jaxeval.stats.results import Factor, Interval
+from jaxeval.stats.tables import Table
+from jaxeval.stats.variances import Parts
 
-FACTORS: tuple[Factor, ...] = ("items", "runs")
 FEW_CLUSTERS = 30
 _OFTEN_MISSING = 0.05
 _ROUNDING = 1e-12  # of the largest score
 
 
-@dataclasses.dataclass(frozen=True)
-class _Sizes:
+class _Sizes(NamedTuple):
     """Numbers of items, clusters and runs that an estimate rests on."""
 
     items: int
@@ -77,59 +76,21 @@ class Estimate:
         return float(scipy.special.stdtr(self.df, -side * (middle - margin) / self.error))
 
 
-def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
-    """Returns items, and runs too if every model has two or more."""
-    return FACTORS if min(runs) > 1 else ("items",)
+class _Basis(NamedTuple):
+    """What estimates of one model, or of two, rest on."""
 
-
-def parse_over(
-    over: str | Collection[Factor], error: type[Exception] = DataError
-) -> tuple[Factor, ...]:
-    """Returns the factors of a collection or of "items,runs", in order; else raises `error`."""
-    words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
-    factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
-    if not factors or any(word not in FACTORS for word in words):
-        raise error(f"over: expected items, runs or items,runs, found {over!r}")
-    return factors
+    tasks: Sequence[Sequence[Table]]  # the tables of each task
+    levels: Sequence[np.ndarray] | None  # [T, R] of each model, if runs are shared by all tasks
+    sizes: _Sizes
+    confidence: float
+    binary: bool
+    tiny: float  # errors up to it are rounding
 
 
 def estimate(
-    a: Scores,
-    b: Scores | None = None,
-    *,
-    over: str | Collection[Factor] | None = None,
-    clusters: Labels | None = None,
-    confidence: float = 0.95,
-    from_0_to_1: bool = True,
-) -> Estimate:
-    """Computes the mean score of a model, or the mean of A minus that of B on the items of both.
-
-    Args:
-      a, b: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing. The numbers
-        of runs may differ.
-      over: what the interval generalises over, as "items,runs"; None: runs too if there are more.
-      clusters: [I] labels of items that belong together, such as questions on one text.
-      from_0_to_1: whether scores that are all 0 or 1 are right and wrong answers, and no losses.
-    """
-    confidence = fraction(confidence, "confidence")
-    if b is None:
-        tables = cells.tables([a], clusters)
-    else:
-        tables = cells.tables([a, b], clusters, ("scores of A", "scores of B"))
-    runs = [table.runs for table in tables]
-    factors = default_over(runs) if over is None else parse_over(over)
-    if "runs" in factors and min(runs) < 2:
-        raise DataError(
-            "over runs: expected two or more runs of every model; one says nothing of others"
-        )
-    clustered = clusters is not None
-    return estimate_tables([tables], [factors], confidence, clustered, from_0_to_1)[0]
-
-
-def estimate_tables(
     tasks: Sequence[Sequence[Table]],
     overs: Sequence[tuple[Factor, ...]],
-    confidence: float,
+    confidence: float = 0.95,
     clustered: bool = False,
     from_0_to_1: bool = True,
     *,
@@ -141,6 +102,7 @@ def estimate_tables(
       tasks: for each task, the tables of one model or two.
       overs: what errors generalise over; one estimate for each.
       clustered: whether items are in clusters, for warnings.
+      from_0_to_1: whether scores that are all 0 or 1 are right and wrong answers, and no losses.
       shared_runs: whether run r is one network on all tasks. Then the variance of runs is that of
         a model's means over tasks.
     """
@@ -152,10 +114,10 @@ def estimate_tables(
     runs = tuple(min(table.runs for table in model) for model in models)
     missing = sum(table.missing for table in tables)
     sizes = _Sizes(items, clusters, runs, max(table.samples for table in tables), missing)
-    largest = max(of.largest for of in tables)
     binary = all(of.binary for of in tables) and (len(models) == 2 or from_0_to_1)
-    how = (tasks, overs, confidence, levels, sizes, largest, binary)
-    found = _means(*how) if len(models) == 1 else _differences(*how)
+    tiny = _ROUNDING * max(of.largest for of in tables)
+    basis = _Basis(tasks, levels, sizes, confidence, binary, tiny)
+    found = (_means if len(models) == 1 else _differences)(basis, overs)
     noun = "clusters" if clustered else "items"
     return [dataclasses.replace(of, warnings=(*_warnings(of, noun), *of.warnings)) for of in found]
 
@@ -182,63 +144,49 @@ def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
         yield f"{sizes.missing} of {count} scores are missing: {filled}."
 
 
-def _means(
-    tasks: Sequence[Sequence[Table]],
-    overs: Sequence[tuple[Factor, ...]],
-    confidence: float,
-    levels: Sequence[np.ndarray] | None,
-    sizes: _Sizes,
-    largest: float,
-    binary: bool,
-) -> Iterator[Estimate]:
-    tables = [table for (table,) in tasks]
-    shares, each = [np.asarray(of.cells.mean()) for of in tables], [of.parts for of in tables]
-    value, parts = float(np.mean(shares)), variances.average(each, levels)
+def _means(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
+    tables = [table for (table,) in of.tasks]
+    shares, each = [np.asarray(t.cells.mean()) for t in tables], [t.parts for t in tables]
+    value, parts = float(np.mean(shares)), variances.average(each, of.levels)
     for over in overs:
         part, lines = variances.total(parts, over), list[str]()
         se = float(np.sqrt(part.variance))
-        if binary:
+        if of.binary:
             counts = [(*table.counts, table.cells.size * table.samples) for table in tables]
-            low, high = variances.jeffreys_limits(shares, each, counts, over, confidence, levels)
+            how = over, of.confidence, of.levels
+            low, high = map(float, variances.jeffreys_limits(shares, each, counts, *how))
             method = "Jeffreys, effective number of answers"
-            interval = Interval(float(low), float(high), confidence, method)
-        elif se <= _ROUNDING * largest:
-            interval = Interval.none(confidence, "the scores do not vary")
+            interval = Interval(low, high, of.confidence, method)
+        elif se <= of.tiny:
+            interval = Interval.none(of.confidence, "the scores do not vary")
             same = f"The score is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error is unknown.")
         else:
-            interval = variances.t_interval(value, part, confidence)
-        yield Estimate(value, se, float(part.df), interval, over, sizes, warnings=tuple(lines))
+            interval = variances.t_interval(value, part, of.confidence)
+        yield Estimate(value, se, float(part.df), interval, over, of.sizes, warnings=tuple(lines))
 
 
-def _differences(
-    tasks: Sequence[Sequence[Table]],
-    overs: Sequence[tuple[Factor, ...]],
-    confidence: float,
-    levels: Sequence[np.ndarray] | None,
-    sizes: _Sizes,
-    largest: float,
-    binary: bool,
-) -> Iterator[Estimate]:
-    gaps = [a.item_means - b.item_means for a, b in tasks]
-    each = [_gap_parts(gap, *both) for gap, both in zip(gaps, tasks, strict=True)]
-    parts, value = variances.average(each, levels), float(np.mean([gap.mean() for gap in gaps]))
-    if binary:
-        more = [variances.add_two_items(gap, of) for gap, of in zip(gaps, each, strict=True)]
-        middle = float(np.mean([of for of, _ in more]))
-        shrunk = variances.average([of for _, of in more], levels)
+def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
+    gaps = [a.item_means - b.item_means for a, b in of.tasks]
+    each = [_gap_parts(gap, *both) for gap, both in zip(gaps, of.tasks, strict=True)]
+    parts, value = variances.average(each, of.levels), float(np.mean([gap.mean() for gap in gaps]))
+    if of.binary:
+        more = [variances.add_two_items(gap, own) for gap, own in zip(gaps, each, strict=True)]
+        middle = float(np.mean([value for value, _ in more]))
+        shrunk = variances.average([own for _, own in more], of.levels)
     for over in overs:
-        part, lines, two = variances.total(parts, over), list[str](), binary and "items" in over
+        part, lines, two = variances.total(parts, over), list[str](), of.binary and "items" in over
         centre, tested = (middle, variances.total(shrunk, over)) if two else (value, part)
-        interval, p_value = Interval.none(confidence, "the differences do not vary"), math.nan
-        if (error := np.sqrt(tested.variance)) <= _ROUNDING * largest:
+        interval, p_value = Interval.none(of.confidence, "the differences do not vary"), math.nan
+        if (error := np.sqrt(tested.variance)) <= of.tiny:
             same = f"The difference is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error is unknown, and nothing is shown.")
         else:
             p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
-            interval = variances.t_interval(centre, tested, confidence, ", two items added" * two)
-        se, df = float(np.sqrt(part.variance)), float(tested.df)
-        yield Estimate(value, se, df, interval, over, sizes, p_value, tuple(lines), binary)
+            how = of.confidence, ", two items added" * two
+            interval = variances.t_interval(centre, tested, *how)
+        about = float(np.sqrt(part.variance)), float(tested.df), interval, over, of.sizes
+        yield Estimate(value, *about, p_value, tuple(lines), of.binary)
 
 
 def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> Parts:

@@ -5,8 +5,8 @@ import pytest
 from scipy import linalg, stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed
-from jaxeval.stats.items import cells, estimates, variances
+from jaxeval.stats import crossed, tables, variances
+from tests.stats.cubes import estimate, studied, task
 
 SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
 BOTH = ("items", "runs")
@@ -21,8 +21,8 @@ def _draw(seed: int, items: int = 40, runs: int = 3, of_run: float = 0.3) -> np.
 
 def test_standard_errors_of_one_run_are_the_published_ones() -> None:
     """Dies if an error is not unbiased: .235702, Miller's formula, or .204124 without clusters."""
-    assert estimates.estimate(SCORES).se == pytest.approx(0.223607, abs=5e-7)
-    assert estimates.estimate(SCORES, clusters=PASSAGES).se == pytest.approx(0.288675, abs=5e-7)
+    assert estimate(SCORES).se == pytest.approx(0.223607, abs=5e-7)
+    assert estimate(SCORES, clusters=PASSAGES).se == pytest.approx(0.288675, abs=5e-7)
 
 
 def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
@@ -38,36 +38,36 @@ def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
         weights = annihilator[:, inside] @ root @ np.ones(sizes[cluster]) / count
         columns.append(weights)
         variance += float(weights @ scores) ** 2
-    (table,) = cells.tables([scores], clusters)
+    (table,) = tables.tables({"m": scores[:, None, None]}, clusters).values()
     rho = float(variances._intraclass(scores, table.groups))
     working = np.where(clusters[:, None] == clusters, rho, 0.0) + (1 - rho) * np.eye(count)
     b = np.array(columns) @ working @ np.array(columns).T
-    estimate = estimates.estimate(scores, clusters=clusters)
+    found = estimate(scores, clusters=clusters)
     assert 0.1 < rho < 0.9
-    assert estimate.se**2 == pytest.approx(variance)
-    assert estimate.df == pytest.approx(np.trace(b) ** 2 / np.sum(b**2))
-    assert estimate.df < 4
+    assert found.se**2 == pytest.approx(variance)
+    assert found.df == pytest.approx(np.trace(b) ** 2 / np.sum(b**2))
+    assert found.df < 4
 
 
 def test_over_runs_is_the_t_test_of_the_runs_means() -> None:
     """Dies if items bring anything where they are fixed: the seeds-only limit, Welch's t."""
     a, b = _draw(3, runs=4), _draw(4, runs=6)
-    estimate = estimates.estimate(a, b, over=["runs"])
+    found = estimate(a, b, over=["runs"])
     welch = stats.ttest_ind(a.mean(0), b.mean(0), equal_var=False)
-    assert estimate.p_value == pytest.approx(welch.pvalue)
-    assert estimate.interval[:2] == pytest.approx(welch.confidence_interval())
+    assert found.p_value == pytest.approx(welch.pvalue)
+    assert found.interval[:2] == pytest.approx(welch.confidence_interval())
     of_means = stats.ttest_1samp(a.mean(0), 0).confidence_interval()
-    assert estimates.estimate(a, over=["runs"]).interval[:2] == pytest.approx(of_means)
+    assert estimate(a, over=["runs"]).interval[:2] == pytest.approx(of_means)
 
 
 def test_over_both_is_the_crossed_design() -> None:
     """Dies if the interaction is subtracted twice or not at all: `crossed`, seed by split."""
     for seed in range(6):
         scores = _draw(seed, 12, 4, of_run=0.1 * seed)
-        estimate, expected = estimates.estimate(scores), crossed.components(scores)
-        assert estimate.over == BOTH
-        assert (estimate.se, estimate.df) == pytest.approx((expected.mean_se, expected.mean_df))
-        assert estimate.interval[:2] == pytest.approx(expected.mean_interval[:2])
+        found, expected = estimate(scores), crossed.components(scores)
+        assert found.over == BOTH
+        assert (found.se, found.df) == pytest.approx((expected.mean_se, expected.mean_df))
+        assert found.interval[:2] == pytest.approx(expected.mean_interval[:2])
 
 
 def test_difference_over_both_by_brute_force() -> None:
@@ -85,7 +85,7 @@ def test_difference_over_both_by_brute_force() -> None:
         of_run = scores.mean(0).var(ddof=1) - rest / (39 * (runs - 1)) / 40
         assert of_run > 0
         variance += of_run / runs
-    assert estimates.estimate(a, b).se == pytest.approx(np.sqrt(variance))
+    assert estimate(a, b).se == pytest.approx(np.sqrt(variance))
 
 
 def test_missing_cells_are_what_least_squares_fits() -> None:
@@ -99,28 +99,26 @@ def test_missing_cells_are_what_least_squares_fits() -> None:
     effects = np.linalg.lstsq(design, hidden[item, run], rcond=None)[0]
     fitted = effects[:20, None] + effects[None, 20:]
     expected = np.where(np.isnan(hidden), fitted, hidden)
-    estimate = estimates.estimate(hidden)
-    assert estimate.value == pytest.approx(expected.mean())
-    assert np.nanmean(hidden) - estimate.value > 0.05
-    assert estimate.sizes.missing == 5
+    found = estimate(hidden)
+    assert found.value == pytest.approx(expected.mean())
+    assert np.nanmean(hidden) - found.value > 0.05
+    assert found.sizes.missing == 5
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: estimates.estimate([[1.0], [0.0]], over=["runs"]), "two or more runs"),
-        (lambda: estimates.estimate([1.0, 0.0], clusters=["a", "a"]), "clusters: expected two"),
-        (
-            lambda: estimates.estimate([1.0, 0.0], over=["seeds"]),
-            "expected items, runs or items,runs",
-        ),
-        (lambda: estimates.estimate([1.0, np.inf]), "item 1 in run 0 is infinite"),
-        (
-            lambda: estimates.estimate([1.0, 0.0], [1.0, 0.0, 1.0]),
-            "2 of scores of A, 3 of scores of B",
-        ),
-        (lambda: estimates.estimate([1.0, np.nan], [np.nan, 1.0]), "score of all models"),
-        (lambda: estimates.estimate([[1, np.nan], [2, np.nan], [np.nan, 1.0]]), "share no item"),
+        (lambda: estimate([1.0]), "items: expected two"),
+        (lambda: estimate([1.0, 0.0], clusters=["a", "a"]), "clusters: expected two"),
+        (lambda: estimate([1.0, 0.0], clusters=["a", None]), "a label of every item, found None"),
+        (lambda: estimate([1.0, np.inf]), "m0: the score of item 1 in run 0 is infinite"),
+        (lambda: estimate([1.0, "x"]), "m0: expected .items., .* of numbers"),
+        (lambda: estimate([[[[1.0]]]]), r"found shape \[1, 1, 1, 1\]"),
+        (lambda: estimate([np.nan, np.nan]), "m0: every score is missing"),
+        (lambda: estimate([1.0, 0.0], [1.0, 0.0, 1.0]), "found 2 of m0, 3 of m1"),
+        (lambda: studied([task("", "", {"a": [1, np.nan], "b": [np.nan, 1]})]), "all have a sc"),
+        (lambda: estimate([[1, np.nan], [2, np.nan], [np.nan, 1.0]]), "share no item"),
+        (lambda: estimate([[1, np.nan], [2, np.nan]]), "run 1 has no score of the items"),
     ],
 )
 def test_what_cannot_be_estimated_is_an_error(call: object, words: str) -> None:
@@ -134,7 +132,7 @@ def test_intervals_hold_what_they_say() -> None:
     generator, count = np.random.default_rng(24), 1_000
     item, run = generator.normal(size=(count, 40, 1)), 0.4 * generator.normal(size=(count, 1, 5))
     scores = item + run + generator.normal(size=(count, 40, 5))
-    groups = cells.tables([scores[0]])[0].groups
+    groups = tables.tables({"m": scores[0, ..., None]})["m"].groups
     of_runs = ((of,) for of in variances.run_parts(scores, groups))
     parts = variances.Parts(variances.items_part(scores.mean(-1), groups), *of_runs)
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
@@ -156,7 +154,7 @@ _TWELVE_BY_FOUR = [
 def test_the_error_is_that_of_a_mixed_model() -> None:
     """Dies if it differs from REML by statsmodels 0.15.0 (MixedLM, crossed variance components
     0 + C(item), 0 + C(run)), whose figures stand here."""
-    mean = estimates.estimate(_TWELVE_BY_FOUR)
+    mean = estimate(_TWELVE_BY_FOUR)
     assert (mean.value, mean.se) == pytest.approx((-0.2875, 0.29103135), rel=1e-5)
 
 
@@ -167,10 +165,10 @@ def test_two_items_are_added_to_right_and_wrong_answers() -> None:
     a, b = (generator.random((2, 50)) < 0.8).astype(float)
     more = np.array([*(a - b), 1, -1])
     wald = np.sqrt(more.var() / 52)
-    estimate = estimates.estimate(a, b)
-    middle = (estimate.interval.low + estimate.interval.high) / 2
+    found = estimate(a, b)
+    middle = (found.interval.low + found.interval.high) / 2
     assert middle == pytest.approx(more.mean())
-    half = estimate.interval.high - middle
+    half = found.interval.high - middle
     assert half == pytest.approx(stats.t.ppf(0.975, 49) * wald)
 
 
@@ -178,6 +176,6 @@ def test_one_run_of_right_and_wrong_answers_is_jeffreys() -> None:
     """Dies if the effective number of answers is not that of the items."""
     answers = np.array([1.0] * 27 + [0.0] * 3)
     expected = stats.beta.ppf([0.025, 0.975], 27.5, 3.5)
-    assert estimates.estimate(answers).interval[:2] == pytest.approx(tuple(expected))
-    low, high, *_ = estimates.estimate(np.ones(30)).interval
+    assert estimate(answers).interval[:2] == pytest.approx(tuple(expected))
+    low, high, *_ = estimate(np.ones(30)).interval
     assert high == 1 and 0.9 < low < 0.94

@@ -1,30 +1,28 @@
-"""Prepares scores of items for a comparison: leaves out copies of runs and items that one lacks.
+"""The slice of the cube over items: data sets with the items that all models have.
 
-Items without an answer may be the hard ones: if too many are missing, no verdict is given. The
-module also decides whether a mean is taken over tasks, and whether runs are shared by all tasks.
-Notation: I items, R runs, K samples.
+Copies of runs and items that a model lacks are left out. Items without an answer may be the hard
+ones: if too many are missing, no verdict is given. Notation: I items, R runs, K samples.
 """
 
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
-from jaxeval.stats.failures import Counts, Failures, compare_counts
-from jaxeval.stats.items import estimates
-from jaxeval.stats.results import Factor
+from jaxeval.stats import tables
+from jaxeval.stats.results import FACTORS, Factor
+from jaxeval.stats.tables import Table
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 
 
-@dataclasses.dataclass(frozen=True)
-class DataSetCounts:
+class Counts(NamedTuple):
     """Counts of items that are compared on a data set or left out; mappings are by model."""
 
     data_set: str
@@ -42,12 +40,41 @@ class DataSetCounts:
     copies: Mapping[str, int]  # runs left out as copies of others
     missing: Mapping[str, float]  # share of answers that failed, have no score or are lacking
 
+    def warnings(self) -> Iterator[str]:
+        """Yields what was left out: items, answers and copies of runs."""
+        head = _head(self.data_set)
+        if self.left_out:
+            yield f"{head}{self.left_out} items are left out, since a model has no score of them"
+        for what, of in (("ended in an error", self.failed), ("have no score", self.unscored)):
+            if said := ", ".join(f"{n} of {model}" for model, n in of.items() if n):
+                yield f"{head}answers that {what}: {said}"
+        for model, copies in self.copies.items():
+            if copies:
+                yield (
+                    f"{head}{copies} of {copies + self.runs[model]} runs of {model} have the same "
+                    "score as another run on every item and are left out; greedy decoding gives "
+                    "such copies"
+                )
 
-def prepare(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
-    """Returns the data sets without copies of runs and without items that a model lacks.
+
+class Task(NamedTuple):
+    """A data set, ready to be compared."""
+
+    data: DataSetScores
+    counts: Counts
+    tables: Mapping[str, Table]  # by model
+
+    @property
+    def from_0_to_1(self) -> bool:
+        """True if all scores are: then scores of 0 and 1 are right and wrong answers."""
+        return bool(self.data.known.min() >= 0 and self.data.known.max() <= 1)
+
+
+def tasks(scores: Scores) -> list[Task]:
+    """Returns the data sets that all models have; runs of one name are in the same columns.
 
     Raises:
-      DataError: one model, no common data set or item, scores on different scales.
+      DataError: one model, no common data set or item, too few items, runs without common items.
     """
     if len(scores.models) < 2:
         named = "NAME=PATH names that of a file or folder of logs"
@@ -56,33 +83,29 @@ def prepare(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
     every = listed(scores.models)
     if not complete:
         raise DataError(f"no data set that {every} all have", scores.source)
-    found, counts = [], []
+    found, columns = [], dict[str, dict[str, int]]()
     for before, (unique, copies) in zip(complete, _drop_copies(complete), strict=True):
         lacking = [np.isnan(of.scores).all((1, 2)) for of in unique.models.values()]
         kept = ~np.any(lacking, axis=0)
         if not kept.any():
-            raise DataError(f"{_task(before.name)}no item that {every} all have a score of")
-        data = dataclasses.replace(
-            unique,
-            items=tuple(itertools.compress(unique.items, kept)),
-            clusters=None if unique.clusters is None else unique.clusters[kept],
-            models={
-                model: dataclasses.replace(of, scores=of.scores[kept], status=of.status[kept])
-                for model, of in unique.models.items()
-            },
-        )
-        _refuse_scales(data)
-        found.append(data)
-        counts.append(_counts(before, unique, data, copies))
-    return found, counts
+            raise DataError(f"{_head(before.name)}no item that {every} all have a score of")
+        data = _aligned(unique.chosen(kept), columns)
+        try:
+            of_models = tables.tables(
+                {m: of.scores for m, of in data.models.items()}, data.clusters
+            )
+        except DataError as error:
+            raise DataError(f"{_head(data.name)}{error}") from None
+        found.append(Task(data, _counts(before, unique, data, copies), of_models))
+    return found
 
 
 def _counts(
     before: DataSetScores, unique: DataSetScores, data: DataSetScores, copies: Mapping[str, int]
-) -> DataSetCounts:
+) -> Counts:
     """Counts of a data set as it was read, without copies, and without items that one lacks."""
     failed = {model: of.status == Status.FAILED for model, of in before.models.items()}
-    return DataSetCounts(
+    return Counts(
         *(data.name, data.metric, data.higher_is_better, data.direction),
         *(len(data.items), len(before.items) - len(data.items)),
         clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
@@ -149,69 +172,55 @@ def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
     return [sorted(again & (of | copies)) for again, of in zip(repeated, varying, strict=True)]
 
 
-def _refuse_scales(data: DataSetScores) -> None:
-    """Raises DataError if one model has fractions and another percentages."""
-    # error rates may be above 1, and so may what an item contributes to an F1
-    if data.counts or metrics.unit_of(data.metric.split("/")[0]) != "fraction":
-        return
-    largest = {model: float(np.nanmax(of.scores)) for model, of in data.models.items()}
-    above = [model for model, top in largest.items() if top > 1]
-    below = [model for model, top in largest.items() if 0 < top <= 1]
-    if above and below:
-        found = f"{data.metric} of {above[0]} is above 1, that of {below[0]} not"
-        raise DataError(f"{_task(data.name)}{found}; expected one scale, such as fractions")
+def _aligned(data: DataSetScores, columns: dict[str, dict[str, int]]) -> DataSetScores:
+    """Puts runs of one name in the same column of all data sets, as far as there is room.
+
+    Args:
+      columns: model -> name -> column, of the data sets before; receives those of this one.
+    """
+    models = {**data.models}
+    for model, of in data.models.items():
+        names = of.labels.get("name", np.zeros(0, object)).tolist()
+        known = columns.setdefault(model, {})
+        at: dict[int, int] = {}  # column -> run
+        for run, name in enumerate(names):
+            if known.get(name, len(names)) < len(names):
+                at.setdefault(known[name], run)
+        rest = iter(sorted({*range(len(names))} - {*at.values()}))
+        order = [at[k] if k in at else next(rest) for k in range(len(names))]
+        if order != sorted(order):
+            models[model] = of.chosen(np.array(order))
+        for column, run in enumerate(order):
+            known.setdefault(names[run], column)
+    return dataclasses.replace(data, models=models)
 
 
-def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
+def _head(name: str) -> str:
+    return f"task {name}: " if name else ""
+
+
+def reasons(scores: Scores, found: Sequence[Task]) -> tuple[str, ...]:
     """Returns why the first two models cannot be compared fairly: too many scores are missing."""
     absent = scores.absent.get(scores.models[0], ())
     lines = [f"{scores.models[0]} has no scores on {name or 'a task'}" for name in absent]
     why = "is left out, since the models have different metrics of it"
     lines += [f"{name or 'a task'} {why}" for name in scores.without_metric if name not in absent]
     most = f"failed, have no score or are lacking, more than {100 * _MOST_MISSING:g} %"
-    for of, model in itertools.product(counts, scores.models[:2]):
+    for (_, of, _), model in itertools.product(found, scores.models[:2]):
         if (share := of.missing[model]) > _MOST_MISSING:
             on_task = f" on {of.data_set}" if of.data_set else ""
             lines.append(f"{100 * share:.3g} % of {model}'s answers{on_task} {most}")
     return tuple(lines)
 
 
-def warnings(of: DataSetCounts) -> Iterator[str]:
-    """Yields what was left out of a data set: items, answers and copies of runs."""
-    head = _task(of.data_set)
-    if of.left_out:
-        yield f"{head}{of.left_out} items are left out, since a model has no score of them"
-    for what, counts in (("ended in an error", of.failed), ("have no score", of.unscored)):
-        if said := ", ".join(f"{n} of {model}" for model, n in counts.items() if n):
-            yield f"{head}answers that {what}: {said}"
-    for model, copies in of.copies.items():
-        if copies:
-            yield (
-                f"{head}{copies} of {copies + of.runs[model]} runs of {model} have the same score "
-                "as another run on every item and are left out; greedy decoding gives such copies"
-            )
-
-
-def _task(name: str) -> str:
-    return f"task {name}: " if name else ""
-
-
-def failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> Failures | None:
-    """Tests the numbers of items with a failed answer, of all pairs on all data sets."""
-    found = {
-        (m, of.data_set): Counts(failed, of.items + of.left_out - failed)
-        for of in counts
-        for m, failed in of.failed_items.items()
-    }
-    return compare_counts(found, [*itertools.combinations(models, 2)])
-
-
 def choose_factors(
-    tasks: Sequence[DataSetScores], asked: tuple[Factor, ...] | None
+    found: Sequence[Task], asked: tuple[Factor, ...] | None
 ) -> tuple[tuple[Factor, ...], tuple[str, ...]]:
     """Returns what errors generalise over, and a note if a single run limits them to items."""
-    runs = {(task.name, model): of.runs for task in tasks for model, of in task.models.items()}
-    over = estimates.default_over([*runs.values()]) if asked is None else asked
+    runs = {
+        (of.data.name, model): table.runs for of in found for model, table in of.tables.items()
+    }
+    over = default_over([*runs.values()]) if asked is None else asked
     single = next((where for where, count in runs.items() if count == 1), None)
     if single is None or asked == ("items",):
         return over, ()
@@ -221,61 +230,39 @@ def choose_factors(
             f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
             f"of others: {argument('over', 'items')}"
         )
-    several = any(min(of.runs for of in task.models.values()) > 1 for task in tasks)
+    several = any(min(table.runs for table in of.tables.values()) > 1 for of in found)
     return over, (f"Over items alone on all tasks, since {has_one}.",) if several else ()
 
 
-def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:
+def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
+    """Returns items, and runs too if every model has two or more."""
+    return FACTORS if min(runs) > 1 else ("items",)
+
+
+def not_averaged(found: Sequence[Task]) -> tuple[str, ...]:
     """Returns why no mean is taken over the tasks, or () if it is taken."""
-    metrics, why = dict.fromkeys(task.metric for task in tasks), ""
-    largest = [float(task.known.max()) for task in tasks]
+    every, why = [of.data for of in found], ""
+    metrics = dict.fromkeys(data.metric for data in every)
+    largest = [float(data.known.max()) for data in every]
     large = [score > 1 for score in largest]
-    scale = 1.0 if tasks[0].higher_is_better else 10.0  # losses differ more between tasks
-    if len(metrics) > 1 or len({task.higher_is_better for task in tasks}) > 1:
+    scale = 1.0 if every[0].higher_is_better else 10.0  # losses differ more between tasks
+    if len(metrics) > 1 or len({data.higher_is_better for data in every}) > 1:
         why = f"their metrics differ ({', '.join(metrics)}); compare tasks of one metric"
     elif len(set(large)) > 1 and max(largest) > scale:
-        above, below = tasks[large.index(True)].name, tasks[large.index(False)].name
+        above, below = every[large.index(True)].name, every[large.index(False)].name
         why = f"scores on {above} are above 1, those on {below} are not; bring them to one scale"
     return (f"No mean over tasks: {why}.",) if why else ()
 
 
-def from_0_to_1(tasks: Sequence[DataSetScores]) -> bool:
-    """True if all scores of all models are: then scores of 0 and 1 are right and wrong answers."""
-    return all(task.known.min() >= 0 and task.known.max() <= 1 for task in tasks)
-
-
-def why_own(tasks: Sequence[DataSetScores]) -> str:
+def why_own(found: Sequence[Task]) -> str:
     """Returns why runs of different tasks are not shared, or "" if run r may be one network."""
     own = "Runs differ between tasks: they are taken as a task's own"
-    models = [[task.models[model] for task in tasks] for model in tasks[0].models]
+    models = [[of.data.models[model] for of in found] for model in found[0].data.models]
     names = [[[*of.labels.get("name", ())] for of in model] for model in models]
-    if len(tasks) == 1:
+    if len(found) == 1:
         return ""
     if all(all(of) and len({*itertools.chain(*of)}) == sum(map(len, of)) for of in names):
         return f"{own}."  # no two tasks have a name in common
     if all(len({of.runs for of in model}) == 1 for model in models):
         return ""
     return f"{own}; where some are one network, the interval of the mean is too short."
-
-
-def align_runs(tasks: Sequence[DataSetScores]) -> list[DataSetScores]:
-    """Puts runs of one name in the same column of all tasks, as far as there is room."""
-    columns: dict[str, dict[str, int]] = {}  # model -> name -> column
-    found = []
-    for task in tasks:
-        models = {**task.models}
-        for model, of in task.models.items():
-            names = of.labels.get("name", np.zeros(0, object)).tolist()
-            known = columns.setdefault(model, {})
-            at: dict[int, int] = {}  # column -> run
-            for run, name in enumerate(names):
-                if known.get(name, len(names)) < len(names):
-                    at.setdefault(known[name], run)
-            rest = iter(sorted({*range(len(names))} - {*at.values()}))
-            order = [at[k] if k in at else next(rest) for k in range(len(names))]
-            if order != sorted(order):
-                models[model] = of.chosen(np.array(order))
-            for column, run in enumerate(order):
-                known.setdefault(names[run], column)
-        found.append(dataclasses.replace(task, models=models))
-    return found

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs.scores import DataSetScores
+from jaxeval.stats import tables, variances
 from jaxeval.stats.crossed import Combination, MeanSquare
-from jaxeval.stats.items import cells, variances
-from jaxeval.stats.items.cells import Labels, Scores, Table
-from jaxeval.stats.results import fraction
+from jaxeval.stats.tables import Table
 
 _ROUNDING = 1e-12  # of the largest score
 _MOST_DF = 1e6
@@ -75,27 +75,27 @@ class _Squares(NamedTuple):
     samples: float
 
 
-def pilot(
-    a: Scores, b: Scores, *, clusters: Labels | None = None, confidence: float = 0.95
-) -> Pilot:
+def pilot(data: DataSetScores, a: str, b: str, *, confidence: float = 0.95) -> Pilot:
     """Estimates the variances of A - B, each with its modified large-sample interval.
 
     Variances that cannot be told apart are in `items`. Samples are averaged if the other model has
-    one. Arguments are those of `estimates.estimate`.
+    one.
+
+    Args:
+      data: has items with a score of both models.
 
     Raises:
-      DataError: invalid scores, or differences without any spread.
+      DataError: differences without any spread.
     """
-    confidence = fraction(confidence, "confidence")
-    arrays = [cells.array(scores) for scores in (a, b)]
-    if min(scores.shape[2] for scores in arrays) == 1:
-        arrays = [cells.cell_means(scores) for scores in arrays]
-    a_table, b_table = tables = cells.tables(arrays, clusters, ("scores of A", "scores of B"))
-    squares, gaps = [*map(_squares, tables)], a_table.item_means - b_table.item_means
-    spread = _estimated(tables, squares, gaps)
+    arrays = {name: data.models[name].scores for name in (a, b)}
+    if min(scores.shape[2] for scores in arrays.values()) == 1:
+        arrays = {m: tables.cell_means(of)[..., np.newaxis] for m, of in arrays.items()}
+    a_table, b_table = both = [*tables.tables(arrays, data.clusters).values()]
+    squares, gaps = [*map(_squares, both)], a_table.item_means - b_table.item_means
+    spread = _estimated(both, squares, gaps)
     runs, samples = min(a_table.runs, b_table.runs), min(a_table.samples, b_table.samples)
     size, low, high = Size(len(gaps), runs, samples), {}, {}
-    for name, part in _parts(tables, squares, gaps).items():
+    for name, part in _parts(both, squares, gaps).items():
         (least, most), found = part.limits(confidence), getattr(spread, name)
         low[name], high[name] = min(float(least), found), max(float(most), found)
     lowest = dataclasses.replace(spread, **low) if any(low.values()) else None
@@ -115,7 +115,7 @@ def _squares(table: Table) -> _Squares:
     counts, samples = np.sum(~np.isnan(table.values), -1), 1.0
     counts = counts[counts > 0]
     if df := int(np.sum(counts - 1)):
-        apart = table.values - cells.cell_means(table.values)[..., np.newaxis]
+        apart = table.values - tables.cell_means(table.values)[..., np.newaxis]
         sample = _by_items(np.nansum(apart**2, axis=(1, 2)), df)
         samples = 1 / float(np.mean(1 / counts))  # harmonic mean
     return _Squares(run, interaction, sample, runs, samples)

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from jaxeval.stats import multiple
-from jaxeval.stats.items import completeness, estimates, planning, study
-from jaxeval.stats.items.estimates import Estimate
-from jaxeval.stats.items.study import by_margin
-from tests.stats.cubes import studied, task
+from jaxeval.stats import multiple, planning, study, tasks
+from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.over_items import by_margin
+from tests.stats.cubes import estimate, studied, task
 
 DRAW = np.random.default_rng(11)
 B = DRAW.normal(size=(60, 90))
 A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
-DIFFERENCES = [estimates.estimate(A[:, [k]], B[:, [k]]) for k in range(90)]
+DIFFERENCES = [estimate(A[:, [k]], B[:, [k]]) for k in range(90)]
 
 
 def _outcomes(
@@ -47,7 +46,7 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
     for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
         assert _outcomes([DIFFERENCES[-1]], [True], margin) == [expected]
     for level, others in ((0.05, ()), (0.05 / 3, (DIFFERENCES[0], DIFFERENCES[-1]))):
-        difference = estimates.estimate(A[:, [44]], B[:, [44]], confidence=1 - level)
+        difference = estimate(A[:, [44]], B[:, [44]], confidence=1 - level)
         low, high, *_ = difference.interval
         for margin, equal in ((max(-low, high) + 0.01, True), (max(-low, high) - 0.01, False)):
             shown = by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
@@ -57,7 +56,7 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
 def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
     """Dies if a difference or a test beside the verdict's is told as if it were the only one."""
     draw = np.random.default_rng(2)
-    tasks = [
+    both = [
         task(
             name,
             "accuracy",
@@ -65,7 +64,7 @@ def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
         )
         for name in ("x", "y")
     ]
-    pairs = studied(tasks).pairs
+    pairs = studied(both).pairs
     assert len(pairs) == 6 and {*pairs[0].adjusted} == {"items", "mcnemar"}
     for name in pairs[0].adjusted:
         p_values = [of.p_value if name == "items" else of.tests[name].p_value for of in pairs]
@@ -105,14 +104,14 @@ def test_copies_are_one_run_unless_another_task_tells_them_apart() -> None:
     copies = np.concatenate([varied, varied], axis=1)
     own = DRAW.normal(size=(20, 2, 1))
     for first, second, left in ((copies, copies, (1, 1)), (np.ones((9, 2, 1)), own, (0, 0))):
-        tasks = [task("s", "m", {"a": first}), task("t", "m", {"a": second})]
-        found = completeness._drop_copies(tasks)
+        both = [task("s", "m", {"a": first}), task("t", "m", {"a": second})]
+        found = tasks._drop_copies(both)
         assert tuple(dropped["a"] for _, dropped in found) == left
         assert [of.models["a"].runs for of, _ in found] == [2 - dropped for dropped in left]
     named = [
         task(n, "m", {"a": of}, runs={"a": ("x", "y")}) for n, of in (("s", copies), ("t", own))
     ]
-    assert [dropped for _, dropped in completeness._drop_copies(named)] == [{"a": 0}, {"a": 0}]
+    assert [dropped for _, dropped in tasks._drop_copies(named)] == [{"a": 0}, {"a": 0}]
 
 
 def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
@@ -121,9 +120,10 @@ def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
     a, b = DRAW.normal(size=(2, 60)) + np.array([[5.0], [0.0]])
     b[:9] = np.nan
     found = studied([task("t", "m", {"a": a, "b": b})], complete=True)
-    (counts,) = found.data_sets
+    assert found.item_design is not None
+    (counts,) = found.item_design.data_sets
     assert (counts.items, counts.left_out, counts.unscored["b"]) == (51, 9, 9)
-    assert counts.missing["b"] == pytest.approx(9 / 60) and found.withheld
+    assert counts.missing["b"] == pytest.approx(9 / 60) and found.item_design.withheld
     assert found.pairs[0].p_adjusted < 1e-9 and found.pairs[0].shown == 0
     assert not any(row.beaten for row in found.boards[0].rows)
     assert found.pairs[0].means[0].value == pytest.approx(a[9:].mean())
@@ -134,18 +134,18 @@ def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
 def test_smallest_and_largest_detectable_differences(runs: int) -> None:
     """Dies if the pair of the smallest or largest is taken for another, since only a few are
     looked at; or if one that no difference is large enough for is passed over."""
-    draw, tasks = np.random.default_rng(4), []
+    draw, both = np.random.default_rng(4), []
     for name in "st":
         hard = draw.normal(size=(30, 1))
         noise = ((k, draw.normal(size=runs), draw.normal(size=(30, runs))) for k in range(8))
-        tasks.append(task(name, "score", {f"m{k}": hard + k * r + n for k, r, n in noise}))
-    found = studied(tasks)
+        both.append(task(name, "score", {f"m{k}": hard + k * r + n for k, r, n in noise}))
+    found = studied(both)
     assert found.board is not None
     by_task = [[p for p in found.pairs if p.data_set == name] for name in "st"]
     every = [(found.boards[k], of, len(found.pairs)) for k, of in enumerate(by_task)]
     for shown, compared, tests in [*every, (found.board, found.overall, len(found.overall))]:
-        estimates = [p.difference for p in compared if p.difference]
-        known = [planning._shift(of.df, 0.05 / tests) * of.error for of in estimates]
+        differences = [p.difference for p in compared if p.difference]
+        known = [planning._shift(of.df, 0.05 / tests) * of.error for of in differences]
         finite = [of for of in known if of < math.inf]
         never = len(finite) < len(known)
         largest = None if never else max(finite)

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import estimates, pilots, planning
+from jaxeval.stats import pilots, planning
+from tests.stats.cubes import estimate
 
 SPREAD = pilots.Spread(0.1, 0.0004, 0.05, 0.2)
 
@@ -64,9 +65,7 @@ def test_power_is_what_the_test_has(runs: int, difference: float) -> None:
         + 0.5 * generator.normal(size=(count, 40, runs))
         for _ in range(2)
     )
-    p_values = [
-        estimates.estimate(*of).p_value for of in zip(a + item + difference, b, strict=True)
-    ]
+    p_values = [estimate(*of).p_value for of in zip(a + item + difference, b, strict=True)]
     shown = np.mean([p is not None and p < 0.05 for p in p_values])
     power = planning._power(difference, spread, size)
     assert shown == pytest.approx(power, abs=0.05)

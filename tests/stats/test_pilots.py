@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import pilots, planning
+from jaxeval.stats import pilots, planning
+from jaxeval.stats.pilots import Pilot
+from tests.stats.cubes import task
 
 TRUE = pilots.Spread(0.3, 0.05, 0.4, 0.6)
 ITEMS, R, K = 40, 5, 2
+
+
+def _pilot(a: np.ndarray, b: np.ndarray) -> Pilot:
+    return pilots.pilot(task("", "", {"a": a, "b": b}), "a", "b")
 
 
 def _planned(spread: pilots.Spread) -> pilots.Size:
@@ -42,7 +48,7 @@ def test_intervals_hold_the_variances() -> None:
     }
     estimates: dict[str, list[float]] = {name: [] for name in held}
     for _ in range(300):
-        pilot = pilots.pilot(*_draw(generator))
+        pilot = _pilot(*_draw(generator))
         assert pilot.size == (ITEMS, R, K) and pilot.low is not None
         for name in held:
             low, high, true = (getattr(of, name) for of in (pilot.low, pilot.high, TRUE))
@@ -58,7 +64,7 @@ def test_a_pilot_without_spread_is_refused() -> None:
     scores = np.random.default_rng(4).normal(size=(30, 1))
     for other in (scores, scores + 0.1):
         with pytest.raises(DataError, match="pilot shows no spread: on all of its 30 items"):
-            pilots.pilot(scores, other)
+            _pilot(scores, other)
 
 
 def test_runs_of_one_model_alone_are_in_items() -> None:
@@ -67,12 +73,12 @@ def test_runs_of_one_model_alone_are_in_items() -> None:
     generator, estimates = np.random.default_rng(5), []
     for _ in range(40):
         a, b = (of[..., 0] for of in _draw(generator))
-        several, size = pilots.pilot(a, b[:, :1])[:2]
+        several, size = _pilot(a, b[:, :1])[:2]
         assert size.runs == 1 and several.runs == several.items_x_runs == 0
-        estimates.append((several.items, pilots.pilot(a[:, :1], b[:, :1]).spread.items))
+        estimates.append((several.items, _pilot(a[:, :1], b[:, :1]).spread.items))
     expected = TRUE.items + TRUE.items_x_runs + TRUE.samples
     assert np.mean(estimates, axis=0) == pytest.approx([expected] * 2, rel=0.1)
-    for pilot in (pilots.pilot(a, b[:, :1]), pilots.pilot(b[:, :1], a)):
+    for pilot in (_pilot(a, b[:, :1]), _pilot(b[:, :1], a)):
         assert pilot.spread.items == pytest.approx(estimates[-1][0])
         assert pilot.low is not None and pilot.high.items_x_runs == 0
         assert pilot.low.items < pilot.spread.items < pilot.high.items

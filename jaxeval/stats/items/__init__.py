@@ -1,1 +1,0 @@
-"""Items, runs and answers in one model: means and differences, studies of data sets, plans."""

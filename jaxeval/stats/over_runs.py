@@ -1,0 +1,141 @@
+"""Two models compared over the runs of each data set, or of the mean over data sets."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from jaxeval.errors import DataError, argument
+from jaxeval.runs.columns import listed
+from jaxeval.runs.scores import Scores
+from jaxeval.stats import describe, pairs, power
+from jaxeval.stats.describe import Summary
+from jaxeval.stats.pairs import Families, Pair, RunScores
+from jaxeval.stats.results import Rules
+from jaxeval.stats.samples import Copies, Samples
+
+_MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
+_Bounds = tuple[float, float] | None  # of the metric
+
+
+def means(units: Samples, rules: Rules, bounds: _Bounds) -> dict[str, dict[str, Summary]]:
+    """Returns data set -> model -> summary; intervals of means lie within the bounds."""
+    found: dict[str, dict[str, Summary]] = {}
+    for place, cell in units.by_data_set.items():
+        for model, of in cell.items():
+            summary = describe.summarize(of.scores, confidence=rules.confidence)
+            if bounds is not None and summary.mean_interval is not None:
+                inside = summary.mean_interval.clip(*bounds)
+                summary = dataclasses.replace(summary, mean_interval=inside)
+            found.setdefault(place, {})[model] = summary
+    return found
+
+
+def chosen(
+    scores: Scores,
+    units: Samples,
+    counted: Samples,
+    control: str | None,
+    copies: Sequence[Copies] = (),
+) -> list[RunScores]:
+    """Returns the pairs to compare, with the tests that their numbers of scores allow.
+
+    Args:
+      counted: the same units with a score worse than all others for each that failed.
+      copies: models that are not compared.
+    """
+    every = [pair for pair in _pairs(units, counted) if control in (None, pair.a, pair.b)]
+    if not every:
+        raise DataError(_no_pairs(scores, units), scores.source)
+    alike = {(of.model, of.data_set) for of in copies}
+    found = [p for p in every if not alike & {(p.a, p.data_set), (p.b, p.data_set)}]
+    for pair in found:
+        for name, count in zip((pair.a, pair.b), pair.n, strict=True):
+            if count < 2:
+                on = f" on {pair.data_set}" if pair.data_set else ""
+                raise DataError(
+                    f"{name}{on}: {count} score, which says nothing about a distribution; "
+                    "expected at least 2, better 5 or more (other seeds, splits)",
+                    scores.source,
+                )
+    by_ranks = power.by_ranks(found)
+    resampled = sum(max(pair.n) for pair in found) <= _MOST_RESAMPLED
+    return [dataclasses.replace(p, by_ranks=by_ranks, resampled=resampled) for p in found]
+
+
+def _no_pairs(scores: Scores, units: Samples) -> str:
+    lost = [name for name in scores.models if not len(scores.scores_of(name))]
+    if lost and len(scores.models) - len(lost) < 2:
+        runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
+        return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
+    if len(units.data_sets) < 2:
+        names = ", ".join(scores.models)
+        return f"expected two or more models with scores on the same data set, found {names}"
+    places = [f"{m} on {d}" for d, cell in units.by_data_set.items() for m in cell]
+    return (
+        f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
+        f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
+        "also data, the place it was read from)"
+    )
+
+
+def _pairs(units: Samples, counted: Samples) -> Iterator[RunScores]:
+    """Each data set's pairs of models, in their order."""
+    by_data_set = units.unit == "dataset"
+    shared = units.unit in ("split", "dataset")  # a split or data set moves all models
+    for place, cell in units.by_data_set.items():
+        failed = counted.failed.get(place, {})
+        for a, b in itertools.combinations(cell, 2):
+            x, y = units.paired(place, a, b) if units.unit != "row" else (np.zeros(0),) * 2
+            # scores of different data sets are no samples of one distribution
+            first, second = (x, y) if by_data_set else (cell[a].scores, cell[b].scores)
+            if not len(first):
+                continue
+            paired, both, both_pairs = (x, y) if len(x) >= 2 else None, None, None
+            enough = paired is not None and 2 * len(x) >= max(len(first), len(second))
+            if failed.get(a) or failed.get(b):
+                both_pairs = counted.paired(place, a, b)
+                every = counted.by_data_set[place]
+                both = both_pairs if by_data_set else (every[a].scores, every[b].scores)
+            how = paired, shared and enough, units.noun, both, both_pairs
+            yield RunScores(a, b, place, first, second, *how)
+
+
+def compared(
+    found: Sequence[RunScores], rules: Rules, scores: Scores, bounds: _Bounds
+) -> tuple[list[Pair], Families]:
+    """Runs tests, effects and plans of all pairs; scores lie within the bounds."""
+    tests = [of.tests(rules) for of in found]
+    adjusted, families = pairs.adjust(tests, found, rules)
+    results = []
+    for of, tested, p_values in zip(found, tests, adjusted, strict=True):
+        effects = of.effects(rules, scores.higher_is_better)
+        gap = effects["difference"]
+        plan = power.plan(of, rules, families, gap.interval)
+        if bounds is not None:
+            width = bounds[1] - bounds[0]
+            inside = gap.interval.clip(-width, width)
+            effects["difference"] = gap = dataclasses.replace(gap, interval=inside)
+        name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
+        rejected = {name for name, p in p_values.items() if p <= rules.alpha}
+        shown = (tested[name].direction or 0) if enough and name in rejected else 0
+        wide = spread is not None and spread in rejected and of.shows_spread
+        pair = Pair(
+            *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
+            *(gap.estimate, gap.interval, name, tested[name].p_value, p_values[name]),
+            shown=shown,
+            against=of.contradicting(shown),
+            equivalent=enough and "tost" in rejected,
+            n=of.n,
+            pairs=0 if of.paired is None else len(of.paired[0]),
+            unit=of.unit,
+            tests=tested,
+            adjusted=p_values,
+            effects=effects,
+            plan=plan,
+            wider=(tested[spread].direction or 0) if wide and spread else 0,
+            scores=of,
+        )
+        results.append(pair)
+    return results, families
