@@ -40,9 +40,8 @@ def tune(
     seconds: Positive | None = None,
     retrain: Natural = _RETRAINED,
     launch: str = launchers.HERE,
-    dry_run: bool = False,
     quiet: Quiet = False,
-) -> "Tuned | str":
+) -> "Tuned":
     """Searches a space for the best setting of a config, in few trainings.
 
     Trains each batch of settings as populations, and learns from their dev scores which to propose
@@ -78,8 +77,6 @@ def tune(
     target = targets.target(config, [*changes], data, search, where)
     workers = len(jax.devices()) if launcher is None else launcher.workers
     at_once = parallel or max(_AT_ONCE, workers)
-    if dry_run:
-        return training.plan(target, trials, at_once, retrain)
     limits = trials, seconds
     return training.tune(target, Path(out), limits, at_once, retrain, launcher, quiet)
 
