@@ -1,5 +1,6 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
+import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -173,9 +174,11 @@ def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tu
 
     if state.known:
         cli.say(f"goes on from {state.known} with results", quiet)
-    for evaluation, note in runner.run():
-        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.ended else note
-        cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
+    with contextlib.closing(runner.run()) as steps:
+        for evaluation, note in steps:
+            ended = evaluation.ended
+            last = tuning.evaluation_line(evaluation, "score", unit()) if ended else note
+            cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = state.best(), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
