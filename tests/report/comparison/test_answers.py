@@ -237,9 +237,9 @@ def test_designs_margins_and_missing_answers_of_items() -> None:
     for skill, said in ((0.0, "Equivalent within 0.5: "), (1.0, "a is worse than b by more than")):
         _, second = answers.answer(_items({"a": 0.0, "b": skill}, margin=0.5))
         assert second.startswith(said)
-    assert never.of_items is not None
-    of_items = dataclasses.replace(never.of_items, withheld=True)
-    withheld = dataclasses.replace(never, of_items=of_items)
+    assert never.item_design is not None
+    item_design = dataclasses.replace(never.item_design, withheld=True)
+    withheld = dataclasses.replace(never, item_design=item_design)
     assert answers.answer(withheld) == [
         "a and b are not compared, since too many answers or tasks are missing."
     ]
