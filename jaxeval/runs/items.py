@@ -63,7 +63,8 @@ def read(
         raise DataError("macro_f1 needs columns gold and predicted", path)
     rows = to_rows(table, metric)
     ended = encode(table.values.get("status", constant("", len(table))))
-    failed = np.isin(rows.run, rows.run[normal.are_failed(ended)])
+    failed = ended.among(filter(normal.is_failed, ended.names))
+    failed = np.isin(rows.run, rows.run[failed])
     lacking = np.flatnonzero(np.isnan(rows.score) & ~failed)
     if len(lacking):
         message = "an answer is empty; expected a word of its own for none, which counts as wrong"

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -60,8 +60,10 @@ def _build(rows: Rows, layout: Layout) -> Scores:
     if rows.labels:
         _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
-    folds = split is not None and _are_folds(layout.columns.get("split", ""), split.names)
-    return dataclasses.replace(found, folds=folds)
+    column = layout.columns.get("split", "")
+    named = names.role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
+    folds = split and all(re.match("fold|cv", value, re.IGNORECASE) for value in split.names)
+    return dataclasses.replace(found, folds=bool(split and (named or folds)))
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
@@ -78,7 +80,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         return one.tiled(times)
 
     ended = coded("status")
-    failed = normal.are_failed(ended)
+    failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
     told = (values, name, table.source, layout.higher_is_better, who)
     higher, recorded, _ = normal.column_direction(*told)
@@ -232,9 +234,3 @@ def _models_and_seeds(
         f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
         source,
     )
-
-
-def _are_folds(name: str, values: Iterable[str]) -> bool:
-    """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
-    named = names.role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
-    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
