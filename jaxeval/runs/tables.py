@@ -121,16 +121,16 @@ def _parse(
     """Returns the scores of all columns, NaN for unusable ones, and the problems.
 
     Args:
-      failed: [columns * rows]: the status explains a problem.
+      failed: [rows]: the status explains a problem.
     """
-    found, every = list[np.ndarray](), dict[int, Unusable]()
-    for k, name in enumerate(scores):
+    found, unusable, unexplained = list[np.ndarray](), list[Unusable](), list[Unusable]()
+    for name in scores:
         score, wrong = normal.parse_scores(table, name)
         found.append(np.where(np.isfinite(score), score, np.nan) if wrong else score)
-        every |= {k * len(table) + place: problem for place, problem in wrong.items()}
-    unexplained = [problem for place, problem in every.items() if not failed[place]]
+        unusable += wrong.values()
+        unexplained += [problem for place, problem in wrong.items() if not failed[place]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
-    return np.concatenate(found) if len(found) > 1 else found[0], tuple(every.values())
+    return np.concatenate(found) if len(found) > 1 else found[0], tuple(unusable)
 
 
 def _choose(
