@@ -77,7 +77,10 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
     def coded(role: str, otherwise: str = "") -> Coded:
         one = encode(values[role]) if role in values else constant(otherwise, size)
-        return one.tiled(times)
+        return Coded(one.names, tiled(one.codes))
+
+    def tiled(array: np.ndarray) -> np.ndarray:
+        return array if times == 1 else np.tile(array, times)
 
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
@@ -85,19 +88,22 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
     told = (values, name, table.source, layout.higher_is_better, who)
     higher, recorded, _ = normal.column_direction(*told)
     named: Direction = "assumed" if higher is None else "named"
-    of_models = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
+    if "model" in there:
+        model = coded("model")
+    else:
+        model = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
     return Rows(
         table.source,
-        model=coded("model") if "model" in there else of_models,
+        model=model,
         dataset=coded("dataset"),
         metric=coded("metric", name or ""),
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=np.tile(np.asarray(table.rows, np.int32), times),
+        number=tiled(np.asarray(table.rows, np.int32)),
         labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
-        dev=np.tile(texts.to_floats(values["dev"]), times) if "dev" in values else None,
+        dev=tiled(texts.to_floats(values["dev"])) if "dev" in values else None,
         direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
