@@ -2,16 +2,16 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.bandits import evaluate, posterior
+from jaxeval.bandits import posterior, running
 from jaxeval.bandits.confidence import Confident
-from jaxeval.bandits.evaluate import Evaluate, Replay
 from jaxeval.bandits.posterior import Moments
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
+from jaxeval.bandits.running import Replay
 from jaxeval.stats.results import Sample, sample
 
 
@@ -65,7 +65,7 @@ def simulate(
         answers = trials(rule, [*scores], replays, seeds, [*replays[0].most.values()])
     else:
         rules = [dataclasses.replace(rule, seed=k) for k in seeds]
-        answers = [evaluate.select(*pair)[1] for pair in zip(rules, replays, strict=True)]
+        answers = [running.select(*pair)[1] for pair in zip(rules, replays, strict=True)]
     means = np.array([posterior.mean(rule.signed(values)) for values in arrays.values()])
     best = [name for name, top in zip(scores, posterior.highest(means), strict=True) if top]
     return Simulation(
@@ -80,7 +80,7 @@ def simulate(
 def trials(
     rule: Confident,
     models: Sequence[str],
-    evaluators: Sequence[Evaluate],
+    evaluators: Sequence[Callable[[str, int], float]],
     seeds: Sequence[int],
     most: Sequence[float] | None = None,
 ) -> list[Answer]:
@@ -122,7 +122,7 @@ def trials(
             lacking = int(np.argmax(planned[row] > limits))
             reason = CONFIDENT if decision.sure[row] else SPENT
             if going[row]:
-                reason = evaluate.spent(models[lacking], limits[lacking])
+                reason = running.spent(models[lacking], limits[lacking])
             leads = [models[k] for k in np.flatnonzero(decision.leads[row])]
             known, best = decision.known[row], np.argmax(decision.leads[row])
             probability = float(decision.probabilities[row, best]) if known else None

@@ -101,22 +101,19 @@ def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
 def _measured(args: argparse.Namespace) -> dict[str, Any]:
     """One way, from reading the config to the last score."""
     compiled = _compilations()
-    from jaxeval import observe, space, studies
-    from jaxeval.studies import cohorts, padding, sweeps
+    from jaxeval import observe, space
+    from jaxeval.studies import padding, sweeps
 
     begin = time.perf_counter()
     path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
     changes = [f"training.epochs={args.epochs}", f"data.train_items={args.items}"]
     changes.append(f"data.path={json.dumps(args.data)}")
     of = space.load(CONFIGS / f"space_{args.architecture}_small.toml")[0]
-    session = studies.Session()
-    trials = sweeps.draws(path, changes, of, 1, args.runs)
-    entries = cohorts.entries(trials, session.loader)
-    prepared = session.loader.prepare(studies.read(path, changes))
-    entries, estimates, operations = _planned(args, entries, prepared)
-    work = padding.by_estimates(entries, estimates, session.loader)
+    drawn = sweeps.draw(path, changes, None, of, seed=1, count=args.runs, folder=Path())
+    entries, estimates, operations = _planned(args, [*drawn.entries], drawn.base)
+    work = padding.by_estimates(entries, estimates, drawn.session.loader)
     with tempfile.TemporaryDirectory() as folder:
-        observe.train_cohorts(work, Path(folder), session=session)
+        observe.train_cohorts(work, Path(folder), session=drawn.session)
     return {
         "seconds": round(time.perf_counter() - begin, 1),
         "programs": len(work),

@@ -74,8 +74,8 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     backend.prepare()
     from jaxeval import runs
     from jaxeval import space as spaces
+    from jaxeval.studies import proposing
     from jaxeval.tune import target as targets
-    from jaxeval.tune import training
     from jaxeval.tune.populations import Populations
     from jaxeval.tuning import Search
     from jaxeval.tuning.history import Halving, History
@@ -85,14 +85,14 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     if args.how == "apart":
         targets.Target.padded = lambda *arguments: []  # type: ignore[method-assign]
     search = Search(spaces.load(SPACE)[0], args.method, seed=1, halving=Halving(3))
-    state = State(History(), args.trials)
+    state = State(search, History(), args.trials)
     with tempfile.TemporaryDirectory() as folder:
         _cut(Path(args.data), Path(folder), args.items)
         changes = [f"training.epochs={args.epochs}"]
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
-            fed = Populations(of, search, state, store, args.parallel)
-            for _ in training.train(fed, training.Place(Path(folder))):
+            fed = Populations(of, state, store, Path(folder), args.parallel)
+            for _ in proposing.train(fed, store, Path(folder)):
                 pass
     ended = state.history.evaluations
     return {

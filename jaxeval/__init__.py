@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from jaxeval.tune.__main__ import tune, tune_command
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
-_NAMES = {  # module -> names that it defines
+_NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a verb
     "compare": "compare compare_items compare_logs",
     "configs": "configs configs_keys",
     "errors": "JaxevalError",
@@ -59,7 +59,7 @@ _NAMES = {  # module -> names that it defines
     "neighbourhood": "neighbourhood",
     "noise": "noise noise_table",
     "options": "compare_options",
-    "plan": "plan plan_items plan_logs",
+    "plan": "plan plan_logs plan_items",
     "predict": "predict",
     "report.comparison": "Comparison",
     "report.selection": "Selection",
@@ -68,14 +68,14 @@ _NAMES = {  # module -> names that it defines
     "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_table",
     "serve.__main__": "serve serve_board serve_logs",
-    "settle.__main__": "settle settle_command settle_report settle_self settle_table",
+    "settle.__main__": "settle settle_command settle_table settle_self settle_report",
     "sources": "read_scores",
     "sweep": "sensitivity sweep",
     "train": "ablation train",
     "tune.__main__": "tune tune_command",
-    "vectors.__main__": "vectors_analogies vectors_similarity vectors_svd",
+    "vectors.__main__": "vectors_similarity vectors_analogies vectors_svd",
 }
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement", "Tuned", "ablation"]
 __all__ += ["compare", "compare_items", "compare_logs", "compare_options", "configs"]
 __all__ += ["configs_keys", "evaluate", "load", "mirror", "neighbourhood", "noise", "noise_table"]
@@ -93,7 +93,7 @@ class _Package(types.ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _MODULES and isinstance(value, types.ModuleType)):
+        if not (name in MODULES and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 
 
@@ -103,9 +103,9 @@ sys.modules[__name__].__class__ = _Package
 def __getattr__(name: str) -> object:
     if name == "tuning":
         return importlib.import_module("jaxeval.tuning")
-    if name not in _MODULES:
+    if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"jaxeval.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"jaxeval.{MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

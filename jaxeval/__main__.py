@@ -9,50 +9,32 @@ import jaxeval
 from jaxeval import __version__, cli, parsers
 from jaxeval.errors import ConfigError
 
-VERBS = {  # verb -> functions of `jaxeval`, VERB_NAME those of subcommands; what it does
-    "train": ("train", "train a population, show the distribution of its scores"),
-    "report": ("load", "show what a runs folder holds: tables, figures, a page"),
-    "serve": ("serve serve_board serve_logs", "show a runs folder in a browser, while it grows"),
-    "mirror": ("mirror", "show runs in TensorBoard, W&B, MLflow or trackio, as they train"),
-    "runs": ("runs_export", "export what a runs folder holds, as CSV or Parquet"),
-    "compare": (
-        "compare compare_items compare_logs compare_options",
-        "is A better than B? from any table of scores, or logs",
-    ),
-    "select": (
-        "select select_command select_table",
-        "find the best of several models in few evaluations",
-    ),
-    "settle": (
-        "settle settle_command settle_table settle_self settle_report",
-        "better, worse or equal? asked as often as one likes",
-    ),
-    "sweep": ("sweep", "train random settings drawn from a search space"),
-    "tune": ("tune tune_command", "find the best setting of a search space in few trainings"),
-    "sensitivity": ("sensitivity", "how much scores depend on the settings"),
-    "noise": (
-        "noise noise_table",
-        "how much of the spread is the split's, the seed's, the machine's",
-    ),
-    "plan": (
-        "plan plan_logs plan_items",
-        "how many items, samples or runs show a difference of two models",
-    ),
-    "neighbourhood": ("neighbourhood", "train random settings near that of a config"),
-    "ablation": ("ablation", "train a config and its variants, compare them"),
-    "evaluate": ("evaluate", "score saved models again, language models in other ways"),
-    "predict": ("predict", "tag, generate or score text of your own with saved models"),
-    "vectors": (
-        "vectors_judge vectors_similarity vectors_analogies vectors_svd",
-        "judge word vectors: tasks, similarity, analogies; make some",
-    ),
-    "configs": ("configs configs_keys", "list the configs that come with jaxeval, or print one"),
+VERBS = {  # verb -> what it does
+    "train": "train a population, show the distribution of its scores",
+    "report": "show what a runs folder holds: tables, figures, a page",
+    "serve": "show a runs folder in a browser, while it grows",
+    "mirror": "show runs in TensorBoard, W&B, MLflow or trackio, as they train",
+    "runs": "export what a runs folder holds, as CSV or Parquet",
+    "compare": "is A better than B? from any table of scores, or logs",
+    "select": "find the best of several models in few evaluations",
+    "settle": "better, worse or equal? asked as often as one likes",
+    "sweep": "train random settings drawn from a search space",
+    "tune": "find the best setting of a search space in few trainings",
+    "sensitivity": "how much scores depend on the settings",
+    "noise": "how much of the spread is the split's, the seed's, the machine's",
+    "plan": "how many items, samples or runs show a difference of two models",
+    "neighbourhood": "train random settings near that of a config",
+    "ablation": "train a config and its variants, compare them",
+    "evaluate": "score saved models again, language models in other ways",
+    "predict": "tag, generate or score text of your own with saved models",
+    "vectors": "judge word vectors: tasks, similarity, analogies; make some",
+    "configs": "list the configs that come with jaxeval, or print one",
 }
 _DESCRIPTION = """\
 Is model A really better than B? Trains populations of neural networks, compares their scores.
 
 verbs:
-""" + "\n".join(f"  {verb:15}{about}" for verb, (_, about) in VERBS.items())
+""" + "\n".join(f"  {verb:15}{about}" for verb, about in VERBS.items())
 _EXAMPLES = """\
 examples:
   jaxeval train                              # 8 small taggers on a generated corpus
@@ -84,7 +66,10 @@ def main(words: Sequence[str]) -> int:
 
 def commands(verb: str) -> parsers.Commands:
     """Returns the functions of a verb by the names of its subcommands, "" for its own."""
-    return {name.partition("_")[2]: getattr(jaxeval, name) for name in VERBS[verb][0].split()}
+    if verb == "report":
+        return {"": jaxeval.load}
+    names = [name for name in jaxeval.MODULES if name.partition("_")[0] == verb]
+    return {name.partition("_")[2]: getattr(jaxeval, name) for name in names}
 
 
 def command(*verb: str) -> NoReturn:

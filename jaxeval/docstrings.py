@@ -10,7 +10,6 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "data": "the corpus: a folder, for a text also a file, or tfds:NAME.",
     "out": "the runs folder.",
     "seeds": "N for seeds 1 .. N, or a list such as 3,5,8.",
-    "again": "train also members that have ended without the saved model that is asked for.",
     "experiment": "its name, its id, or the beginning of its id.",
     "space": "the search space (TOML).",
     "score": "column of scores (score; test of a runs folder).",

@@ -73,7 +73,9 @@ def noise(
     from jaxeval.studies import prepared
 
     whole = studies.read(config, [*changes], data)
-    trials = prepared.repeated(whole, numbers, range(1, each + 1) if crossed else (0,), count)
+    trials = prepared.seeds_by_splits(
+        whole, numbers, range(1, each + 1) if crossed else (0,), count
+    )
 
     def check(entries: "Sequence[Entry]") -> None:
         metrics.refuse_points("precision", precision or 0.0, entries[0].record.unit)

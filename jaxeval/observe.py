@@ -29,7 +29,6 @@ def train(
     folder: Path,
     *,
     check: Callable[[Sequence[cohorts.Entry]], object] = lambda entries: None,
-    again: bool = False,
     outputs: bool = False,
     launcher: launching.Launcher | None = None,
     quiet: bool = False,
@@ -38,29 +37,29 @@ def train(
 
     Args:
       check: is called before anything is trained, and may raise.
-      again, outputs, launcher: as of `studies.run`.
+      outputs, launcher: as of `studies.run`.
       quiet: without progress; signals are left alone.
     """
     session = studies.Session()
     entries = cohorts.entries(trials, session.loader)
     check(entries)
     planned = cohorts.by_program(entries)
-    more = {"again": again, "outputs": outputs, "quiet": quiet}
-    return train_cohorts(planned, folder, session=session, launcher=launcher, **more)
+    return train_cohorts(
+        planned, folder, outputs=outputs, session=session, launcher=launcher, quiet=quiet
+    )
 
 
 def train_cohorts(
     planned: Sequence[cohorts.Cohort],
     folder: Path,
     *,
-    again: bool = False,
     outputs: bool = False,
     session: studies.Session | None = None,
     launcher: launching.Launcher | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains cohorts, as `train`."""
-    running.refuse_impossible(planned, again, outputs)
+    running.refuse_impossible(planned)
     every = [entry for cohort in planned for entry in cohort.entries]
     other = jax.process_index() > 0  # one of several processes of a population writes for all
     quiet = quiet or other
@@ -71,7 +70,6 @@ def train_cohorts(
             folder,
             launcher=launcher,
             session=session,
-            again=again,
             outputs=outputs,
         )
         announced: set[str] = set()

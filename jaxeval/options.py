@@ -1,22 +1,20 @@
 """Compares the values of one option of networks: the verb `jaxeval compare options`."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jaxeval import parameters
+from jaxeval import parameters, sources
 from jaxeval.errors import DataError, argument
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import text
+from jaxeval.report.comparison import words
+from jaxeval.report.document import Block, Document, Result, Table
+from jaxeval.runs import rows
 from jaxeval.runs.layout import Missing
-from jaxeval.stats.configurations import Repeats
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jaxeval.report.document import Block
-    from jaxeval.runs.rows import Unusable
-    from jaxeval.stats.configurations import OptionComparison, SeedEffect
+from jaxeval.runs.rows import Unusable
+from jaxeval.stats import configurations
+from jaxeval.stats.configurations import OptionComparison, Repeats, SeedEffect
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -29,16 +27,13 @@ class _OptionsCompared(Result):
     rows: int  # of the table
     higher_is_better: bool
     direction_assumed: bool
-    missing: "Missing"
-    unusable: "tuple[Unusable, ...]"
-    groups: "tuple[OptionComparison, ...]"
-    seed_effect: "tuple[SeedEffect, ...]"  # empty if no configuration was trained twice
+    missing: Missing
+    unusable: tuple[Unusable, ...]
+    groups: tuple[OptionComparison, ...]
+    seed_effect: tuple[SeedEffect, ...]  # empty if no configuration was trained twice
 
     def document(self) -> Document:
         """Returns the values that win most often, and all others beside them."""
-        from jaxeval.report import text
-        from jaxeval.report.comparison import words
-
         direction = words.direction(self.score, self.higher_is_better, self.direction_assumed)
         return Document(
             [*self._answer()],
@@ -47,7 +42,7 @@ class _OptionsCompared(Result):
             title=f"Values of {self.option}",
         )
 
-    def _answer(self) -> "Iterator[str]":
+    def _answer(self) -> Iterator[str]:
         for group in self.groups:
             best = next(of for of in group.options if of.value == group.best)
             p = [of.adjusted.get("sign_test", 1.0) for of in group.options if of is not best]
@@ -57,9 +52,7 @@ class _OptionsCompared(Result):
             better = f"and {shown} better than all others (sign test, corrected)"
             yield f"{head}{self.option} {best.value} {wins}, {better}."
 
-    def _blocks(self) -> "Iterator[Block]":
-        from jaxeval.report import text
-
+    def _blocks(self) -> Iterator[Block]:
         rows, lines, tests = [], list[str](), 0
         for group in self.groups:
             name, whole = _name(group), group.friedman
@@ -91,12 +84,12 @@ class _OptionsCompared(Result):
             yield Table(names, [(_name(of), *_seed_cells(of)) for of in self.seed_effect])
 
 
-def _seed_cells(seed: "SeedEffect") -> tuple[str, ...]:
+def _seed_cells(seed: SeedEffect) -> tuple[str, ...]:
     ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
     return str(seed.configurations), str(seed.repeats), *ends
 
 
-def _name(group: "OptionComparison | SeedEffect") -> str:
+def _name(group: OptionComparison | SeedEffect) -> str:
     return " ".join(map(str, group.group)) or "all"
 
 
@@ -134,8 +127,6 @@ def compare_options(
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
           --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
     """
-    from jaxeval.stats import configurations
-
     table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):
         if name not in table:
@@ -160,9 +151,6 @@ def _networks(
 
     A runs folder records the direction of dev and test only.
     """
-    from jaxeval import sources
-    from jaxeval.runs import rows
-
     table = sources.read_columns(source)
     scores, keep, unusable = rows.usable_scores(table, score, missing)
     kept = table.select(keep).values

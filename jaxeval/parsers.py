@@ -19,9 +19,8 @@ _Verb = Callable[..., object]
 Commands = Mapping[str, _Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "runs")  # parameters that name places of runs
-_DATABASE = "runs.sqlite"  # of a runs folder
+_DATABASE = "runs.sqlite"  # of a runs folder; names of its journals begin alike
 _ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of outputs
-_JOURNALS = ("", "-wal", "-shm", "-journal")  # of SQLite, after the name of a database
 _KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside the database
 _METAVARS = {int: "N", float: "X", list: "A[,B]", dict: "NAME=VALUE"}
 
@@ -176,7 +175,7 @@ def refuse_unwritable(
       targets: files, "-" for stdout, None for none.
       folder: of figures.
       reads: files that a verb reads.
-      runs: runs folders and databases; other runs folders are known by their database.
+      runs: runs folders, or databases, which are read.
 
     Raises:
       RunError, ConfigError: one cannot be written, two are the same file, or one would replace
@@ -188,7 +187,7 @@ def refuse_unwritable(
     if folder:
         files.refuse_unwritable(Path(folder), folder=True)
     read = [Path(path) for path in reads if path and path != "-"]
-    places = [Path(place) for place in runs if place]
+    read += [Path(place) for place in runs if place and not Path(place).is_dir()]
     written: dict[Path, Path] = {}
     for path in filter(files.replaceable, [*paths, Path(folder)] if folder else paths):
         other = written.setdefault(files.resolved(path), path)
@@ -199,25 +198,15 @@ def refuse_unwritable(
             raise ConfigError(
                 f"{path}: would be replaced, and it is read (as {same}); expected another file"
             )
-        if owner := _owner(path, places):
-            raise ConfigError(f"{path}: belongs to {owner}; expected another place")
+        if _is_kept(files.resolved(path)):
+            raise ConfigError(f"{path}: what a runs folder keeps; expected another place")
 
 
-def _owner(path: Path, places: Sequence[Path]) -> str:
-    """Returns the runs folder or database that a file belongs to; "" for none."""
-    for place in places:
-        whole = files.resolved(place)  # the journals are beside the file, not the link
-        journals = (whole.with_name(whole.name + end) for end in _JOURNALS)
-        if place.is_file() and any(_is_same(path, journal) for journal in journals):
-            return f"the runs database {place}"
-    folders = [*map(files.resolved, places)]
-    target = files.resolved(path)
-    for folder in target.parents:
-        if folder in folders or (folder / _DATABASE).is_file():
-            first = target.relative_to(folder).parts[0]
-            if first in _KEPT or first.startswith(_DATABASE):
-                return f"what the runs folder {folder} keeps"
-    return ""
+def _is_kept(path: Path) -> bool:
+    """True if a file has the place of one that a runs folder keeps."""
+    folders = [folder for folder in path.parents if (folder / _DATABASE).is_file()]
+    kept = any(path.relative_to(folder).parts[0] in _KEPT for folder in folders)
+    return kept or path.name.startswith(_DATABASE)
 
 
 def _is_same(path: Path, other: Path) -> bool:

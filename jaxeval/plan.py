@@ -3,19 +3,20 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report import text
 from jaxeval.report.document import Block, Document, Result, Table
+from jaxeval.runs import items, metrics
+from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout, Mismatched, Missing
-
-if TYPE_CHECKING:
-    from jaxeval.runs.scores import Scores
-    from jaxeval.stats.pilots import Pilot, Size, Spread
-    from jaxeval.stats.planning import Design, Plan
+from jaxeval.runs.scores import Scores
+from jaxeval.stats import pilots, planning, tasks
+from jaxeval.stats.estimates import FEW_CLUSTERS
+from jaxeval.stats.pilots import Pilot, Size, Spread
+from jaxeval.stats.planning import Design, Plan
 
 
 @parameters.verb
@@ -33,8 +34,6 @@ def plan(
       jaxeval plan --difference 0.03 --sd 0.33333
       jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    from jaxeval.stats import pilots, planning
-
     spread = pilots.Spread(sd**2)
     found = planning.plan(difference, spread, pilots.Size(2), power=power, alpha=alpha)
     return Planned(found, spread)
@@ -68,8 +67,6 @@ def plan_logs(
       cluster: key of items that belong together.
       missing, mismatched: as in `compare logs`.
     """
-    from jaxeval.runs import logs as evaluations
-
     both = (model, minus)
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, both, metric, missing, higher, cluster or "", task, mismatched)
@@ -95,18 +92,13 @@ def plan_items(
       model, minus: the two models.
       power: probability to show the difference.
     """
-    from jaxeval.runs import items
-
     read = items.read(file, (model, minus), None, column)
     return _of_pilot(read.items, model, minus, difference, power, alpha)
 
 
 def _of_pilot(
-    scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
+    scores: Scores, model: str, minus: str, difference: float, power: float, alpha: float
 ) -> "Planned":
-    from jaxeval.runs import metrics
-    from jaxeval.stats import pilots, planning, tasks
-
     if model == minus:
         raise ConfigError(f"expected two models, found {model!r} twice")
     data, counts, _ = (found := tasks.tasks(scores.only([model, minus])))[0]
@@ -116,7 +108,7 @@ def _of_pilot(
     metrics.refuse_points("difference", difference, data.stored_unit)
     pilot = pilots.pilot(data, model, minus)
 
-    def planned(of: "Spread") -> "Plan":
+    def planned(of: Spread) -> Plan:
         return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
 
     ends = planned(pilot.low) if pilot.low else None, planned(pilot.high)
@@ -128,11 +120,11 @@ def _of_pilot(
 class Planned(Result):
     """A plan of an evaluation, and what a pilot leaves open."""
 
-    plan: "Plan"
-    spread: "Spread"  # variances of the difference of two models' scores of an item
-    pilot: "Pilot | None" = None  # None if the spread is given
-    low: "Plan | None" = None  # if all variances were at the lower ends of their intervals
-    high: "Plan | None" = None
+    plan: Plan
+    spread: Spread  # variances of the difference of two models' scores of an item
+    pilot: Pilot | None = None  # None if the spread is given
+    low: Plan | None = None  # if all variances were at the lower ends of their intervals
+    high: Plan | None = None
     runs: tuple[int, int] | None = None  # of the pilot's two models
     warnings: tuple[str, ...] = ()
 
@@ -174,8 +166,6 @@ class Planned(Result):
             yield f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
 
     def _notes(self) -> Iterator[str]:
-        from jaxeval.stats.estimates import FEW_CLUSTERS
-
         low, high = self.runs or (1, 1)
         if low != high:
             count = f"{min(low, high)} of each count as there"
@@ -196,7 +186,7 @@ class Planned(Result):
         ends = (0.0 if of is None else getattr(of, name) ** 0.5 for of in (pilot.low, pilot.high))
         return f"{value:.3g} [{', '.join(f'{end:.3g}' for end in ends)}]"
 
-    def _bought(self, design: "Design") -> str:
+    def _bought(self, design: Design) -> str:
         """Returns what is new: "200 items, 1 run of each model, for 400 answers"."""
         both = zip(design.size, self.plan.now.size, strict=True)
         items, runs, samples = (size - there for size, there in both)
@@ -207,12 +197,12 @@ class Planned(Result):
         return f"{text.listed(new)}{answers}" if new else "nothing; this is enough"
 
 
-def _size(size: "Size") -> str:
+def _size(size: Size) -> str:
     runs = f"{text.counted(size.runs, 'run')} of each model"
     return f"{text.counted(size.items, 'item')}, {runs}, {text.counted(size.samples, 'sample')}"
 
 
-def _cells(design: "Design | None") -> list[str]:
+def _cells(design: Design | None) -> list[str]:
     if design is None:
         return [*"-----"]
     return [*map(str, design.size), f"{design.answers:,}", f"{design.power:.2f}"]

@@ -32,7 +32,6 @@ def sweep(
     trials: Count = 24,
     seed: Natural = 1,
     programs: Count | None = None,
-    again: bool = False,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -81,7 +80,7 @@ def sweep(
         drawn.save(estimates)
         how: Any = {"session": drawn.session, "launcher": launcher}
         planned = drawn.cohorts(estimates)
-        rows = observe.train_cohorts(planned, drawn.folder, again=again, quiet=quiet, **how)
+        rows = observe.train_cohorts(planned, drawn.folder, quiet=quiet, **how)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 

@@ -3,33 +3,38 @@
 import dataclasses
 from collections.abc import Collection, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from jaxeval import errors
+from jaxeval import parameters, sources
 from jaxeval.errors import ConfigError
-
-if TYPE_CHECKING:
-    from jaxeval.runs.layout import Missing
-    from jaxeval.runs.scores import Scores
-    from jaxeval.stats.results import Factor
+from jaxeval.parameters import NonNegative, Probability
+from jaxeval.report.comparison import Comparison
+from jaxeval.runs import logs as evaluations
+from jaxeval.runs import metrics, scores
+from jaxeval.runs.layout import Missing
+from jaxeval.runs.scores import Scores
+from jaxeval.stats import results
+from jaxeval.stats.results import Rules
+from jaxeval.stats.study import study
 
 _Scored = Sequence | np.ndarray | str | PathLike[str]
 _NAMES = ("a", "b")
 
 
+@parameters.verb
 def assert_better(
     a: _Scored,
     b: _Scored,
     *,
-    margin: float | None = None,
-    over: "str | Collection[Factor] | None" = None,
+    margin: NonNegative = 0.0,
+    over: str | Collection[str] | None = None,
     clusters: Sequence | str | None = None,
     metric: str | None = None,
     lower_is_better: bool | None = None,
-    alpha: float = 0.05,
-    missing: "Missing" = "error",
+    alpha: Probability = 0.05,
+    missing: Missing = "error",
 ) -> None:
     """Passes if A is shown to be better than B by more than the margin.
 
@@ -50,33 +55,24 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from jaxeval.report.comparison import Comparison
-    from jaxeval.stats import results
-    from jaxeval.stats.results import Rules
-    from jaxeval.stats.study import study
-
-    with errors.called_from_python():
-        factors = None if over is None else results.parse_over(over)
-        complete, margin = missing == "error", margin or None
-        rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
-        of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
-        if any(of_paths) and not all(of_paths):
-            raise ConfigError("assert_better: expected two paths or two arrays of scores")
-        read: Any = _of_logs if any(of_paths) else _of_arrays
-        scores = read(a, b, clusters, metric, lower_is_better, missing)
-        found = Comparison(study(scores, rules), gate=True)
-        if found.outcome != "better":
-            shown = found.document()
-            lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *shown.details]
-            raise AssertionError("\n".join(line for line in lines if isinstance(line, str)))
+    factors, level = None if over is None else results.parse_over(over), 1 - alpha
+    how: Any = {"margin": margin or None, "confidence": level, "over": factors}
+    of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
+    if any(of_paths) and not all(of_paths):
+        raise ConfigError("assert_better: expected two paths or two arrays of scores")
+    read: Any = _of_logs if any(of_paths) else _of_arrays
+    read_scores = read(a, b, clusters, metric, lower_is_better, missing)
+    rules = Rules(alpha, **how, complete=missing == "error")
+    found = Comparison(study(read_scores, rules), gate=True)
+    if found.outcome != "better":
+        shown = found.document()
+        lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *shown.details]
+        raise AssertionError("\n".join(line for line in lines if isinstance(line, str)))
 
 
 def _of_logs(
     a: object, b: object, key: str | None, metric: str | None, lower: bool | None, missing: Any
-) -> "Scores":
-    from jaxeval import sources
-    from jaxeval.runs import logs as evaluations
-
+) -> Scores:
     layout = sources.layout(None, None, metric, missing, lower)
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
     return evaluations.read(paths, dataclasses.replace(layout, models=_NAMES, cluster=key or ""))
@@ -84,9 +80,7 @@ def _of_logs(
 
 def _of_arrays(
     a: Any, b: Any, labels: Any, metric: str | None, lower: bool | None, missing: Any
-) -> "Scores":
-    from jaxeval.runs import metrics, scores
-
+) -> Scores:
     higher = metrics.higher_is_better(metric) if lower is None else not lower
     how: Any = {"metric": metric or "score", "higher_is_better": higher is not False}
     how |= {"direction": "assumed" if higher is None else "recorded", "clusters": labels}
@@ -98,4 +92,4 @@ def _of_arrays(
         data = scores.from_arrays(zeros, **how)
     known = {name: of.scores[~np.isnan(of.scores)] for name, of in data.models.items()}
     metrics.refuse_scales(known, data.metric, None, None, items=True)
-    return scores.Scores("scores", _NAMES, (data,), missing)
+    return Scores("scores", _NAMES, (data,), missing)

@@ -48,7 +48,6 @@ def train(
     seeds: Seeds = 8,
     splits: Splits | None = None,
     outputs: bool = False,
-    again: bool = False,
     launch: str = launchers.HERE,
     dry_run: bool = False,
     quiet: Quiet = False,
@@ -62,7 +61,6 @@ def train(
     Args:
       splits: random splits of all the data instead of its own: N for 1 .. N, or a list.
       outputs: keep what each member gets right or wrong, item by item.
-      again: train also members that have ended without the saved model or outputs asked for.
 
     Examples:
       jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
@@ -87,8 +85,8 @@ def train(
     trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials, launcher)
-    more: Any = {"again": again, "outputs": outputs, "quiet": quiet}
-    rows = observe.train(trials, Path(out), launcher=launcher, **more)
+    how: Any = {"launcher": launcher, "outputs": outputs, "quiet": quiet}
+    rows = observe.train(trials, Path(out), **how)
     return results.trained(rows, out)
 
 
@@ -116,7 +114,6 @@ def ablation(
     seeds: Seeds = 8,
     data: str | Path | None = None,
     out: str | Path = "runs",
-    again: bool = False,
     launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Comparison":
@@ -160,8 +157,7 @@ def ablation(
             if (same := title_of.setdefault(entry.record.id, title)) != title:
                 raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
 
-    how: Any = {"again": again, "launcher": launcher, "quiet": quiet}
-    rows = observe.train(trials, Path(out), check=check, **how)
+    rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     records = []
     for row in rows:
         recorded = {key: getattr(row, key) for key in _RECORDED}

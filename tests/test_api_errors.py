@@ -47,7 +47,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no config": (lambda: jaxeval.train(3), "expected a config's file or name"),
     "change": (lambda: jaxeval.train(TOY, changes={"model.with": 3}), "did you mean model.width"),
     "seeds": (lambda: jaxeval.train(TOY, seeds=0), "seeds: expected a whole number from 1"),
-    "again": (lambda: jaxeval.train(TOY, again=_any("no")), "again: expected True or False"),
+    "outputs": (lambda: jaxeval.train(TOY, outputs=_any("no")), "outputs: expected True or False"),
     "no scores": (lambda: jaxeval.compare([{"model": "A"}]), "records: no column score"),
     "unequal": (
         lambda: jaxeval.compare(A[:6], A[:7], paired=True),

@@ -3,8 +3,6 @@
 import functools
 import json
 import re
-import shutil
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from jaxeval.__main__ import main
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import vectors_judge
-from tests import processes, test_train, tiny_corpora
+from tests import tiny_corpora
 from tests.data.test_word_tables import vectors
 
 QUICK = ["training.epochs=2", "data.max_widths=1", "training.evaluation_batch_size=16"]
@@ -54,22 +52,15 @@ def _judge(folder: Path, out: Path, tasks: Sequence[str], *words: str) -> dict[s
     return tree
 
 
-@pytest.fixture(scope="module")
-def judged(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of sentiment with vectors fixed: two seeds of two files."""
-    out = tmp_path_factory.mktemp("judged")
-    for seeds in (1, 2):
-        tree = _judge(folder, out, ["sentiment"], "--seeds", str(seeds), "--modes", "fixed")
-        assert (tree["modes"][0]["study"] is None) == (seeds == 1)
-    return out
-
-
 def test_judged_resumed_and_told(
-    folder: Path, judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if a file's scores are another's, a further seed trains again what has ended, an output
     lacks a part, or the page asks the network for anything."""
-    out = shutil.copytree(judged, tmp_path / "out")
+    out = tmp_path
+    for seeds in (1, 2):
+        tree = _judge(folder, out, ["sentiment"], "--seeds", str(seeds), "--modes", "fixed")
+        assert (tree["modes"][0]["study"] is None) == (seeds == 1)
     before = runs.load(out)
     page, latex = tmp_path / "page.html", tmp_path / "t.tex"
     words = ["--seeds", "5", "--baseline", str(folder / "b.txt")]
@@ -94,25 +85,6 @@ def test_judged_resumed_and_told(
     assert html.count("<svg") > 1 and "Tokens (types) of test" in html
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", html) and "<script" not in html
     assert latex.read_text().count(r"\toprule") == 4
-
-
-def test_killed_and_judged_again(folder: Path, judged: Path, tmp_path: Path) -> None:
-    """Dies if the same command after `kill -9` gives other scores, or begins anew."""
-    words = ["--seeds", "2", "--modes", "fixed"]
-    dies = functools.partial(test_train.die, "recorded", 1)
-    given = [*_words(folder, tmp_path, "sentiment"), *words]
-    killed = processes.run("vectors", *given, before=dies)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert {curve.epoch for curve in runs.load_curves(tmp_path)} == {1}
-    _judge(folder, tmp_path, ["sentiment"], *words)
-    kept = [
-        (
-            {(row.experiment, row.seed, row.dev, row.test) for row in runs.load(out)},
-            {(c.experiment, c.seed, c.epoch, c.part, c.value) for c in runs.load_curves(out)},
-        )
-        for out in (tmp_path, judged)
-    ]
-    assert kept[0] == kept[1] and len(kept[0][0]) == 4
 
 
 @pytest.mark.parametrize(

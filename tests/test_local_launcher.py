@@ -80,7 +80,7 @@ def halved(folder: Path, launch: str) -> list[str]:
 def searched(folder: Path) -> list[Evaluation]:
     """The settings of the search in a folder, each recorded once; nothing else is left."""
     (path,) = (folder / "tunings").glob("*.json")
-    found = running.read(path)[1].history.evaluations
+    found = running.read(path).history.evaluations
     recorded = {row.seed: (row.status, row.epochs, row.dev) for row in runs.load(folder)}
     for e in found:
         status, epochs, dev = recorded.pop(e.seeds[0])

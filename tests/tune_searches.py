@@ -7,9 +7,8 @@ from typing import Any
 from jaxeval import runs, tuning
 from jaxeval import space as spaces
 from jaxeval.population import host
-from jaxeval.studies import launching
+from jaxeval.studies import launching, proposing
 from jaxeval.tune import target as targets
-from jaxeval.tune import training
 from jaxeval.tune.populations import Populations
 from jaxeval.tuning.history import Halving, History
 from jaxeval.tuning.running import State
@@ -48,18 +47,16 @@ class Search(State):
         seeds: int = 1,
         saved: History | None = None,
     ) -> None:
-        super().__init__(History() if saved is None else saved)
         stops = None if halving is None else Halving(halving)
-        self.search = tuning.Search(
-            spaces.from_dict(dict(space)), "sobol", 3, seeds, halving=stops
-        )
+        search = tuning.Search(spaces.from_dict(dict(space)), "sobol", 3, seeds, halving=stops)
+        super().__init__(search, History() if saved is None else saved)
         changes = CHANGES if task == "toy" else []
         self.target = targets.target({"task": task}, changes, None, self.search)
         self.saved, self.crash = [self.history], 10**6
 
-    def save(self, history: History) -> None:
-        super().save(history)
-        self.saved.append(History.from_dict(history.to_dict()))
+    def save(self) -> None:
+        super().save()
+        self.saved.append(History.from_dict(self.history.to_dict()))
         if len(self.saved) - 1 == self.crash:
             raise Crash
 
@@ -74,9 +71,9 @@ class Search(State):
         """The last history that is saved."""
         self.crash, self.trials = crash, trials
         with runs.open_store(folder) as store:
-            asks = launcher is not None
-            fed = Populations(self.target, self.search, self, store, parallel, asks)
-            trained = training.train(fed, training.Place(folder, launcher=launcher))
+            how = folder, parallel, launcher is not None
+            fed = Populations(self.target, self, store, *how)
+            trained = proposing.train(fed, store, folder, launcher)
             self.epochs = [e for e in trained if isinstance(e, host.Report)]
         return self.saved[-1]
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from jaxeval.bandits.confidence import BatchThompson, NonAdaptive, TopTwoThompson
-from jaxeval.bandits.evaluate import Replay, select
 from jaxeval.bandits.posterior import probability_of_best
 from jaxeval.bandits.rules import Answer, Rule, SequentialHalving, State
+from jaxeval.bandits.running import Replay, select
 from jaxeval.errors import ConfigError, argument
 
 __all__ = ["Answer", "BatchThompson", "NonAdaptive", "Replay", "Rule", "SequentialHalving"]

@@ -37,11 +37,13 @@ class Command:
       field: dotted path into the JSON output, such as "test.median"; without it, and without a
         pattern, the last line is the score, as in "0.71" or "accuracy: 0.71".
       limit: seconds after which a command is stopped, with all processes that it started.
+      needed: the place that must be there.
       pattern: regular expression with one group, which is the score where it matches last.
       folder: where the program runs.
 
     Raises:
-      ConfigError: the template cannot be split, there is no such program, or the pattern is none.
+      ConfigError: the template cannot be split or lacks a place, there is no such program, or the
+        pattern is none.
     """
 
     def __init__(
@@ -50,9 +52,12 @@ class Command:
         names: Collection[str],
         field: str | None = None,
         limit: float | None = None,
+        needed: str = "",
         pattern: str | None = None,
         folder: str | Path = ".",
     ):
+        if needed and f"{{{needed}}}" not in template:
+            raise ConfigError(f"command: expected {{{needed}}} somewhere in {template!r}")
         try:
             self._words = shlex.split(template)
         except ValueError as error:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 from jaxeval.files import Json
 
 _MANY = 0.5  # fraction of repeated items from which on there is a warning
@@ -30,36 +30,29 @@ class Findings(NamedTuple):
 
 def classes(
     items: Mapping[str, Sequence[tuple[str, str, int]]],
-    named: Sequence[str] | None,
     files: Mapping[str, str | Path],
     columns: str,
 ) -> list[str]:
-    """Returns the classes of a corpus in order.
+    """Returns the classes of a corpus: the sorted labels of train.
 
-    Raises DataError: train has one class; an item has another label than these. ConfigError: a
-    class is named twice.
+    Raises DataError: train has one class; an item has another label than these.
 
     Args:
       items: part -> label, text and line (0: unknown) of each item.
-      named: the classes; None: the sorted labels of train.
       files, columns: file of each part, and meaning of tab-separated columns, for errors.
     """
-    labels = sorted({label for label, _, _ in items["train"]})
+    labels = sorted(known := {label for label, _, _ in items["train"]})
     if len(labels) < 2:
         raise DataError(
             f"the only label of train is {labels[0]!r}: nothing to learn", files["train"]
         )
-    labels, source = (labels, "train") if named is None else ([*named], "data.labels")
-    known = {*labels}
-    if len(known) < len(labels):
-        raise ConfigError(f"data.labels: expected different ones (got {', '.join(labels)})")
     for part, own in items.items():
         for label, text, line in own:
             if label not in known:
                 shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
                 more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
                 found = f"{part}: label {label[:_LONGEST]!r} of {text[:_LONGEST]!r}"
-                expected = f"those of {source}: {shown}{more} (of tab-separated lines {columns})"
+                expected = f"those of train: {shown}{more} (of tab-separated lines {columns})"
                 raise DataError(f"{found}; expected {expected}", files[part], line or None)
     return labels
 

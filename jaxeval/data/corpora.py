@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import checks, splits, word_table
+from jaxeval.data.buckets import Laid
 from jaxeval.data.word_table import WordTable
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -76,24 +77,37 @@ class WordCorpus(Source):
     sizes: np.ndarray | None = None
 
     @classmethod
-    def described(
-        cls, settings: Any, table: WordTable, items: Mapping[str, Any], rows: str, **more: Any
+    def laid_out(
+        cls,
+        settings: Any,
+        table: WordTable,
+        rows: Mapping[str, Sequence[Any]],
+        laid: Laid,
+        shared: Mapping[str, np.ndarray],
+        noun: str,
+        items: Mapping[str, Any],
+        **more: Any,
     ) -> "WordCorpus":
-        """Returns a corpus with its description.
+        """Returns a corpus of rows in buckets.
 
         Args:
-          items: of each part, what is hashed; `rows`: the plural noun for a row of the arrays.
+          rows, noun: rows of each part, which lie in the order train, dev, test; what they are.
+          shared: arrays beside those of the table.
+          items: of each part, what is hashed.
           more: the other attributes.
         """
-        source = settings.source
-        sizes = {part: sum(map(len, own)) for part, own in more["given_split"].items()}
+        sizes = {part: len(rows[part]) for part in splits.PARTS}
+        widths = [shape.width for shape in laid.shapes]
         return cls(
             settings=settings,
             table=table,
             pretrained=table.fingerprint,
-            name=source.path or f"generated, seed {source.seed}",
+            name=settings.source.path or f"generated, seed {settings.source.seed}",
             fingerprint=splits.fingerprint(items),
-            **{**more, "facts": {rows: sizes, **more["facts"]}},
+            corpus=Corpus(tuple(laid.columns), {**table.shared(), **shared}),
+            given_split=splits.given(rows, laid.rows),
+            positions=laid.rows,
+            **{**more, "facts": {noun: sizes, **more["facts"], "padded_widths": widths}},
         )
 
     def tables(self, config: Any) -> Mapping[str, np.ndarray]:

@@ -16,7 +16,6 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus
 from jaxeval.data import (
     buckets,
     checks,
@@ -98,7 +97,7 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
         part: [(pair.label, " ".join(pair.premise), pair.line) for pair in own]
         for part, own in parts.items()
     }
-    labels = checks.classes(labelled, None, files, _COLUMNS)
+    labels = checks.classes(labelled, files, _COLUMNS)
     parts = {p: [_cut(pair, settings.longest) for pair in own] for p, own in parts.items()}
     items = {part: [pair[:3] for pair in own] for part, own in parts.items()}
     warnings = checks.repeats(items, settings.source.path, "pairs")
@@ -106,21 +105,15 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     forms, table, findings = word_table.build(settings, of_words)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
     in_words = _sides(pairs, settings.padded_to)
-    rows, shapes, columns = buckets.lay_out_words(in_words, forms, batch_size, settings)
-    for bucket, arrays in zip(rows, columns, strict=True):
+    laid = buckets.lay_out_words(in_words, forms, batch_size, settings)
+    for bucket, _, arrays in zip(*laid, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
-    return corpora.WordCorpus.described(
-        settings,
-        table,
-        items,
-        "pairs",
-        corpus=Corpus(tuple(columns), table.shared()),
-        given_split=splits.given(parts, rows),
+    return corpora.WordCorpus.laid_out(
+        *(settings, table, parts, laid, {}, "pairs", items),
         labels=labels,
         saved={"labels": labels},
-        facts={"labels": labels, "padded_widths": [shape.width for shape in shapes]},
+        facts={"labels": labels},
         findings=checks.Findings({}, remarks, warnings).joined(findings),
-        positions=rows,
         forms=_SIDES,
     )
 

@@ -9,8 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from jaxeval.errors import DataError
 
 Scheme = Literal["none", "iob1", "bio", "iobes"]
@@ -35,14 +33,6 @@ class Entity(NamedTuple):
     start: int
     end: int
     kind: str
-
-
-class _Legality(NamedTuple):
-    """Labels that may follow each other, start and end a sentence."""
-
-    moves: np.ndarray  # [Y, Y] bool, from, to
-    start: np.ndarray  # [Y] bool
-    end: np.ndarray  # [Y] bool
 
 
 def detect(tags: Mapping[str, int]) -> Scheme:
@@ -132,13 +122,3 @@ def convert(
         tags = from_spans(lenient_spans(sentence.tags), len(sentence.tags), target)
         converted.append(sentence._replace(tags=tags))
     return converted
-
-
-def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> _Legality:
-    """Returns which label may follow which, start and end a sentence."""
-    size = len(labels) + 1  # outside of the sentence, then the labels
-    moves = np.ones((size, size), bool)
-    if scheme != "none":
-        parsed = [("O", ""), *(label.partition("-")[::2] for label in labels)]
-        moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
-    return _Legality(moves[1:, 1:], moves[0, 1:], moves[1:, 0])

@@ -14,7 +14,6 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus
 from jaxeval.data import (
     buckets,
     checks,
@@ -54,10 +53,6 @@ class SentimentData(word_table.WordSettings):
     """The source of the texts and how they are read."""
 
     source: Annotated[SentimentSource, about("files or the generated corpus")] = SentimentSource()
-    labels: Annotated[
-        Literal["auto"] | tuple[str, ...],
-        about("names of the classes in their order; auto: those of train"),
-    ] = "auto"
     rows: Annotated[
         Literal["targets", "sentences"],
         about("one row per target, or a sentence with all its targets"),
@@ -93,7 +88,7 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     read = _read(settings)
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
-    labels = _classes(settings, read)
+    labels = _classes(read)
     parts = labelled_text.in_words(read.parts, read.tokenised)
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
@@ -113,22 +108,12 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
     if settings.vocabulary == "all":
         sizes = np.maximum(sizes, groups.most_rows())
-    return corpora.WordCorpus.described(
-        settings,
-        table,
-        parts,
-        settings.rows,
-        corpus=Corpus(tuple(laid.columns), table.shared()),
-        given_split=given,
+    return corpora.WordCorpus.laid_out(
+        *(settings, table, by_part, laid, {}, settings.rows, parts),
         labels=labels,
         saved={"labels": labels, "targeted": read.targeted, "tokenised": read.tokenised},
-        facts={
-            "labels": labels,
-            "padded_widths": [shape.width for shape in laid.shapes],
-            "padded_targets": [shape.targets for shape in laid.shapes],
-        },
+        facts={"labels": labels, "padded_targets": [shape.targets for shape in laid.shapes]},
         findings=_findings(settings, parts, read).joined(findings),
-        positions=laid.rows,
         groups=groups,
         sizes=sizes,
     )
@@ -191,7 +176,7 @@ def _draw(
     return [t for t in texts if t.text not in drawn], [t for t in texts if t.text in drawn]
 
 
-def _classes(settings: SentimentData, read: _Texts) -> list[str]:
+def _classes(read: _Texts) -> list[str]:
     items = {
         part: [
             (target.label, each.text, line)
@@ -200,8 +185,7 @@ def _classes(settings: SentimentData, read: _Texts) -> list[str]:
         ]
         for part, texts in read.parts.items()
     }
-    named = None if settings.labels == "auto" else settings.labels
-    return checks.classes(items, named, read.files, "column 1 is the text, column 2 the label")
+    return checks.classes(items, read.files, "column 1 is the text, column 2 the label")
 
 
 def _findings(

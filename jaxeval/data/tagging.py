@@ -15,7 +15,6 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus
 from jaxeval.data import (
     buckets,
     checks,
@@ -116,27 +115,21 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     in_words = {"forms": [sentence.words for sentence in sentences]}
-    rows, shapes, columns = buckets.lay_out_words(in_words, forms, batch_size, settings)
+    laid = buckets.lay_out_words(in_words, forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
-    for bucket, shape, arrays in zip(rows, shapes, columns, strict=True):
+    for bucket, shape, arrays in zip(*laid, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
         arrays["labels"] = buckets.pad(numbered, shape.width)
     letters = sorted(set().union(*{word for p in inside for s in of_words[p] for word in s}))
     characters = words.characters(forms, letters, settings.max_characters)
-    shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
+    shared = {"characters": characters, **words.shapes(forms)}
     meanings = {"characters": letters, "longest": characters.shape[1], "scheme": scheme}
-    return corpora.WordCorpus.described(
-        settings,
-        table,
-        items,
-        "sentences",
-        corpus=Corpus(tuple(columns), shared),
-        given_split=splits.given(parts, rows),
+    return corpora.WordCorpus.laid_out(
+        *(settings, table, parts, laid, shared, "sentences", items),
         labels=labels,
         saved={"labels": predicted, **meanings},
-        facts={"labels": len(predicted), "padded_widths": [s.width for s in shapes]},
+        facts={"labels": len(predicted)},
         findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
-        positions=rows,
     )
 
 

@@ -4,8 +4,8 @@ import contextlib
 import queue
 import subprocess
 import sys
-import threading
 from collections.abc import Collection, Sequence
+from concurrent import futures
 from pathlib import Path
 
 from jaxeval import backend
@@ -14,66 +14,56 @@ _WORKER = "jaxeval.launchers.worker"
 
 
 class Local:
-    """Threads of this process, each of which feeds a worker process."""
+    """Threads of this process, each of which hands a job to a worker process and waits."""
 
     def __init__(self, workers: int):
         self.workers = workers
         self._begin()
 
     def _begin(self) -> None:
-        self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
-        self._jobs: list[Path] = []  # one that pauses may be there twice
-        self._threads: list[threading.Thread] = []
-        self._processes: dict[int, subprocess.Popen] = {}
+        self._threads = futures.ThreadPoolExecutor(self.workers)
+        self._jobs: list[tuple[Path, futures.Future[None]]] = []
+        self._started: list[subprocess.Popen] = []
+        self._free: queue.SimpleQueue[subprocess.Popen] = queue.SimpleQueue()
         self._closed = False
 
     def submit(self, paths: Sequence[Path]) -> None:
         """Hands jobs to the next workers that are free."""
-        self._jobs.extend(paths)
-        for path in paths:
-            self._waiting.put(path)
-        while len(self._threads) < min(self.workers, len(self._jobs)):
-            number = len(self._threads)
-            self._threads.append(threading.Thread(target=self._feed, args=(number,), daemon=True))
-            self._threads[-1].start()
+        self._jobs += [(path, self._threads.submit(self._train, path)) for path in paths]
 
     def running(self) -> Collection[Path]:
         """Returns the jobs that have not come back."""
-        return self._jobs.copy()
+        self._jobs = [(path, job) for path, job in self._jobs if not job.done()]
+        return [path for path, _ in self._jobs]
 
     def close(self) -> None:
         """Lets workers stop after their epochs, by closing what they read from; waits for them."""
         self._closed = True
-        for _ in self._threads:
-            self._waiting.put(None)
-        for process in [*self._processes.values()]:
+        for process in [*self._started]:
             _stop(process)
-        for thread in self._threads:
-            thread.join()
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._started:
+            _wait(process)
         self._begin()
 
-    def _feed(self, number: int) -> None:
-        """Gives jobs to a worker, and starts another one where it has died."""
-        process = None
-        while (path := self._waiting.get()) is not None and not self._closed:
-            process = process or self._start(path.parents[1], number)
-            assert process.stdin is not None and process.stdout is not None
-            with contextlib.suppress(OSError, ValueError):  # it has died, or is to end
-                print(path, file=process.stdin, flush=True)
-            if not process.stdout.readline():
-                self._end(number)
-                process = None
-            self._jobs.remove(path)
-        self._end(number)
+    def _train(self, path: Path) -> None:
+        """Gives a job to a free worker, or to a new one, and waits for its end."""
+        try:
+            process = self._free.get_nowait()
+        except queue.Empty:
+            process = self._start(path.parents[1])
+        assert process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):  # it has died, or is to end
+            print(path, file=process.stdin, flush=True)
+        if process.stdout.readline():
+            self._free.put(process)
+        else:
+            _wait(process)
 
-    def _end(self, number: int) -> None:
-        with contextlib.suppress(KeyError, OSError), self._processes.pop(number):
-            pass  # closes pipes and waits
-
-    def _start(self, folder: Path, number: int) -> subprocess.Popen:
+    def _start(self, folder: Path) -> subprocess.Popen:
         """Starts a worker with its share of the cores; a session of its own gets no Ctrl-C."""
         devices = max(1, backend.cores() // self.workers)
-        with (folder / f"worker{number + 1}.log").open("a") as log:
+        with (folder / "workers.log").open("a") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", _WORKER, str(devices)],
                 stdin=subprocess.PIPE,
@@ -82,7 +72,7 @@ class Local:
                 text=True,
                 start_new_session=True,
             )
-        self._processes[number] = process
+        self._started.append(process)
         if self._closed:
             _stop(process)
         return process
@@ -91,6 +81,11 @@ class Local:
 def _stop(process: subprocess.Popen) -> None:
     with contextlib.suppress(OSError):
         process.stdin.close()  # type: ignore[union-attr]
+
+
+def _wait(process: subprocess.Popen) -> None:
+    with contextlib.suppress(OSError), process:  # closes pipes
+        pass
 
 
 def make(options: str) -> Local:

@@ -15,8 +15,6 @@ from jax import lax
 
 from jaxeval.contracts import Array
 
-_IMPOSSIBLE = -1e4  # finite, so that a sentence with an illegal gold path has a finite loss
-
 
 class Potentials(NamedTuple):
     """Scores beside the emissions."""
@@ -81,9 +79,3 @@ def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
     last = jnp.argmax(best + potentials.end)
     _, path = lax.scan(lambda label, b: (b[label], b[label]), last, backpointers, reverse=True)
     return jnp.concatenate([path, last[None]]).astype(jnp.int32)
-
-
-def mask_illegal(potentials: Potentials, *legal: Array) -> Potentials:
-    """Replaces the scores of illegal transitions (legal: bool [Y, Y]), starts and ends."""
-    pairs = zip(legal, potentials, strict=True)
-    return Potentials(*(jnp.where(is_legal, value, _IMPOSSIBLE) for is_legal, value in pairs))

@@ -86,7 +86,6 @@ class TaggerSettings:
     transitions: Literal["learned", "from_input"] = Field(
         "learned", description="crf: one matrix, or one computed from each word (Ma & Hovy's code)"
     )
-    mask_illegal: bool = Field(False, description="crf: forbid moves against the tag scheme")
 
     @model_validator(mode="after")
     def _fits(self) -> "TaggerSettings":

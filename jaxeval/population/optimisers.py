@@ -29,7 +29,9 @@ def make(
     rate, *others = (hparams[name] for name in DEFAULTS[settings.name])
     parts = []
     if settings.l2:
-        parts.append(_weight_decay(hparams["l2"], settings.l2_parameters))
+        names = settings.l2_parameters
+        mask = functools.partial(_chosen, names) if names else None
+        parts.append(optax.add_decayed_weights(hparams["l2"], mask))
     if settings.clip == "value":
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
@@ -53,27 +55,21 @@ def make(
     return optax.chain(*parts)
 
 
-def _weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
-    """Adds l2 * weight to gradients of parameters whose paths hold one of the names, or of all.
+def _chosen(names: Sequence[str], tree: Tree) -> Tree:
+    """Tells of each parameter whether its path holds one of the names.
 
-    Raises ConfigError at the first update if a name is in no path.
+    Raises ConfigError if a name is in no path.
     """
-    if not names:
-        return optax.add_decayed_weights(l2)
-
-    def update(grads: Tree, params: Tree | None) -> Tree:
-        leaves, _ = jax.tree_util.tree_flatten_with_path(params)
-        paths = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
-        for name in names:
-            if not any(name in path for path in paths):
-                raise ConfigError(
-                    f"training.optimiser.l2_parameters: no parameter's name holds {name!r}; there "
-                    f"are {', '.join(paths)}"
-                )
-        decays = iter([any(name in path for name in names) for path in paths])
-        return jax.tree.map(lambda g, w: g + l2 * w if next(decays) else g, grads, params)
-
-    return optax.stateless(update)
+    leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
+    paths = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
+    for name in names:
+        if not any(name in path for path in paths):
+            raise ConfigError(
+                f"training.optimiser.l2_parameters: no parameter's name holds {name!r}; there "
+                f"are {', '.join(paths)}"
+            )
+    chosen = [any(name in path for name in names) for path in paths]
+    return jax.tree.unflatten(structure, chosen)
 
 
 class _Moments(NamedTuple):

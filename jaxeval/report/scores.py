@@ -16,12 +16,6 @@ from jaxeval.stats import describe
 from jaxeval.stats.results import Interval
 
 _NAMED = ("bits", "nats")  # units that are written after a number
-_LIMITS = {  # nats can be negative, as the likelihood may be a density
-    "fraction": (0.0, 1.0),
-    "error rate": (0.0, math.inf),  # above 1 if words are inserted
-    "bits": (0.0, math.inf),
-    "perplexity": (1.0, math.inf),
-}
 _MOST_DECIMALS = 6
 _SIGNIFICANT = 12  # digits of a float that survive rounding
 _SMALL = 0.01  # as shown: below this, scores that need more decimals get an exponent
@@ -32,11 +26,6 @@ _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
 def factor(unit: str) -> float:
     """Returns the factor from a stored score to the shown one."""
     return 100.0 if unit in PERCENT else 1.0
-
-
-def limits(unit: str) -> tuple[float, float]:
-    """Returns the lowest and the highest possible stored score."""
-    return _LIMITS.get(unit, (-math.inf, math.inf))
 
 
 def label(metric: str, unit: str) -> str:
@@ -100,13 +89,8 @@ class ScoreFormat:
         return f"{self(value)} {unit}".rstrip()
 
     def interval(self, bounds: Interval | None) -> str:
-        """Formats an interval as "[low, high]"; "" without an interval, "-" without bounds."""
-        if bounds is None:
-            return ""
-        if bounds.absent:
-            return "-"
-        low, high = (f"{x:g}" if math.isinf(x) else self(x) for x in bounds[:2])
-        return f"[{low}, {high}]"
+        """Formats an interval, as `text.bounds`."""
+        return text.bounds(bounds, self)
 
     def ci(self, bounds: Interval) -> str:
         """Formats an interval with its level, or says why there is none."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.bandits import Answer, Rule, State, posterior
 from jaxeval.bandits.confidence import Confident
-from jaxeval.bandits.evaluate import Evaluated
+from jaxeval.bandits.running import Evaluated
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table

@@ -175,8 +175,7 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
             notes += reasons
             data_sets += [_data_set(data, same, part)] if len(same) > 1 else []
     if without:
-        outputs, again = argument("outputs", True), argument("again", True)
-        keep = f"train with {outputs} keeps them (with {again}, of members that have ended)"
+        keep = f"train with {argument('outputs', True)} keeps them"
         notes = [f"No tests on single items: {', '.join(without)} without outcomes; {keep}."]
         data_sets = []
     return Scores(runs.source, runs.models, tuple(data_sets), notes=tuple(notes), ids=runs.ids)

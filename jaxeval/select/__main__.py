@@ -66,15 +66,15 @@ def select(
     from jaxeval.report import selection
     from jaxeval.select import training
 
-    arms = training.arms(configs, [*changes], data, own_splits, part)
+    models = training.Models(configs, [*changes], data, own_splits, part)
     size = len(jax.devices()) if launcher is None else launcher.workers
-    record = arms.record
+    record = models.record
     chosen = bandits.rule(rule, record.higher_is_better, delta, budget, batch, seed, size)
     show = functools.partial(selection.progress, chosen, unit=record.unit)
-    where = chosen, arms, Path(out), show
-    state = training.train(*where, seconds=seconds, launcher=launcher, quiet=quiet)
+    models.begin(chosen, show, seconds=seconds)
+    state = training.train(models, Path(out), launcher, quiet)
     answer = chosen.answer(state) or chosen.leading(state, OUT_OF_TIME)
-    more = {"part": arms.part, "metric": record.metric, "unit": record.unit}
+    more = {"part": models.part, "metric": record.metric, "unit": record.unit}
     return selection.result(chosen, state, answer, more)
 
 
@@ -116,39 +116,46 @@ def select_command(
       jaxeval select command "./ask.sh {model} {split}" A B C --budget 60
     """
     from jaxeval import bandits
-    from jaxeval.bandits import evaluate
+    from jaxeval.bandits import running
+    from jaxeval.bandits.commands import Command
     from jaxeval.report import selection, text
 
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
-    runner: evaluate.Evaluate
+    evaluate: Callable[[str, int], float]
+    how: dict[str, Any] = {"workers": workers, "retries": retries}
     if isinstance(command, str):
-        runner = evaluate.Command(command, json_field, time_limit)
+        program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
+        how["stop"] = program.stop
+        evaluate = lambda model, number: program.score(  # noqa: E731
+            {"model": model, "split": str(number), "seed": str(number)}
+        )
     else:
         functions, models = command, (*command, *models)
         if wrong := [name for name in models if not callable(functions.get(name))]:
             raise ConfigError(f"{wrong[0]}: expected a function of the evaluation's number")
-        runner = lambda model, number: functions[model](number)  # noqa: E731
-    known = chosen.begin(models)  # a rule that cannot begin leaves no file
+        evaluate = lambda model, number: functions[model](number)  # noqa: E731
+    # a rule that cannot begin leaves no file
+    asked = running.Selecting(chosen, chosen.begin(models), retries + 1)
     path = Path(state) if state and isinstance(command, str) else None
-    opening = evaluate.recorded(path, {"command": str(command), "json_field": json_field})
-    with cli.resumable(), opening as recorded:
+    opening = running.recorded(path, {"command": str(command), "json_field": json_field})
+    with cli.resumable(), opening as (known, write):
         cli.say(direction, quiet)
-        if recorded.scores:
-            count = sum(map(len, recorded.scores.values()))
-            cli.say(f"{state}: {count} evaluations are known", quiet)
-        how: Any = {"workers": workers, "retries": retries, "known": recorded.scores}
-        with contextlib.closing(evaluate.run(chosen, models, runner, **how)) as steps:
+        if known:
+            cli.say(f"{state}: {len(known)} evaluations are known", quiet)
+        score = lambda *job: known[job] if job in known else evaluate(*job)  # noqa: E731
+        with contextlib.closing(running.run(asked, score, **how)) as steps:
             for event in steps:
-                known = event.state
-                if not recorded.has(event.model, event.number):
+                job = event.model, event.number
+                if job not in known:
                     cli.say(selection.progress(chosen, event), quiet)
                     if event.score is not None:
-                        recorded.add(event.model, event.number, event.score)
-    answer = chosen.answer(known)
+                        known[job] = event.score
+                        write()
+    answer = chosen.answer(asked.state)
     assert answer is not None
     more = {"metric": metric, "direction_assumed": higher is None}
-    return selection.result(chosen, known, answer, more)
+    return selection.result(chosen, asked.state, answer, more)
 
 
 @parameters.verb

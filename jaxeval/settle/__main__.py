@@ -198,10 +198,9 @@ def settle_table(
     """Decides by recorded scores, which may grow: the claim holds however often one asks.
 
     Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
-    a model lacks: seeds that end early may differ from late ones. Of several data sets the mean of
-    each seed counts. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided, or a run of the
-    candidate failed; 5 if each model has one score at all seeds; 2 for an error, such as a base
-    that failed.
+    a model lacks: seeds that end early may differ from late ones. Exit codes: 0 better, 3 worse,
+    4 equal, 1 undecided, or a run of the candidate failed; 5 if each model has one score at all
+    seeds; 2 for an error, such as a base that failed.
 
     Args:
       source: a file of scores, a runs folder or a database, as for compare; in Python also a dict

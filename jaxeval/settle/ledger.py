@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -22,8 +22,6 @@ from jaxeval.settle.sides import Side
 from jaxeval.stats import sequential
 
 _MARKS = {"application_id": 0x6A657661, "user_version": 3}  # ours, and version of the tables
-_MEMORY = Path(":memory:")  # SQLite's name
-_PATIENCE = 60.0  # seconds in which another process ends its transaction
 _TABLES = {  # the seal of a row tells whether somebody changed it
     "scores": "side TEXT, seed INTEGER, score REAL, seconds REAL, comparison INTEGER, seal TEXT,"
     " PRIMARY KEY (side, seed)",
@@ -68,9 +66,9 @@ class Comparison(NamedTuple):
 
 
 class Ledger:
-    """An open ledger; threads may share it."""
+    """An open ledger, in memory without a path; threads may share it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path):
+    def __init__(self, connection: sqlite3.Connection, path: Path | None):
         self._sql, self._path, self._lock = connection, path, threading.Lock()
 
     def _rows(self, query: str, *values: object) -> list[Any]:
@@ -79,8 +77,13 @@ class Ledger:
 
     def comparisons(self) -> list[Comparison]:
         """Returns all comparisons in their order."""
-        rows = self._rows("SELECT * FROM comparisons ORDER BY number")
-        return [*map(_comparison, rows)]
+        found = []
+        for row in self._rows("SELECT * FROM comparisons ORDER BY number"):
+            base, candidate, settings, result = (json.loads(row[k]) for k in (1, 2, 4, 10))
+            sides = Side(*base), Side(*candidate)
+            of = [row[0], *sides, row[3], settings, *row[5:10], result]
+            found.append(Comparison._make(of))
+        return found
 
     def _ended(self, side: str) -> list[tuple[int, float | None, int | None]]:
         """Returns seed, score and comparison of the evaluations of a side."""
@@ -124,11 +127,6 @@ class Ledger:
         kept = sum(old.won for old in every)
         return sequential.level(alpha, len(every) + 1, kept, correction)
 
-    def score(self, side: str, seed: int) -> float | None:
-        """Returns the score of a seed; None if it has none."""
-        rows = self._rows("SELECT score FROM scores WHERE side = ? AND seed = ?", side, seed)
-        return next((score for (score,) in rows), None)
-
     def add(
         self,
         side: str,
@@ -146,7 +144,7 @@ class Ledger:
         kept = None if score is None else score + 0.0  # SQLite has no -0
         row = (side, seed, kept, float(seconds), comparison)
         self._rows(_ADD, *row, _seal(row))
-        return self.score(side, seed)
+        return self.scores(side).get(seed)
 
     def begin(
         self,
@@ -168,42 +166,37 @@ class Ledger:
         """
         self._rows("BEGIN IMMEDIATE")  # numbers and levels of two processes differ
         try:
-            return self._begun(base, candidate, note, settings, again)
+            every, ids = self.comparisons(), (base.id, candidate.id)
+            pair = [old for old in every if (old.base.id, old.candidate.id) == ids]
+            same = [old for old in pair if old.settings == settings]
+            anew = again and same and same[-1].verdict in DECIDED
+            if same and not anew:
+                return same[-1]
+            if pair and not anew:
+                after, count = pair[-1].after, pair[-1].known
+            else:
+                known = self.scores(base.id)
+                own = [*self.scores(candidate.id), *(known if anew else ())]
+                after = max([self._chosen(base.id), *own])
+                count = next(k for k in itertools.count() if after + k + 1 not in known)
+            level = self.next_level(settings["alpha"], settings["correction"])
+            about = (base, candidate, note, settings, level, after, count, time.time())
+            return self._keep(Comparison(len(every) + 1, *about))
         finally:
             self._rows("COMMIT")
 
-    def _begun(
-        self, base: Side, candidate: Side, note: str, settings: Mapping[str, Any], again: bool
-    ) -> Comparison:
-        every, ids = self.comparisons(), (base.id, candidate.id)
-        pair = [old for old in every if (old.base.id, old.candidate.id) == ids]
-        same = [old for old in pair if old.settings == settings]
-        anew = again and same and same[-1].verdict in DECIDED
-        if same and not anew:
-            return same[-1]
-        if pair and not anew:
-            after, count = pair[-1].after, pair[-1].known
-        else:
-            known = self.scores(base.id)
-            own = [*self.scores(candidate.id), *(known if anew else ())]
-            after = max([self._chosen(base.id), *own])
-            count = next(k for k in itertools.count() if after + k + 1 not in known)
-        level = self.next_level(settings["alpha"], settings["correction"])
-        about = (base, candidate, note, settings, level, after, count, time.time())
-        return self._keep(Comparison(len(every) + 1, *about))
-
     def _keep(self, of: Comparison) -> Comparison:
         """Writes a comparison."""
-        plain: dict[str, Any] = {"base": of.base[:3], "candidate": of.candidate[:3]}
-        plain |= {"settings": of.settings, "result": of.result}
-        plain = {name: json.dumps(value) for name, value in plain.items()}
-        row = of._replace(**plain)
-        self._rows(_KEEP, *row, _seal(tuple(row)))
+        plain: dict[str, Any] = of._asdict() | {"base": of.base[:3], "candidate": of.candidate[:3]}
+        for name in ("base", "candidate", "settings", "result"):
+            plain[name] = json.dumps(plain[name])
+        row = tuple(plain.values())
+        self._rows(_KEEP, *row, _seal(row))
         return of
 
     def alone(self, number: int) -> contextlib.AbstractContextManager[None]:
         """Holds a comparison; RunError if another process works on it."""
-        if self._path == _MEMORY:
+        if self._path is None:
             return contextlib.nullcontext()
         place = self._path.with_name(f".{self._path.name}.locks") / str(number)
         return files.locked(place, f"{self._path}: another process works on comparison {number}")
@@ -212,12 +205,6 @@ class Ledger:
         """Writes the verdict of a comparison, and its result as plain data."""
         (of,) = (old for old in self.comparisons() if old.number == number)
         self._keep(of._replace(verdict=verdict, result=result))
-
-
-def _comparison(row: Sequence[Any]) -> Comparison:
-    base, candidate = (Side(*json.loads(side)) for side in row[1:3])
-    settings, result = json.loads(row[4]), json.loads(row[10])
-    return Comparison._make([row[0], base, candidate, row[3], settings, *row[5:10], result])
 
 
 def _seal(row: tuple[object, ...]) -> str:
@@ -232,19 +219,13 @@ def opened(path: Path | None, read_only: bool = False) -> Iterator[Ledger]:
       ConfigError: the file is no ledger, or a row was changed; or there is none to read.
       RunError: it cannot be written, or is locked by another process.
     """
-    how: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "uri": True}
-    if path is None:
-        path, place = _MEMORY, str(_MEMORY)
-    else:
-        if read_only and not path.is_file():
-            raise ConfigError(f"{path}: no such ledger; expected one that settle has written")
-        if not read_only:
-            files.refuse_unwritable(path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-        place = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    if path is not None and read_only and not path.is_file():
+        raise ConfigError(f"{path}: no such ledger; expected one that settle has written")
+    if path is not None and not read_only:
+        files.refuse_unwritable(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        connection = sqlite3.connect(place, _PATIENCE, **how)
-        with contextlib.closing(connection) as sql:
+        with contextlib.closing(files.connect(path, write=not read_only)) as sql:
             _prepare(sql, path, read_only)
             yield Ledger(sql, path)
     except sqlite3.OperationalError as error:
@@ -253,25 +234,28 @@ def opened(path: Path | None, read_only: bool = False) -> Iterator[Ledger]:
         raise ConfigError(f"{path}: not a ledger of settle ({error})") from None
 
 
-def _prepare(sql: sqlite3.Connection, path: Path, read_only: bool) -> None:
+def _prepare(sql: sqlite3.Connection, path: Path | None, read_only: bool) -> None:
     """Makes the tables of a new ledger, or checks those of an old one; ConfigError if not ours."""
     sql.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last scores run again
     sql.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
-    found = [sql.execute(f"PRAGMA {what}").fetchone()[0] for what in _MARKS]
-    empty = not any(found) and not sql.execute("SELECT 1 FROM sqlite_master").fetchone()
-    if found != [*_MARKS.values()] and (read_only or not empty):
-        mark, version = _MARKS.values()
-        other = f"a ledger of version {found[1]}, expected {version}"
-        what = other if found[0] == mark else "not a ledger of settle"
-        raise ConfigError(f"{path}: {what}; choose another {argument('ledger')}")
-    if empty:
+    found = {what: sql.execute(f"PRAGMA {what}").fetchone()[0] for what in _MARKS}
+    empty = not any(found.values()) and not sql.execute("SELECT 1 FROM sqlite_master").fetchone()
+    wrong = None
+    if empty and not read_only:
         for name, columns in _TABLES.items():
             sql.execute(f"CREATE TABLE {name} ({columns})")
         for what, value in _MARKS.items():
             sql.execute(f"PRAGMA {what} = {value}")
-    for name in _TABLES:
+    elif found != _MARKS:
+        ours = found["application_id"] == _MARKS["application_id"]
+        wrong = (
+            f"a ledger of version {found['user_version']}" if ours else "not a ledger of settle"
+        )
+    for name in () if wrong else _TABLES:
         for *row, seal in sql.execute(f"SELECT * FROM {name}"):
             if seal != _seal(tuple(row)):
-                said = f"a row of {name} is not as settle wrote it: {', '.join(map(str, row[:3]))}"
-                raise ConfigError(f"{path}: {said}; choose another {argument('ledger')}")
+                shown = ", ".join(map(str, row[:3]))
+                wrong = f"a row of {name} is not as settle wrote it: {shown}"
+    if wrong:
+        raise ConfigError(f"{path}: {wrong}; choose another {argument('ledger')}")
     sql.execute("COMMIT")

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -43,8 +42,7 @@ def report(path: Path) -> Settlements:
 def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
     measured = next((_scores_of(each) for each in reversed(every) if each.result), ("", "", True))
     shown = [each for each in every if not each.result or _scores_of(each) == measured]
-    bases, spent = [*_bases(book, shown)], book.spent()
-    asked = shown[-1].settings
+    bases, spent, asked = [*_bases(book, shown)], book.spent(), shown[-1].settings
     last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
     spread = None if last is None else describe.sd(last)
     level = book.next_level(asked["alpha"], asked["correction"])
@@ -52,7 +50,7 @@ def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
     methods = dict.fromkeys(settlement.METHODS[e.settings["statistic"]] for e in shown)
     others = text.counted(len(every) - len(shown), "comparison")
     return Settlements(
-        candidates=[*_candidates(shown, spent)],
+        candidates=[_candidate(of, spent.get(of.number, ())) for of in shown],
         bases=bases,
         sd=spread,
         sd_interval=None if last is None else describe.sd_interval(last),
@@ -103,37 +101,30 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
         )
 
 
-def _candidates(
-    shown: Sequence[Comparison], spent: Mapping[int | None, Sequence[float]]
-) -> Iterator[Candidate]:
-    for of in shown:
-        result, new = of.result or {}, spent.get(of.number, ())
-        own = result["scores"][result["candidate"]] if of.result else []
-        yield Candidate(
-            number=of.number,
-            name=_name(of),
-            commit=of.candidate.commit,
-            base=of.base.name,
-            outcome=_OUTCOMES[of.verdict],
-            verdict=of.verdict or "",
-            difference=result.get("difference"),
-            interval=_interval(result.get("interval")),
-            level=of.level,
-            mean=float(np.mean(own)) if own else None,
-            seeds=result.get("looks", 0),
-            runs=len(new),
-            seconds=sum(new),
-        )
+def _candidate(of: Comparison, new: Sequence[float]) -> Candidate:
+    result = of.result or {}
+    own, bounds = result and result["scores"][result["candidate"]], result.get("interval")
+    if bounds is not None:
+        low, high = (math.nan if bounds[end] is None else bounds[end] for end in ("low", "high"))
+        bounds = Interval(low, high, bounds["confidence"], bounds["method"])
+    return Candidate(
+        number=of.number,
+        name=_name(of),
+        commit=of.candidate.commit,
+        base=of.base.name,
+        outcome=_OUTCOMES[of.verdict],
+        verdict=of.verdict or "",
+        difference=result.get("difference"),
+        interval=bounds,
+        level=of.level,
+        mean=float(np.mean(own)) if own else None,
+        seeds=result.get("looks", 0),
+        runs=len(new),
+        seconds=sum(new),
+    )
 
 
 def _name(of: Comparison) -> str:
     """Returns the note of a candidate, or else what tells it from its base."""
     different = of.candidate.name if of.candidate.name != of.base.name else of.candidate.commit
     return of.note or different or f"candidate {of.number}"
-
-
-def _interval(of: Mapping[str, Any] | None) -> Interval | None:
-    if of is None:
-        return None
-    low, high = (math.nan if of[end] is None else of[end] for end in ("low", "high"))
-    return Interval(low, high, of["confidence"], of["method"])

@@ -2,20 +2,23 @@
 
 import contextlib
 import dataclasses
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli
-from jaxeval.bandits import evaluate, pool
-from jaxeval.bandits.evaluate import Evaluated
+from jaxeval.bandits import running
+from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.rules import State
+from jaxeval.bandits.running import Evaluated, Job
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError, RunError, argument, printable
 from jaxeval.report import text
 from jaxeval.report.settlements import repeats, settlement
 from jaxeval.report.settlements.repeats import Repeats
 from jaxeval.report.settlements.settlement import Settlement
+from jaxeval.runs.rows import LARGEST
 from jaxeval.settle import ledger, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Program, Side
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
 _NAMES = ("base", "candidate")
 _FIRST, _AGAIN = "first run", "second run"
-_Scores = dict[str, dict[int, float]]  # first or second run -> seed -> score
 
 
 class Asked(NamedTuple):
@@ -54,7 +56,7 @@ class _Begun(NamedTuple):
         seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
         if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
             side, number = self.ids[event.model], self.comparison.number
-            if self.ledger.score(side, seed) is None:
+            if seed not in self.ledger.scores(side):
                 self.spent[event.model] += event.seconds
             self.ledger.add(side, seed, event.score, event.seconds, number)
         return settlement.progress(self.rule, event, self.comparison.after, self.unit)
@@ -79,10 +81,9 @@ def _begun(
 ) -> Iterator[_Begun]:
     """Opens the ledger, and finds or begins the comparison of two sides."""
     rule = dataclasses.replace(asked.rule, paired=paired, higher_is_better=higher_is_better)
-    settings: dict[str, Any] = {
-        name: getattr(rule, name) for name in ("margin", "alpha", "statistic", "paired")
-    }
-    settings |= {"correction": asked.correction, "higher_is_better": higher_is_better}
+    names = ("margin", "alpha", "statistic", "paired", "higher_is_better")
+    settings: dict[str, Any] = {name: getattr(rule, name) for name in names}
+    settings["correction"] = asked.correction
     with ledger.opened(asked.ledger) as book:
         base, candidate = found.values()
         begun = book.begin(base, candidate, printable(asked.note), settings, asked.again)
@@ -92,6 +93,55 @@ def _begun(
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
             yield _Begun(book, begun, ids, rule, unit, dict.fromkeys(ids, 0.0))
+
+
+class _Runs:
+    """Evaluates sides by their commands; what the ledger has is not evaluated again.
+
+    Args:
+      ids: side -> its id in the ledger.
+      after: the k-th evaluation has seed and split after + k.
+      comparison: for which the seeds are evaluated.
+      lost_once: seeds that failed are not tried again by the same command later.
+    """
+
+    def __init__(
+        self,
+        commands: Mapping[str, Program],
+        ids: Mapping[str, str],
+        book: Ledger,
+        after: int = 0,
+        comparison: int | None = None,
+        lost_once: bool = False,
+    ):
+        self._commands, self._ids, self._book = commands, ids, book
+        self._after, self._comparison = after, comparison
+        self.lost = {side: book.lost(id) if lost_once else set() for side, id in ids.items()}
+        self.seconds: dict[Job, float] = {}  # of new evaluations
+
+    def __call__(self, side: str, number: int) -> float:
+        seed = self._after + number
+        if seed in self.lost[side]:
+            raise EvaluationFailed("it failed before")
+        known = self._book.scores(self._ids[side]).get(seed)
+        if known is not None:
+            return known
+        begun = time.monotonic()
+        score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
+        if score != 0 and not 1 / LARGEST <= abs(score) <= LARGEST:  # it has no variance
+            sizes = f"expected 0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
+            raise EvaluationFailed(f"the score is {score:g}; {sizes}")
+        took = self.seconds[side, number] = time.monotonic() - begun
+        first = self._book.add(self._ids[side], seed, score, took, self._comparison)
+        return score if first is None else first
+
+    def spent(self) -> dict[str, float]:
+        each = [(side, took) for (side, _), took in self.seconds.items()]
+        return {side: sum(took for s, took in each if s == side) for side in self._ids}
+
+    def stop(self) -> None:
+        for command in self._commands.values():
+            command.stop()
 
 
 def settle_commands(
@@ -123,29 +173,29 @@ def settle_commands(
     with _begun(asked, found, paired, higher is not False) as begun:
         rule, of = begun.rule, begun.comparison
         once = rule.statistic == "wins"
-        runner = sides.Runner(commands, begun.ids, begun.ledger, of.after, of.number, once)
+        runs = _Runs(commands, begun.ids, begun.ledger, of.after, of.number, once)
         cli.say(direction, quiet)
-        state, how = rule.begin(_NAMES), dict[str, Any](workers=workers, retries=retries)
-        seed = lambda number: f"seed {of.after + number}"  # noqa: E731
-        steps = evaluate.run(rule, _NAMES, runner, name=seed, **how)
-        with contextlib.closing(steps):
+        name = lambda number: f"seed {of.after + number}"  # noqa: E731
+        side_by_side = running.Selecting(rule, rule.begin(_NAMES), retries + 1, name)
+        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
+        with contextlib.closing(running.run(side_by_side, runs, **how)) as steps:
             for event in steps:
-                state, line = event.state, begun.add(event)
-                known_to_fail = of.after + event.number in runner.lost[event.model]
+                line = begun.add(event)
+                known_to_fail = of.after + event.number in runs.lost[event.model]
                 failed = event.score is None and not known_to_fail
-                if failed or (event.model, event.number) in runner.seconds:
+                if failed or (event.model, event.number) in runs.seconds:
                     cli.say(line, quiet)
         changed = [
             f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
             for name, program in commands.items()
-            if runner.spent()[name] and (named := sides.changed(found[name], program.side()))
+            if runs.spent()[name] and (named := sides.changed(found[name], program.side()))
         ]
         return begun.result(
-            state,
+            side_by_side.state,
             [*(note for side in found.values() for note in side.notes), *changed],
             metric=metric,
             direction_assumed=higher is None,
-            seconds=runner.spent(),
+            seconds=runs.spent(),
             versions={name: side.described for name, side in found.items()},
             comparison=of.number,
         )
@@ -167,26 +217,58 @@ def settle_configs(
     """
     from jaxeval.select import training
 
-    arms = training.arms(configs, own_splits=own_splits, part=part)
-    record = arms.record
-    found = {name: Side(of.id, name, "") for name, of in arms.records.items()}
-    how = arms.random_splits, record.higher_is_better, record.unit
+    models = training.Models(configs, own_splits=own_splits, part=part)
+    record = models.record
+    found = {name: Side(of.id, name, "") for name, of in models.records.items()}
+    how = models.random_splits, record.higher_is_better, record.unit
     with _begun(asked, found, *how) as begun:
-        arms = arms._replace(after=begun.comparison.after)
-        places = folder, begun.add
-        state = training.train(begun.rule, arms, *places, launcher=launcher, quiet=quiet)
+        models.begin(begun.rule, begun.add, begun.comparison.after)
+        state = training.train(models, folder, launcher, quiet)
         number = begun.comparison.number if asked.ledger else None
         return begun.result(state, metric=record.metric, comparison=number)
 
 
+class _Repeating(running.Proposer[str]):
+    """Seeds 1 to 3 of a command twice, then the others, and these again if a score differs."""
+
+    def __init__(self, command: str, runs: _Runs, seeds: int, workers: int):
+        self._command, self._runs, self._seeds, self._workers = command, runs, seeds, workers
+        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in (_FIRST, _AGAIN)]
+        rest = range(FIRST_LOOK + 1, seeds + 1)
+        self._stages = iter((few, [(_FIRST, k) for k in rest], [(_AGAIN, k) for k in rest]))
+        self.found: dict[str, dict[int, float]] = {_FIRST: {}, _AGAIN: {}}
+
+    def ask(self, free: int) -> Sequence[Job]:
+        """Begins the next stage when all of the last one have ended."""
+        if free < self._workers:
+            return ()
+        first, again = self.found.values()
+        if first:
+            self._refuse_constant()
+        same = all(first[k] == score for k, score in again.items())
+        return () if len(first) >= self._seeds and same else next(self._stages, ())
+
+    def tell(self, job: Job, result: float | str, again: bool) -> str | None:
+        run, seed = job
+        if isinstance(result, float):
+            self.found[run][seed] = result
+            return f"{run}, seed {seed}: {result:g}" if job in self._runs.seconds else None
+        if again:
+            return f"{run}, seed {seed}: {result}; tried again"
+        raise RunError(f"seed {seed} has no score: {result}")
+
+    def _refuse_constant(self) -> None:
+        if len(every := {score for of in self.found.values() for score in of.values()}) == 1:
+            raise DataError(
+                f"seeds 1 to {max(self.found[_FIRST])} have one score, {every.pop():g}: the seed "
+                "does not reach the program, or decides nothing; expected a program that uses "
+                "{seed}",
+                self._command,
+            )
+
+
 def settle_self(
-    program: Program,
-    seeds: int,
-    path: Path,
-    *,
-    workers: int,
-    retries: int,
-    quiet: bool,
+    program: Program, seeds: int, path: Path, *, workers: int, retries: int, quiet: bool
 ) -> Repeats:
     """Runs seeds 1, 2, ... of a command, and again three of them, or all if one differs.
 
@@ -199,44 +281,12 @@ def settle_self(
     command, side = program.template, program.side()
     ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
     with ledger.opened(path) as book:
-        runner = sides.Runner(dict.fromkeys(ids, program), ids, book)
-        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in ids]
-        rest = [(_FIRST, seed) for seed in range(FIRST_LOOK + 1, seeds + 1)]
-        more = [(_AGAIN, seed) for _, seed in rest]
-        found: _Scores = {run: {} for run in ids}
-        stages = iter((few, rest, more))
-
-        def ask(free: int) -> Sequence[tuple[str, int]]:
-            """Begins the next stage when all of the last one have ended."""
-            if free < workers:
-                return ()
-            if found[_FIRST]:
-                _refuse_constant(command, found)
-            same = all(found[_FIRST][k] == score for k, score in found[_AGAIN].items())
-            done = len(found[_FIRST]) >= seeds
-            return () if done and same else next(stages, ())
-
-        trials = pool.run(runner, ask, workers=workers, retries=retries, stop=runner.stop)
-        with contextlib.closing(trials):
-            for (run, seed), result, again in trials:
-                if isinstance(result, float):
-                    found[run][seed] = result
-                    if (run, seed) in runner.seconds:
-                        cli.say(f"{run}, seed {seed}: {result:g}", quiet)
-                elif again:
-                    cli.say(f"{run}, seed {seed}: {result}; tried again", quiet)
-                else:
-                    raise RunError(f"seed {seed} has no score: {result}")
-    first, second = ([of[seed] for seed in sorted(of)] for of in found.values())
-    spent = sum(runner.spent().values())
+        runs = _Runs(dict.fromkeys(ids, program), ids, book)
+        repeating = _Repeating(command, runs, seeds, workers)
+        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
+        with contextlib.closing(running.run(repeating, runs, **how)) as lines:
+            for line in lines:
+                cli.say(line, quiet)
+    first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())
+    spent = sum(runs.spent().values())
     return repeats.repeats(command, first, second, seconds=spent, notes=side.notes)
-
-
-def _refuse_constant(command: str, found: _Scores) -> None:
-    """Raises DataError if all seeds have one score."""
-    if len(every := {score for of in found.values() for score in of.values()}) == 1:
-        raise DataError(
-            f"seeds 1 to {max(found[_FIRST])} have one score, {every.pop():g}: the seed does not "
-            "reach the program, or decides nothing; expected a program that uses {seed}",
-            command,
-        )

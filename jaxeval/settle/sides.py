@@ -7,17 +7,12 @@ import re
 import shlex
 import stat
 import subprocess
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from jaxeval.bandits.commands import Command, EvaluationFailed
+from jaxeval.bandits.commands import Command
 from jaxeval.errors import ConfigError, argument
-from jaxeval.runs.rows import LARGEST
-
-if TYPE_CHECKING:
-    from jaxeval.settle.ledger import Ledger
 
 _LARGEST = 2**30  # bytes of a file that is read to tell two versions apart
 _MOST = 10_000  # files of code outside git
@@ -176,74 +171,12 @@ class Program(Command):
         pattern: str | None = None,
         limit: float | None = None,
     ):
-        if "{seed}" not in template:
-            raise ConfigError(f"command: expected {{seed}} somewhere in {template!r}")
         if field is not None and pattern is not None:
             both = argument("json_field", field), argument("pattern", pattern)
             raise ConfigError(f"expected {both[0]} or {both[1]}, found both")
-        super().__init__(template, ("seed", "split"), field, limit, pattern, folder)
+        super().__init__(template, ("seed", "split"), field, limit, "seed", pattern, folder)
         self.template, self._place = template, (Path(folder), str([field, pattern]))
 
     def side(self) -> Side:
         """Returns the side of the code as it is now; ConfigError as of `describe`."""
         return describe(self.template, *self._place)
-
-
-def comparable(score: float) -> bool:
-    """Returns whether a score is a number whose variance can be computed."""
-    return score == 0 or 1 / LARGEST <= abs(score) <= LARGEST
-
-
-class Runner:
-    """Evaluates the sides by their commands; scores that the ledger has are not evaluated again.
-
-    Args:
-      commands: side -> its command.
-      ids: side -> its id in the ledger.
-      after: the k-th evaluation has seed and split after + k.
-      comparison: for which the seeds are evaluated.
-      lost_once: seeds that failed are not tried again by the same command later.
-    """
-
-    def __init__(
-        self,
-        commands: Mapping[str, Command],
-        ids: Mapping[str, str],
-        book: "Ledger",
-        after: int = 0,
-        comparison: int | None = None,
-        lost_once: bool = False,
-    ):
-        self._commands, self._ids, self._book = commands, ids, book
-        self._after, self._comparison = after, comparison
-        self.lost = {side: book.lost(id) if lost_once else set() for side, id in ids.items()}
-        self.seconds: dict[tuple[str, int], float] = {}
-
-    def __call__(self, side: str, number: int) -> float:
-        """Returns the score of an evaluation; EvaluationFailed if it cannot be compared."""
-        seed = self._after + number
-        if seed in self.lost[side]:
-            raise EvaluationFailed("it failed before")
-        known = self._book.score(self._ids[side], seed)
-        if known is not None:
-            return known
-        begun = time.monotonic()
-        score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
-        if not comparable(score):
-            sizes = f"expected 0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
-            raise EvaluationFailed(f"the score is {score:g}; {sizes}")
-        took = self.seconds[side, number] = time.monotonic() - begun
-        first = self._book.add(self._ids[side], seed, score, took, self._comparison)
-        return score if first is None else first
-
-    def spent(self) -> dict[str, float]:
-        """Returns the seconds of all new evaluations of each side."""
-        return {
-            name: sum(seconds for (side, _), seconds in self.seconds.items() if side == name)
-            for name in self._commands
-        }
-
-    def stop(self) -> None:
-        """Ends commands that still run."""
-        for command in self._commands.values():
-            command.stop()

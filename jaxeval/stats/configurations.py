@@ -113,46 +113,59 @@ def paired_options(
     compared = list(dict.fromkeys(values if options is None else options))
     if len(compared) < 2 or not set(compared) <= set(values):
         raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
-    groups: dict[_Group, np.ndarray] = {}
-    tests: dict[tuple, HypothesisTest] = {}
+    found, sign = [], 1 if higher_is_better else -1
     for group, rows in _rows_by(table, by, range(len(numbers))).items():
         if complete := _complete(table, option, compared, key, rows):
-            cells = [[_REDUCE[repeats](numbers[r]) for r in c] for c in complete]
-            groups[group] = paired = np.array(cells) * (1 if higher_is_better else -1)
-            tests |= {(group, *of): test for of, test in _tests(paired).items()}
-    if not groups:
+            cells = [[_REDUCE[repeats](numbers[r]) for r in cell] for cell in complete]
+            found.append(_comparison(group, sign * np.array(cells), compared, sign, repeats))
+    if not found:
         raise DataError(
             f"{option}: no configuration has all of {_listed(compared)}; leave columns that are "
             f"measured, number the rows or depend on the option out of the key ({','.join(key)}): "
             f"{argument('ignore')}, or {argument('key')} with the columns that are its part"
         )
-    p_values = multiple.adjust_p_values([test.p_value for test in tests.values()]).tolist()
-    adjusted = dict(zip(tests, p_values, strict=True))
-    how = compared, tests, adjusted, 1 if higher_is_better else -1, repeats
-    return [_comparison(group, paired, *how) for group, paired in groups.items()]
+    return _adjusted(found)
 
 
 def _comparison(
-    group: _Group,
-    paired: np.ndarray,
-    compared: list,
-    tests: Mapping[tuple, HypothesisTest],
-    adjusted: Mapping[tuple, float],
-    sign: int,
-    repeats: Repeats,
+    group: _Group, paired: np.ndarray, compared: list, sign: int, repeats: Repeats
 ) -> OptionComparison:
+    """Tests each value against the best, and all together; p-values are not corrected.
+
+    paired: [configurations, options], higher is better.
+    """
     (wins, best, as_often), n, options = _wins(paired), len(paired), []
     for k, (value, own) in enumerate(zip(compared, paired.T, strict=True)):
+        gap, tests, other = None, dict[str, HypothesisTest](), paired[:, best]
+        if k != best:
+            gap = sign * float(np.median(own - other))
+            tests |= {"sign_test": hypotheses.sign_test(own, other)} if n > 1 else {}
+            tests |= {"brown_forsythe": hypotheses.brown_forsythe(own, other)} if n > 2 else {}
         spread = float(np.std(own, ddof=1)) if n > 1 else None
-        gap = sign * float(np.median(own - paired[:, best])) if k != best else None
-        tested = tests.get((group, k, "sign_test")), tests.get((group, k, "brown_forsythe"))
-        p = {name: p for (of, j, name), p in adjusted.items() if (of, j) == (group, k)}
-        middle = sign * float(np.median(own))
-        options.append(_Option(value, float(wins[k]), middle, spread, gap, *tested, p))
-    whole, most = (group, None, "friedman"), itertools.compress(compared, as_often)
-    friedman = tests.get(whole), adjusted.get(whole)
-    found = n, compared[best], tuple(options), *friedman, tuple(most)
-    return OptionComparison(group, *found, repeats)
+        about = float(wins[k]), sign * float(np.median(own)), spread, gap
+        both = tests.get("sign_test"), tests.get("brown_forsythe")
+        p_values = {name: test.p_value for name, test in tests.items()}
+        options.append(_Option(value, *about, *both, p_values))
+    whole = datasets.friedman(paired) if n > 1 and len(compared) > 2 else None
+    found = n, compared[best], tuple(options), whole, whole.p_value if whole else None
+    return OptionComparison(group, *found, tuple(itertools.compress(compared, as_often)), repeats)
+
+
+def _adjusted(found: Sequence[OptionComparison]) -> list[OptionComparison]:
+    """Corrects the p-values of all tests of all groups by Holm's procedure."""
+    every = [p for group in found for of in group.options for p in of.adjusted.values()]
+    every += [group.friedman.p_value for group in found if group.friedman]
+    p_values, corrected = iter(multiple.adjust_p_values(every).tolist()), []
+    for group in found:
+        options = (
+            dataclasses.replace(of, adjusted={name: next(p_values) for name in of.adjusted})
+            for of in group.options
+        )
+        corrected.append(dataclasses.replace(group, options=tuple(options)))
+    return [
+        dataclasses.replace(group, friedman_adjusted=next(p_values) if group.friedman else None)
+        for group in corrected
+    ]
 
 
 def _wins(paired: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
@@ -164,20 +177,6 @@ def _wins(paired: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
     wins = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
     most = wins >= wins.max() - _ROUNDING
     return wins, int(np.argmax(most)), most
-
-
-def _tests(paired: np.ndarray) -> dict[tuple[int | None, str], HypothesisTest]:
-    """Tests each value (by its place) against the best, and all values (None) together."""
-    (n, values), (_, best, _) = paired.shape, _wins(paired)
-    found: dict[tuple[int | None, str], HypothesisTest] = {}
-    for k in range(values):
-        if k != best and n > 1:
-            found[k, "sign_test"] = hypotheses.sign_test(paired[:, k], paired[:, best])
-        if k != best and n > 2:
-            found[k, "brown_forsythe"] = hypotheses.brown_forsythe(paired[:, k], paired[:, best])
-    if n > 1 and values > 2:
-        found[None, "friedman"] = datasets.friedman(paired)
-    return found
 
 
 def _complete(

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval, floats, fraction
+from jaxeval.stats.results import Interval, floats
 
 
 class MeanSquare(NamedTuple):
@@ -187,7 +187,6 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     Args:
       scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; S, R >= 2.
     """
-    confidence = fraction(confidence, "confidence")
     expected = "expected [splits, seeds] or [splits, seeds, runs], 2 or more of both"
     table = floats(scores, f"crossed design: {expected}, all cells with as many runs")
     table = table[..., np.newaxis] if table.ndim == 2 else table

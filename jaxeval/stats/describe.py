@@ -8,16 +8,7 @@ import numpy as np
 import scipy
 
 from jaxeval.stats import ranks
-from jaxeval.stats.results import (
-    Effect,
-    Interval,
-    Sample,
-    fraction,
-    gaps,
-    sample,
-    two_samples,
-    varies,
-)
+from jaxeval.stats.results import Effect, Interval, Sample, gaps, sample, two_samples, varies
 
 _FEWEST = 5  # scores of a model from which a probability has an interval
 _NEWCOMBE = "Newcombe 2006, for unequal spreads"
@@ -51,7 +42,7 @@ class Summary:
 
 def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
     """Summarizes scores, with intervals that need no resampling."""
-    values, confidence = sample(scores), fraction(confidence, "confidence")
+    values = sample(scores)
     n, mean, of_mean = len(values), float(np.mean(values)), None
     spread = sd(values) if n > 1 else None
     if spread:
@@ -69,7 +60,7 @@ def sd(values: np.ndarray) -> float:
 
 def sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
     """Returns the chi-squared interval of the standard deviation of normal scores."""
-    scores, confidence = sample(values), fraction(confidence, "confidence")
+    scores = sample(values)
     if not varies(scores):
         reason = "all scores are equal" if len(scores) > 1 else "one score has no spread"
         return Interval.none(confidence, reason)
@@ -130,7 +121,6 @@ def difference(a: Sample, b: Sample, *, paired: bool = False, confidence: float 
 
     Welch's interval, or the t interval of pairs (same seed, split or data set).
     """
-    confidence = fraction(confidence, "confidence")
     (estimate, error, freedom), n = mean_gap(a, b, paired)
     if error == 0:
         what = "differences" if paired else "scores"
@@ -172,7 +162,6 @@ def probability_of_improvement(
     Within pairs (same seed, split or item): Clopper & Pearson's (1934), a tie half a win.
     """
     first, second = two_samples(a, b, paired=paired)
-    confidence = fraction(confidence, "confidence")
     if paired:
         differences = gaps(first, second)
         n, tail = len(differences), (1 - confidence) / 2

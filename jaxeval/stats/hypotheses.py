@@ -160,7 +160,6 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
 
     The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
-    margin = results.fraction(margin, "margin", below=math.inf)
     (gap, error, freedom), n = describe.mean_gap(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
@@ -175,7 +174,6 @@ def permutation_test(
     Exact if there are at most `resamples` permutations, else these are random. p is twice that of
     the smaller side, (1 + hits) / (1 + resamples), and the same if A and B are exchanged.
     """
-    resamples = results.count(resamples, "resamples")
     first, second = two_samples(a, b, paired=paired)
     turned = results.exchanged(first, second)
     samples = _whole(*((second, first) if turned else (first, second)))

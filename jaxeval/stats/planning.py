@@ -23,7 +23,6 @@ from jaxeval.stats import variances
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pilots import Size, Spread
 from jaxeval.stats.power import fewest, t_test_power
-from jaxeval.stats.results import fraction
 from jaxeval.stats.variances import Part, Parts
 
 POWER = 0.8
@@ -57,7 +56,6 @@ class Plan:
 
 def _power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05) -> float:
     """Computes the probability that the test of a design shows a difference of normal scores."""
-    alpha = fraction(alpha, "alpha")
     if not (math.isfinite(difference) and size.items >= 2 and all(n >= 1 for n in size)):
         raise DataError(
             "power: expected a finite difference, two or more items and one or more runs and "
@@ -81,12 +79,11 @@ def plan(
     """Plans what to buy after a pilot (`now`): items, samples or runs alone, or all together.
 
     Raises:
-      DataError: a difference of 0, a power or level outside (0, 1).
+      DataError: a difference of 0.
     """
     if difference == 0 or not math.isfinite(difference):
         raise DataError(f"difference: expected a number other than 0, found {difference:g}")
-    levels = fraction(power, "power"), fraction(alpha, "alpha")
-    target = _Target(abs(difference), *levels, spread, now)
+    target = _Target(abs(difference), power, alpha, spread, now)
     more = {"items": target.fewest_items(now), "samples": target.fewest("samples", math.inf)}
     more["runs"] = target.fewest("runs", _MOST_RUNS)
     ways: dict = {way: size and target.design(size) for way, size in more.items()}

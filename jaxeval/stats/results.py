@@ -7,7 +7,7 @@ it import it themselves.
 import dataclasses
 import math
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ Two = tuple[np.ndarray, np.ndarray]  # the scores of A and of B
 Factor = Literal["items", "runs"]
 FACTORS: tuple[Factor, ...] = ("items", "runs")
 Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
-_Error = type[DataError] | type[ConfigError]
 _FAR = 1000.0  # a score this many times the typical size has diverged
 _NONE = "none: "  # in `Interval.method`, before the reason why there is no interval
 
@@ -75,7 +74,7 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """Rules of a comparison, by runs and by items. Invalid values raise a ConfigError."""
+    """Rules of a comparison, by runs and by items, as the verbs have checked them."""
 
     alpha: float = 0.05  # level of all tests, after correction
     correction: Method = "holm"  # over pairs and data sets; always Holm for items
@@ -86,17 +85,6 @@ class Rules:
     seed: int = 0  # of permutation tests and bootstraps
     over: tuple[Factor, ...] | None = None  # of items; None: runs too if all models have several
     complete: bool = False  # of items: show nothing if answers or data sets are missing
-
-    def __post_init__(self) -> None:
-        if self.correction not in get_args(Method):
-            allowed = ", ".join(get_args(Method))
-            raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
-        fraction(self.alpha, "alpha", ConfigError)
-        fraction(self.confidence, "confidence", ConfigError)
-        count(self.resamples, "resamples", 1, ConfigError)
-        count(self.seed, "seed", 0, ConfigError)
-        if self.margin is not None:
-            fraction(self.margin, "margin", ConfigError, math.inf)
 
 
 def parse_over(over: str | Collection[str]) -> tuple[Factor, ...]:
@@ -227,31 +215,3 @@ def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
 def sign(value: float) -> int:
     """Returns 1, 0 or -1; 0 for NaN."""
     return (value > 0) - (value < 0)
-
-
-def between(value: float, low: float, high: float) -> bool:
-    """True if the value is one number strictly between two; NaN, bools and texts are not."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number and bool(low < value < high)
-
-
-def fraction(value: float, name: str, error: _Error = DataError, below: float = 1.0) -> float:
-    """Checks that a value is strictly between 0 and 1 (or a finite number above 0)."""
-    if not between(value, 0.0, below):
-        limits = "between 0 and 1" if below == 1 else "above 0"
-        raise error(f"{name}: expected a number {limits}, found {_in_a_line(value)}")
-    return float(value)
-
-
-def count(value: int, name: str, at_least: int = 1, error: _Error = DataError) -> int:
-    """Checks a whole number, such as of seeds; `resamples` are at most a million."""
-    if not (between(value, at_least - 1, math.inf) and value == int(value)):
-        expected = f"expected a whole number of at least {at_least}"
-        raise error(f"{name}: {expected}, found {_in_a_line(value)}")
-    if name == "resamples" and value > 1_000_000:
-        raise error(f"{name}: expected at most 1,000,000, found {_in_a_line(value)}")
-    return int(value)
-
-
-def _in_a_line(value: object) -> str:
-    return " ".join(str(value).split())[:60]

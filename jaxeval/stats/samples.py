@@ -219,14 +219,14 @@ def _averaged(labels: np.ndarray, scores: np.ndarray) -> tuple[_Sample, list[int
 
 def pools(scores: Scores) -> dict[str, np.ndarray]:
     """Returns all scores of each model on the one data set, to draw evaluations from."""
-    by_unit = samples(scores, "row").by_data_set
-    if len(by_unit) > 1:
+    if len(scores.data_sets) > 1:
+        names = ", ".join(data.name for data in scores.data_sets)
         raise DataError(
-            f"several data sets ({', '.join(by_unit)}), whose scores are not one sample; expected "
-            "a table, or a runs folder, of one: copy its rows into a file of their own",
+            f"several data sets ({names}), whose scores are not one sample; expected a table, or "
+            "a runs folder, of one: copy its rows into a file of their own",
             scores.source,
         )
-    cell = next(iter(by_unit.values()), {})
-    if absent := [model for model in scores.models if model not in cell]:
+    found = {model: scores.scores_of(model) for model in scores.models}
+    if absent := [model for model, of in found.items() if not len(of)]:
         raise DataError(f"{', '.join(absent)}: no usable score", scores.source)
-    return {model: sample.scores for model, sample in cell.items()}
+    return found

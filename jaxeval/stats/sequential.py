@@ -212,6 +212,5 @@ def smallest_difference(n: int, sd: float, *, alpha: float = 0.05) -> float:
     Args:
         sd: standard deviation of the scores of each model.
     """
-    n = results.count(n, "n", 2)
     (t,) = _critical_t(np.array([2.0 * n - 2]), np.array([n / 2]), alpha)
     return float(sd * np.sqrt(2 / n) * t)

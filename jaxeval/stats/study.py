@@ -55,7 +55,7 @@ class Board(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OfRuns:
+class RunDesign:
     """What a study of whole runs rests on."""
 
     unit: Unit  # of replication
@@ -69,7 +69,7 @@ class OfRuns:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OfItems:
+class ItemDesign:
     """What a study of items rests on."""
 
     data_sets: tuple[tasks.Counts, ...]
@@ -83,7 +83,7 @@ class OfItems:
 class Study:
     """Models compared pair by pair on each data set, and in the mean over all of them.
 
-    Either `of_runs` or `of_items` is known.
+    Either `run_design` or `item_design` is known.
     """
 
     pairs: tuple[Pair, ...]  # on each data set, a family of tests
@@ -95,8 +95,8 @@ class Study:
     warnings: tuple[str, ...]
     failures: failures.Failures | None  # runs, or items with an answer, that failed; None: none
     scores: Scores = dataclasses.field(repr=False)
-    of_runs: OfRuns | None = None
-    of_items: OfItems | None = None
+    run_design: RunDesign | None = None
+    item_design: ItemDesign | None = None
 
     @property
     def main(self) -> Board | None:
@@ -156,7 +156,7 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         warnings=(*scores.warnings, *failures.warnings(scores, units, pairs, rules)),
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
-        of_runs=OfRuns(
+        run_design=RunDesign(
             units.unit, units.averaged, primary, of_mean, families, across, copies, units
         ),
     )
@@ -193,7 +193,7 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
         warnings=(*why, *scores.warnings, *scores.notes, *lines),
         failures=failures.compare(dataclasses.replace(scores, data_sets=complete)),
         scores=scores,
-        of_items=OfItems(
+        item_design=ItemDesign(
             tuple(of.counts for of in found), withheld, shared and not not_averaged, incomplete
         ),
     )
@@ -235,7 +235,7 @@ def decision(study: Study) -> tuple[Outcome, tuple[str | None, ...]]:
     Returns:
       The outcome, and the data sets that decide it; None is the mean over them.
     """
-    incomplete = study.of_items is not None and bool(study.of_items.incomplete)
+    incomplete = study.item_design is not None and bool(study.item_design.incomplete)
     together, apart = (
         {
             pair.data_set: "not shown" if incomplete else pair.by_margin.outcome

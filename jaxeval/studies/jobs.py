@@ -68,7 +68,6 @@ class Job:
             "name": self.part.name,
             "folder": str(storage.folder.absolute()),
             "current_folder": str(Path.cwd()),  # to which paths of data may be relative
-            "again": storage.again,
             "outputs": storage.outputs,
         }
         files.write_text(self.path, json.dumps(tree))
@@ -126,7 +125,7 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
     with contextlib.suppress(OSError):
         os.chdir(tree["current_folder"])
     part = _rebuilt(tree, session)
-    more = {"again": tree["again"], "outputs": tree["outputs"], "lanes": tree["lanes"]}
+    more = {"outputs": tree["outputs"], "lanes": tree["lanes"]}
     with contextlib.ExitStack() as closing:
         shard = closing.enter_context(runs.open_store(path.parent, shared=False))
         events = running.run([part], shard, folder, session=session, **more)

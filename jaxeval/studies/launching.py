@@ -4,10 +4,11 @@ The engine places, starts and restarts jobs; what a job has done is read from th
 """
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from jaxeval import files, runs
 from jaxeval.errors import RunError
@@ -55,7 +56,6 @@ def run(
     launcher: Launcher | None = None,
     more: Callable[[], Sequence[Cohort]] = lambda: (),
     session: running.Session | None = None,
-    again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[running.Event, None, None]:
@@ -67,42 +67,37 @@ def run(
     of workers may change last bits, as another number of lanes does.
 
     Args:
-      more: returns what to train next, if there is something: it is called when all cohorts have
-        ended; with a launcher whenever a job has.
+      more: returns what to train next, if there is something; called whenever a job has ended.
       lanes: as of `running.run`; with a launcher those of a job, which has no more members.
 
     Raises:
       RunError: as `running.run`; or jobs have failed, after all others have ended.
     """
     if launcher is None:
-        kept = {"session": session, "again": again, "outputs": outputs, "lanes": lanes}
-        while planned:
-            yield from running.run(planned, store, folder, **kept)  # type: ignore[arg-type]
-            planned = more()
+        how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
+        yield from running.run(planned, store, folder, **how)
         return
     with contextlib.ExitStack() as held:
         jobs.merge_all(folder, store)
         held.callback(jobs.merge_all, folder, store)
         held.enter_context(contextlib.closing(launcher))
-        storage = recording.Storage(store, folder, again, outputs)
+        storage = recording.Storage(store, folder, outputs)
         yield from _Watch(storage, launcher, lanes, held).events(planned, more)
 
 
+@dataclasses.dataclass
 class _Watch:
     """Jobs that have been submitted, by their files; those that die are submitted again."""
 
-    def __init__(
-        self,
-        storage: recording.Storage,
-        launcher: Launcher,
-        lanes: int | None,
-        held: contextlib.ExitStack,
-    ):
-        self._storage, self._launcher, self._lanes, self._held = storage, launcher, lanes, held
-        self._submitted: dict[Path, jobs.Job] = {}
-        self._locked: set[str] = set()  # names of cohorts
-        self._compiling: dict[str, Path] = {}  # the job of each program that says so
-        self._failures: list[str] = []
+    _storage: recording.Storage
+    _launcher: Launcher
+    _lanes: int | None
+    _held: contextlib.ExitStack
+    _submitted: dict[Path, jobs.Job] = dataclasses.field(default_factory=dict)
+    _locked: set[str] = dataclasses.field(default_factory=set)  # names of cohorts
+    # the job of each program that says so
+    _compiling: dict[str, Path] = dataclasses.field(default_factory=dict)
+    _failures: list[str] = dataclasses.field(default_factory=list)
 
     def events(
         self, planned: Sequence[Cohort], more: Callable[[], Sequence[Cohort]]
@@ -126,7 +121,7 @@ class _Watch:
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
         storage, ended, new = self._storage, dict[Entry, runs.MemberResult](), list[Path]()
-        running.refuse_impossible(planned, storage.again, storage.outputs, self._lanes)
+        running.refuse_impossible(planned, self._lanes)
         yield running.check(planned, storage)
         for name in sorted({cohort.name for cohort in planned} - self._locked):
             self._held.enter_context(running.locked(storage.folder, name))

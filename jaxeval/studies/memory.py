@@ -87,6 +87,8 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
     """Returns the plan of a cohort of one config: data, sizes, batches, memory."""
     own = cohort.entries[0].prepared
     source, training = own.data, own.config.training
+    rows = [len(rows) for rows in source.split(0).train]
+    updates = int(member.steps(rows, training.batch_size).count)
     width = training.width(len(cohort.members))
     width = spreading.round_up(width, spreading.make_mesh())
     count = parameters(cohort.problem, cohort.members[0])
@@ -102,24 +104,17 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
         "parameters": count,
         "members": len(cohort.members),
         "lanes": f"{width} on {backend.describe()}",
-        "batches": _batches(cohort),
+        "batches": [  # a bucket's last batch is a rest
+            {
+                "nominal": training.batch_size,
+                "at_once": min(training.at_once, training.batch_size),
+                "micro_batches": -(-training.batch_size // training.at_once),
+                "updates_an_epoch": updates,
+                "effective": round(sum(rows) / updates, 1),
+            }
+        ],
         "memory_megabytes": {
             "corpus, on each device": round(corpus / 2**20, 1),
             "population": round(population / 2**20, 1),
         },
     }
-
-
-def _batches(cohort: "Cohort") -> list[dict[str, float]]:
-    """Nominal and effective rows of a batch; a bucket's last batch is a rest."""
-    training, split = cohort.problem.training, cohort.entries[0].prepared.data.split(0)
-    size, rows = training.batch_size, [len(rows) for rows in split.train]
-    updates = int(member.steps(rows, size).count)
-    batch = {
-        "nominal": size,
-        "at_once": min(training.at_once, size),
-        "micro_batches": -(-size // training.at_once),
-        "updates_an_epoch": updates,
-        "effective": round(sum(rows) / updates, 1),
-    }
-    return [batch]

@@ -20,9 +20,7 @@ import pydantic
 from jaxeval import __version__, backend, files, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
-from jaxeval.errors import RunError, argument
 from jaxeval.population import host, member, slots
-from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 
 _RECORD_FIELDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
@@ -33,41 +31,32 @@ class Storage(NamedTuple):
 
     store: runs.Store
     folder: Path
-    again: bool  # trials that ended without it are trained again; else they are an error
     outputs: bool  # outcomes of items are kept
 
     def ended(self, cohort: Cohort) -> dict[Entry, runs.MemberResult]:
-        """Returns the trials that need no training now, with their results.
+        """Returns the trials that need no training now, with their results."""
+        lacking = self.lacking(cohort)
+        return {e: result for e, result in self._recorded(cohort).items() if e not in lacking}
 
-        Raises RunError if trials ended without what is to be kept, and `again` is false.
-        """
-        store, pause = self.store, cohort.pause
-        recorded = {record.id: store.ended(record.id, pause) for record in cohort.records}
-        ended = {
+    def _recorded(self, cohort: Cohort) -> dict[Entry, runs.MemberResult]:
+        recorded = {of.id: self.store.ended(of.id, cohort.pause) for of in cohort.records}
+        return {
             entry: recorded[entry.record.id][entry.key[1:]]
             for entry in cohort.entries
             if entry.key[1:] in recorded[entry.record.id]
         }
-        best = [e for e, r in ended.items() if slots.has_best(r.status, r.best_epoch, r.dev)]
-        lacking: list[tuple[str, str, list[Entry]]] = []
+
+    def lacking(self, cohort: Cohort) -> set[Entry]:
+        """Returns the trials that ended without a model or outcomes that are now to be kept."""
+        ended = self._recorded(cohort).items()
+        best = {e for e, of in ended if slots.has_best(of.status, of.best_epoch, of.dev)}
+        kept = {*best}
         if cohort.config.training.save_models:
-            without = [entry for entry in best if not is_whole(self.folder, entry)]
-            lacking.append(("training.save_models", f"a saved model in {self.folder}", without))
+            kept = {entry for entry in kept if is_whole(self.folder, entry)}
         if self.outputs:
-            kept = {record.id: self.store.with_outcomes(record.id) for record in cohort.records}
-            without = [entry for entry in best if entry.key[1:] not in kept[entry.record.id]]
-            lacking.append((argument("outputs", True), "outcomes of their items", without))
-        for asked, what, without in lacking:
-            if without and not self.again:
-                ids = " ".join(dict.fromkeys(entry.record.id for entry in without))
-                which = prepared.listed([(e.trial.split, e.trial.seed) for e in without])
-                raise RunError(
-                    f"{asked}: {len(without)} members of experiment {ids} have ended without "
-                    f"{what} ({which}); {argument('again', True)} trains them again, and another "
-                    f"{argument('out')} leaves these runs as they are"
-                )
-        gone = {entry for *_, without in lacking for entry in without}
-        return {entry: end for entry, end in ended.items() if entry not in gone}
+            known = {record.id: self.store.with_outcomes(record.id) for record in cohort.records}
+            kept = {entry for entry in kept if entry.key[1:] in known[entry.record.id]}
+        return best - kept
 
 
 class Recorder:

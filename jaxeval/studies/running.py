@@ -14,7 +14,7 @@ import jax
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
-from jaxeval.errors import ConfigError, RunError, argument
+from jaxeval.errors import RunError, argument
 from jaxeval.population import engine, host, loop, slots
 from jaxeval.population import lanes as spreading
 from jaxeval.runs import records
@@ -69,7 +69,6 @@ def run(
     folder: Path,
     *,
     session: Session | None = None,
-    again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
     feed: Callable[[dict[Member, Entry]], host.Feed] | None = None,
@@ -81,21 +80,20 @@ def run(
 
     Args:
       folder: of checkpoints and saved models.
-      again: also trains trials that ended without the requested model or outcomes.
-      outputs: keeps what each member gets right or wrong, item by item of dev and test.
+      outputs: keeps what each member gets right or wrong, item by item of dev and test. Trials
+        that ended without it, or without a model that is to be saved, are trained again.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
       feed: makes what stops and joins members of a single cohort, given the entries of its
         members, to which it adds those that join.
 
     Raises:
-      ConfigError: a population does not fit into memory, or `again` although nothing is kept.
-      RunError: trials have ended without the requested models or outcomes, a checkpoint is ahead
-        of the database, or another process trains the same.
+      ConfigError: a population does not fit into memory.
+      RunError: a checkpoint is ahead of the database, or another process trains the same.
     """
     session = session or Session()
-    refuse_impossible(planned, again, outputs, lanes)
-    storage = recording.Storage(store, folder, again, outputs)
+    refuse_impossible(planned, lanes)
+    storage = recording.Storage(store, folder, outputs)
     yield check(planned, storage)
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before reading who has ended
@@ -108,13 +106,16 @@ def run(
 
 
 def check(planned: Sequence[Cohort], storage: recording.Storage) -> Checked:
-    """Raises the RunErrors of `run` that trials which have ended cause; returns what was found."""
-    for cohort in planned:
-        storage.ended(cohort)
+    """Returns what was found in the data, and of trials that have ended."""
+    lacking = [entry for cohort in planned for entry in storage.lacking(cohort)]
     # cohorts share most findings: each line once
     each = [entry.prepared.data.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
     warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
+    if lacking:
+        which = prepared.listed(sorted((entry.trial.split, entry.trial.seed) for entry in lacking))
+        kept = "the model or the outcomes of items that are now kept"
+        remarks[f"{len(lacking)} members ended without {kept}: trained again ({which})"] = None
     return Checked(planned, [*remarks], [*warnings])
 
 
@@ -147,8 +148,9 @@ def _train(
         cohort.problem.training.width(lanes or len(cohort.members)),
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
-        feed=_pausing(cohort.pause) if feed is None else feed(recorder.entries),
+        feed=host.CLOSED if feed is None else feed(recorder.entries),
         steps=cohort.steps,
+        pause=cohort.pause,
     )
 
     def resumed(restored: Sequence[slots.Slot]) -> None:
@@ -163,19 +165,6 @@ def _train(
                 yield Ended(entry.trial, result)
 
 
-def _pausing(epoch: int) -> host.Feed:
-    """Lets members pause after an epoch, unless they end with it by themselves; 0: never."""
-
-    def after_epoch(
-        epochs: int, each: Sequence[slots.Slot]
-    ) -> tuple[list[slots.Status | None], list[Member]]:
-        del epochs
-        there = [slot.active and slot.status is None and slot.epoch == epoch for slot in each]
-        return ["paused" if pause else None for pause in there], []
-
-    return host.Feed({}, after_epoch)
-
-
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
     """Returns the records of entries that have ended, in their order."""
     known = {records.key(row): row for row in store.members()}
@@ -183,17 +172,9 @@ def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
     return [known[key] for key in keys if key in known]
 
 
-def refuse_impossible(
-    planned: Sequence[Cohort], again: bool = False, outputs: bool = False, lanes: int | None = None
-) -> None:
-    """Raises those ConfigErrors of `run` that need no runs folder."""
+def refuse_impossible(planned: Sequence[Cohort], lanes: int | None = None) -> None:
+    """Raises the ConfigErrors of `run`, which need no runs folder."""
     for cohort in planned:
-        if again and not (outputs or cohort.config.training.save_models):
-            raise ConfigError(
-                f"{argument('again', True)} goes with training.save_models=true: it trains again "
-                "what ended without a saved model (of train with "
-                f"{argument('outputs', True)}: without outcomes)"
-            )
         memory.refuse_too_large(cohort.problem, cohort.members, lanes)
 
 

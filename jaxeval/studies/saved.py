@@ -70,10 +70,7 @@ def choose(
             models.append(ModelFile(path, about))
     if not models:
         whose = "" if members is None else " of these runs"
-        raise RunError(
-            f"{folder}: no saved model{whose}; train with training.save_models=true, and "
-            f"{argument('again', True)} if that has ended without"
-        )
+        raise RunError(f"{folder}: no saved model{whose}; train with training.save_models=true")
     names = {each.about.experiment: each.about.name for each in models}
     chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
@@ -163,9 +160,8 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{prepared.listed(missing)}; train it with training.save_models=true (and "
-            f"{argument('again', True)}, if it was trained without), or choose other "
-            f"{argument('seeds')}: a member that diverged at once has none"
+            f"{prepared.listed(missing)}; train it with training.save_models=true, or choose "
+            f"other {argument('seeds')}: a member that diverged at once has none"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
     params = [member.fit(path, member.read_arrays(path), like) for path in paths]

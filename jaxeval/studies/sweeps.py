@@ -4,7 +4,6 @@ All draws and cohorts are written to RUNS/sweeps/EXPERIMENT.json before the firs
 plan stays: other cohorts would differ in rounding. There runs are numbered from 1.
 """
 
-import contextlib
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ from jaxeval.space.distributions import Value
 from jaxeval.studies import cohorts, costs, padding, prepared
 from jaxeval.studies.prepared import Study, Trial, at
 from jaxeval.studies.running import Session
-from jaxeval.tasks import registry
 
 # Multiplications and additions per second of one device in products of many rows: measured on a
 # core; a guess for an accelerator.
@@ -57,43 +55,35 @@ class DrawnSweep:
         Raises RunError if the file is damaged or holds other draws.
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
-        sizes, (groups, rows, known) = padding.bucket_sizes(self.base), self._planned()
-        with self._parsing():
-            before = costs.as_grouped(jobs, sizes, machine, groups, rows)
+        sizes, before, known = padding.bucket_sizes(self.base), list[costs.Estimate](), 0
+        if self._path.exists():
+            before = self._planned(jobs, sizes, machine)
+            known = sum(len(estimate.jobs) for estimate in before)
         new = costs.plan(jobs[known:], sizes, machine, most_programs)
         return before + [
             estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
             for estimate in new
         ]
 
-    def _planned(self) -> tuple[list[list[int]], list[int], int]:
-        """Groups, micro-batches and number of runs of the file, if there is one."""
-        path = self._path
-        if not path.exists():
-            return [], [], 0
-        with self._parsing():
+    def _planned(
+        self, jobs: Sequence[costs.Job], sizes: Sequence[int], machine: costs.Machine
+    ) -> list[costs.Estimate]:
+        """The cohorts of the file."""
+        path, passing, then = self._path, (RunError, MemoryError), f"; delete it: {RECORDED}"
+        with parsing("not the plan of this sweep", path, None, RunError, passing, then):
             tree = json.loads(path.read_text(encoding="utf-8"))
             groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
             rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
             values = [dict(run) for run in tree["runs"]]
             if sorted(number for group in groups for number in group) != list(range(len(values))):
                 raise ValueError("a run that is in no cohort, or in two")
-        if len(values) > len(self.entries):
-            asked = argument("trials")
-            raise RunError(f"{path}: holds {len(values)} runs; ask for as many ({asked}), or more")
-        if values != [dict(entry.trial.values) for entry in self.entries[: len(values)]]:
-            raise RunError(
-                f"{path}: holds other draws than this version makes; give the sweep another "
-                + argument("out")
-            )
-        return groups, rows, len(values)
-
-    def _parsing(self) -> contextlib.AbstractContextManager[None]:
-        """Turns errors of a damaged file into a RunError."""
-        then = f"; delete it: {RECORDED}"
-        return parsing(
-            "not the plan of this sweep", self._path, None, RunError, (MemoryError,), then
-        )
+            if len(values) > len(self.entries):
+                most = f"holds {len(values)} runs; ask for as many ({argument('trials')}), or more"
+                raise RunError(f"{path}: {most}")
+            if values != [dict(entry.trial.values) for entry in self.entries[: len(values)]]:
+                other = "holds other draws than this version makes; give the sweep another"
+                raise RunError(f"{path}: {other} {argument('out')}")
+            return costs.as_grouped(jobs, sizes, machine, groups, rows)
 
     def save(self, estimates: Sequence[costs.Estimate]) -> None:
         """Writes all draws and the cohorts atomically."""
@@ -125,33 +115,16 @@ def draw(
     count: int,
     folder: Path,
 ) -> DrawnSweep:
-    """Draws a sweep and reads its data; arguments as of `draws`. Raises ConfigError, DataError."""
-    session = Session()
-    base = prepared.read(source, changes, data)
-    changes = [*changes, *prepared.data_changes(base.task, data)]
-    trials = draws(source, changes, space, seed, count, where)
-    entries = cohorts.entries(trials, session.loader)
-    return DrawnSweep(folder, session.loader.prepare(base), entries, session)
-
-
-def draws(
-    source: reading.Source,
-    changes: Sequence[str],
-    space: Space,
-    seed: int,
-    count: int,
-    where: str = "space",
-) -> list[Trial]:
-    """Draws the first `count` runs of a sweep; run k, from 1, has seed k.
+    """Draws the first `count` runs of a sweep and reads its data; run k, from 1, has seed k.
 
     `seed` is that of the draws; messages begin with `where`. Raises ConfigError, with number and
-    values, if a run is no valid config.
+    values, if a run is no valid config, or DataError.
     """
-    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
-    base: Any = reading.read(kind.Config, source, changes)
+    base: Any = prepared.read(source, changes, data)
+    changes = [*changes, *prepared.data_changes(base.task, data)]
     refuse_leaks(base, space, where)
     study = Study("sweep", reading.to_dict(base), {"space": spaces.to_dict(space), "seed": seed})
-    trials = []
+    trials, session = list[Trial](), Session()
     for number in range(count):
         values = spaces.draw(space, seed, number)
         try:
@@ -160,19 +133,19 @@ def draws(
             shown = json.dumps(values, ensure_ascii=False)
             raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None
         trials.append(Trial(reading.to_dict(config), number + 1, values=values, study=study))
-    return trials
+    entries = cohorts.entries(trials, session.loader)
+    return DrawnSweep(folder, session.loader.prepare(base), entries, session)
 
 
 def configured(
     source: reading.Source, changes: Sequence[str], space: Space, values: Mapping[str, Value]
 ) -> Any:
     """Returns a base config with changes, then values of a space. Raises ConfigError."""
-    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     drawn = [
         f"{key}={json.dumps(value, ensure_ascii=False)}"
         for key, value in spaces.changes(space, values)
     ]
-    return reading.read(kind.Config, source, [*changes, *drawn])
+    return prepared.read(source, [*changes, *drawn], origin="")
 
 
 def refuse_leaks(base: Any, space: Space, where: str) -> None:

@@ -66,33 +66,25 @@ def _build(config: _Config, names: Sequence[str], saved: Mapping[str, Any], know
       saved: as `data.tagging.SavedVocabulary`, without the words.
       known: rows of the word table that the model has.
     """
-    choices, labels, entities = config.model, saved["labels"], saved["scheme"] != "none"
+    choices, entities = config.model, saved["scheme"] != "none"
     metric = _metric(config.scoring, entities)
     alphabet = len(saved["characters"]) + words.UNKNOWN + 1
-    sizes = models.Sizes(len(labels), alphabet, len(words.CASINGS), known)
-    scheme: schemes.Scheme = config.data.scheme if entities else "none"
-    legality = schemes.allowed_transitions(labels, scheme)
+    sizes = models.Sizes(len(saved["labels"]), alphabet, len(words.CASINGS), known)
     model, windows = models.Tagger(choices, sizes), choices.encoder == "window"
     normaliser = weighted_rows if choices.classifier == "crf" else _words
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         return model.init(key, batch, hparams, None)["params"]
 
-    def apply(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> TaggerLogits:
-        logits: Any = model.apply({"params": params}, batch, hparams, key)
-        if not choices.mask_illegal or logits.potentials is None:
-            return logits
-        masked = crf.mask_illegal(logits.potentials, *map(jnp.asarray, legality))
-        return logits._replace(potentials=masked)
-
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        logits = apply(params, batch, key, hparams)
+        logits: Any = model.apply({"params": params}, batch, hparams, key)
         columns = batch.rows["labels"], batch.rows["length"]
         losses = _sentence_losses(logits, *columns, selected=windows) * batch.weight
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        logits, length = apply(params, batch, None, hparams), batch.rows["length"]
+        logits: Any = model.apply({"params": params}, batch, hparams, None)
+        length = batch.rows["length"]
         if logits.potentials is None:
             return jnp.argmax(logits.emissions, axis=-1).T.astype(jnp.int32), carry
         valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]

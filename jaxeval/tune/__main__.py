@@ -1,5 +1,6 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
+import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from jaxeval import cli, launchers, parameters
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, argument
-from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Quiet
+from jaxeval.parameters import Changes, Count, Natural, Positive, Quiet
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
     from jaxeval.space import Space
     from jaxeval.tuning import Search
-    from jaxeval.tuning.running import Runner
+    from jaxeval.tuning.evaluating import Runner
 
 _Method = Literal["gp", "sobol", "random"]
 _RETRAINED, _AT_ONCE = 8, 8
@@ -39,11 +40,9 @@ def tune(
     trials: Count = 64,
     seconds: Positive | None = None,
     retrain: Natural = _RETRAINED,
-    margin: NonNegative | None = None,
     launch: str = launchers.HERE,
-    dry_run: bool = False,
     quiet: Quiet = False,
-) -> "Tuned | str":
+) -> "Tuned":
     """Searches a space for the best setting of a config, in few trainings.
 
     Trains each batch of settings as populations, and learns from their dev scores which to propose
@@ -58,7 +57,6 @@ def tune(
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
       seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
-      margin: a difference that does not matter, in the metric's unit (the metric's).
 
     Examples:
       jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
@@ -67,7 +65,6 @@ def tune(
     """
     from jaxeval import backend
     from jaxeval import space as spaces
-    from jaxeval.runs import metrics
 
     known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
@@ -79,14 +76,10 @@ def tune(
     from jaxeval.tune import training
 
     target = targets.target(config, [*changes], data, search, where)
-    metrics.refuse_points("margin", margin or 0.0, target.record.unit)
     workers = len(jax.devices()) if launcher is None else launcher.workers
     at_once = parallel or max(_AT_ONCE, workers)
-    if dry_run:
-        return training.plan(target, search, trials, at_once, retrain)
-    least = target.record.margin if margin is None else margin
-    place = training.Place(Path(out), launcher, quiet)
-    return training.tune(target, search, (trials, seconds), place, at_once, retrain, least)
+    limits = trials, seconds
+    return training.tune(target, Path(out), limits, at_once, retrain, launcher, quiet)
 
 
 @parameters.verb
@@ -104,7 +97,6 @@ def tune_command(
     trials: Count = 64,
     seconds: Positive | None = None,
     retrain: Natural | None = None,
-    margin: NonNegative = 0.0,
     json_field: str | None = None,
     lower_is_better: bool | None = None,
     time_limit: Positive | None = None,
@@ -129,7 +121,6 @@ def tune_command(
         function calls report(step, score), and ends if that is true.
       seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
-      margin: a difference that does not matter, in the score's unit.
       lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: of a failed seed.
       state: file of the search, from which the same command goes on; None: nothing is kept.
@@ -140,16 +131,13 @@ def tune_command(
     """
     from jaxeval import space as spaces
     from jaxeval.report import text
-    from jaxeval.tuning import running
+    from jaxeval.tuning import evaluating, running
     from jaxeval.tuning.history import History
 
     known = spaces.load(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
-    evaluate: running.Function | running.Command
-    if callable(command):
-        evaluate, kind = running.Function(command), "function"
-    else:
-        evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
+    evaluate = evaluating.Evaluator(command, known, json_field, time_limit)
+    kind = "function" if evaluate.command is None else "command"
     if (halving is None) != (steps is None):
         raise ConfigError(f"{argument('halving')}, {argument('steps')}: expected both or neither")
     needed = {"seed": seeds > 1 or bool(retrain), "report": halving is not None}
@@ -157,9 +145,9 @@ def tune_command(
     if lacking := [name for name, needs in needed.items() if needs and not taken[name]]:
         place = "{seed}" if kind == "command" else f"an argument {lacking[0]}"
         raise ConfigError(f"{evaluate.name}: expected {place}")
-    if dry_run and isinstance(evaluate, running.Command):
+    if dry_run and evaluate.command is not None:
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
-        lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
@@ -167,14 +155,12 @@ def tune_command(
     opening = running.opened(path, search, higher is not False, source, trials, seconds)
     with cli.resumable(), opening as opened:
         cli.say(direction, quiet)
-        runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
+        runner = evaluating.Runner(opened, evaluate, parallel, retries, steps)
         fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
-        return _run(runner, metric, margin, fresh, quiet)
+        return _run(runner, metric, fresh, quiet)
 
 
-def _run(
-    runner: "Runner", metric: str | None, margin: float, retrain: int, quiet: bool
-) -> "Tuned":
+def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tuned":
     """Searches with progress; then runs the best setting with fresh seeds."""
     from jaxeval.report import tuning
     from jaxeval.runs import metrics
@@ -184,25 +170,24 @@ def _run(
 
     def unit() -> str:
         scores = [score for e in state.history.evaluations for score in e.scores]
-        largest = max(map(abs, scores), default=0.0)
-        named = metrics.stored_unit(metric, largest)
-        metrics.refuse_points("margin", margin, named if largest else "number")  # 0 has no unit
-        return named
+        return metrics.stored_unit(metric, max(map(abs, scores), default=0.0))
 
     if state.known:
         cli.say(f"goes on from {state.known} with results", quiet)
-    for evaluation, note in runner.run():
-        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.ended else note
-        cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
-    best, fresh, failures = runner.search.best(state.history), None, list[str]()
+    with contextlib.closing(runner.run()) as steps:
+        for evaluation, note in steps:
+            ended = evaluation.ended
+            last = tuning.evaluation_line(evaluation, "score", unit()) if ended else note
+            cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
+    best, fresh, failures = state.best(), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             cli.say(f"best setting, fresh seed {number}: {result}", quiet)
         every = [state.fresh_scores(best)[seed] for seed in fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
-    seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
-    return tuning.result(runner.search, state, *scale, fresh, failures, seeded)
+    seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit())
+    return tuning.result(state, *scale, fresh, failures, seeded)
 
 
 def _search(

@@ -1,151 +1,165 @@
 """Groups settings of a search into populations; settings may join one while it trains."""
 
-import dataclasses
+import contextlib
 import functools
 import math
+import shutil
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 from jaxeval import runs
 from jaxeval.config import reading
 from jaxeval.contracts import Member
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, slots
-from jaxeval.studies import Trial, prepared, running
+from jaxeval.report import tuning as reports
+from jaxeval.studies import Trial, prepared, proposing, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
-from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation, History, Stopped
 from jaxeval.tuning.running import State
 
-
-class Scored(NamedTuple):
-    """Evaluations that have results."""
-
-    evaluations: Sequence[Evaluation]
+# a trial, the epoch that has ended (from 1), its dev score so far or its last one
+# (`Training.scored_epoch`), how it ended (None: it goes on)
+_Progress = tuple[Trial, int, float | None, str | None]
 
 
-class _Progress(NamedTuple):
-    """A trial after one of its epochs."""
+class Populations(proposing.Proposer):
+    """A search whose settings are trained as populations, or as jobs of a launcher.
 
-    trial: Trial
-    epoch: int  # from 1
-    best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
-    status: str | None  # how it ended; None: it goes on
+    A batch of settings is proposed when all before have ended; those that a program has room for
+    are one population. With halving, settings are proposed for each lane that becomes free, and
+    join the population if its program has room for them. As jobs, settings are proposed whenever
+    one has ended.
 
+    The history says of each evaluation when it joined which population. It is saved before
+    proposals are trained, and before results are recorded elsewhere: a killed search repeats
+    epochs, meets all when it did before, and decides nothing anew, unless it trained lane by lane.
 
-@dataclasses.dataclass
-class Populations:
-    """A search that feeds populations.
-
-    The history of its state says of each evaluation when it joined which population: the order in
-    which results were told and settings proposed.
+    Args:
+      parallel: settings at once.
+      jobs: a launcher trains them.
     """
 
-    target: Target
-    search: Search
-    state: State
-    store: runs.Store
-    parallel: int  # settings at once
-    asynchronous: bool = False  # a new setting is proposed for each that has ended
-    number: int = 0  # of the population that is trained
-    program: OpenProgram | None = None  # its program; None: it has not begun
-    _scores: dict[int, dict[int, float | str]] = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        trainings = self.state.trials * self.search.seeds
-        self._padded = self.target.padded(trainings, self.parallel * self.search.seeds)
+    def __init__(
+        self,
+        target: Target,
+        state: State,
+        store: runs.Store,
+        folder: Path,
+        parallel: int,
+        jobs: bool = False,
+    ):
+        self.target, self.state, self.session = target, state, target.session
+        self._store, self._checkpoints, self._as_jobs = store, folder / "checkpoints", jobs
+        self._halving, seeds = state.search.halving, state.search.seeds
+        self._parallel, self._lanes = parallel, parallel * seeds
+        self._padded = target.padded(state.trials * seeds, self._lanes)
         self._known = {e.number for e in self._history.ended}
+        self._number = 0  # of the population that is trained
+        self._program: OpenProgram | None = None  # its program; None: it has not begun
+        self._narrow = ""  # name of a cohort that does not fit into memory in all its lanes
+        if jobs:  # settings that an earlier process has given to jobs wait
+            self._leave([evaluation.number for evaluation in self._history.pending])
+        self._stop_paused()
 
     @property
     def _history(self) -> History:  # which may not be saved yet
         return self.state.history
 
-    @property
-    def name(self) -> str:
-        """The name of the population's checkpoints, to which a padded one adds its program."""
-        return f"{self.target.record.id}-{self.number}"
-
-    def begin(self) -> Cohort | None:
-        """Returns the first population that was stopped, or the next one; None if all has ended.
-
-        A padded one has its program in its name: with other shapes it begins anew.
-        """
+    def more(self) -> list[Cohort]:
+        """Returns the first population that was stopped, or the next one; all jobs that wait."""
+        record = self.target.record.id
+        if self._as_jobs:
+            each = []
+            while entries := self._next():
+                assert self._program is not None
+                cohort = self._program.cohort(entries, record)  # one lock for all
+                each.append(cohort._replace(pause=self._rung(entries[0].trial)))
+            return each
+        self._clear()
         entries = self._resumed() or self._next()
-        if not entries or self.program is None:
-            return None
-        padded = f"-{reading.digest(self.program.text)}" if self.program.shape is not None else ""
-        return self.program.cohort(entries, f"{self.name}{padded}")
+        if not entries or self._program is None:
+            return []
+        padded = self._program.shape is not None  # with other shapes it begins anew
+        suffix = f"-{reading.digest(self._program.text)}" if padded else ""
+        return [self._program.cohort(entries, f"{record}-{self._number}{suffix}")]
 
-    def lanes(self, cohort: Cohort) -> int | None:
+    def lanes(self, planned: Sequence[Cohort], workers: int | None) -> int | None:
         """Returns as many lanes as the search may fill, so that later ones find the program.
 
-        Under `vmap` idle lanes cost as much as others: a part of a batch has none (None).
+        Under `vmap` idle lanes cost as much as others: a part of a batch has none (None). Jobs
+        that may pause are of one setting.
         """
-        waits = self.search.halving is None and any(not e.joined for e in self._history.pending)
-        part = waits and cohort.problem.mode == "vmap"
-        return None if part else self.parallel * self.search.seeds
+        if workers is not None:
+            return -(-self._lanes // workers) if self._halving is None else 1
+        (cohort,) = planned
+        if cohort.name == self._narrow:
+            return 1
+        waits = self._halving is None and any(not e.joined for e in self._history.pending)
+        return None if waits and cohort.problem.mode == "vmap" else self._lanes
 
     def feed(self, entries: dict[Member, Entry]) -> host.Feed:
         """Returns what stops and joins members of the population that begins."""
-        each = self._joined(self.number)
-        joined = {seed: e.joined[1] for e in each if e.joined for seed in e.seeds}
+        joined = {s: e.joined[1] for e in self._joined(self._number) for s in e.seeds if e.joined}
         arrivals = {who: joined[who.seed] for who in entries if who.seed in joined}
         return host.Feed(arrivals, functools.partial(self._after_epoch, entries))
 
-    def end(self) -> None:
-        """Tells of trials that did not fit into memory; all others have ended."""
-        left = self._unended(self.number)
+    def exhausted(self, planned: Sequence[Cohort]) -> bool:
+        """Goes on lane by lane; settings that do not fit so have failed."""
+        left = self._unended(self._number) if planned[0].name == self._narrow else {}
+        self._narrow = planned[0].name
         for number in left:
-            if not self._history.evaluations[number].ended:
-                self.state.history = self._history.tell(number, "out of memory")
+            self.state.score(number, 0, "out of memory")
         self._leave(left)
-
-    def restart(self) -> None:
-        """Lets settings wait that an earlier process has given to jobs."""
-        self._leave([evaluation.number for evaluation in self._history.pending])
-        self._stop_paused()
-
-    def waiting(self) -> list[Cohort]:
-        """Returns populations of all settings that wait, after proposals for those that ended."""
-        each = []
-        while entries := self._next():
-            assert self.program is not None
-            cohort = self.program.cohort(entries, self.target.record.id)  # one lock for all
-            each.append(cohort._replace(pause=self._rung(entries[0].trial)))
-        return each
+        return True
 
     def ended(self, event: running.Ended) -> None:
         """Tells of a job's trial that has ended or paused; one that goes on waits for a job."""
+        if not self._as_jobs:  # told after its epoch
+            return
         result, trial = event.result, event.trial
         paused = result.status == "paused" and result.epochs == self._rung(trial)
-        status = None if paused else result.status
-        self._told([_Progress(trial, result.epochs, result.dev, status)])
-        self._leave([self._number(trial.seed)] if paused else [])
+        self._told([(trial, result.epochs, result.dev, None if paused else result.status)])
+        self._leave([self._of(trial).number] if paused else [])
         self._stop_paused()
+
+    def news(self) -> list[str]:
+        """Returns lines about the evaluations that have ended since the last call."""
+        ended = [e for e in self._history.ended if e.number not in self._known]
+        self._known |= {e.number for e in ended}
+        scale = self.target.record.metric, self.target.record.unit
+        lines = [reports.evaluation_line(evaluation, *scale) for evaluation in ended]
+        return [*lines, reports.progress_line(self.state, *scale)] if lines else []
+
+    def _clear(self) -> None:
+        """Removes the checkpoints of the population that was trained, if all of it has ended."""
+        if self._program is None or self._unended(self._number):
+            return
+        self._narrow, name = "", f"{self.target.record.id}-{self._number}"
+        for path in sorted(
+            self._checkpoints.glob(f"{name}*")
+        ):  # with other shapes names are longer
+            if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
+                with contextlib.suppress(RunError), running.locked(path.parents[1], path.name):
+                    shutil.rmtree(path, ignore_errors=True)
 
     def _stop_paused(self) -> None:
         """Ends trials that have paused, and do not go on; after this is saved."""
         over = {seed for evaluation in self._history.ended for seed in evaluation.seeds}
-        for result in self.store.ended(self.target.record.id, pause=1).values():
+        for result in self._store.ended(self.target.record.id, pause=1).values():
             if result.status == "paused" and result.seed in over:
-                self.store.stop(result)
+                self._store.stop(result)
 
-    def _number(self, seed: int) -> int:
-        return next(e.number for e in self._history.evaluations if seed in e.seeds)
+    def _of(self, trial: Trial) -> Evaluation:
+        return next(e for e in self._history.evaluations if trial.seed in e.seeds)
 
     def _rung(self, trial: Trial) -> int:
         """The epochs of a trial's next rung; 0: there is none."""
-        halving, passed = self.search.halving, self._history.evaluations[self._number(trial.seed)]
-        rungs = [] if halving is None else halving.rungs(_epochs(trial))
-        return next(iter(rungs[len(passed.rungs) :]), 0)
-
-    def news(self) -> list[Scored]:
-        """Returns the evaluations that have ended since the last call."""
-        ended = [e for e in self._history.ended if e.number not in self._known]
-        self._known |= {e.number for e in ended}
-        return [Scored(ended)] if ended else []
+        rungs = [] if self._halving is None else self._halving.rungs(_epochs(trial))
+        return next(iter(rungs[len(self._of(trial).rungs) :]), 0)
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -159,31 +173,31 @@ class Populations:
         if not left:
             return []
         first = [self.target.entries(evaluation)[0] for evaluation in self._joined(number)]
-        self.number, self.program = number, self.target.program(first, self._padded)
-        taken = {n: each for n, each in left.items() if self.program.takes(each[0])}
+        self._number, self._program = number, self.target.program(first, self._padded)
+        taken = {n: each for n, each in left.items() if self._program.takes(each[0])}
         self._leave(left.keys() - taken.keys())
         return [entry for each in taken.values() for entry in each] or self._resumed()
 
     def _next(self) -> list[Entry]:
         """The trials that begin a population: those that belong with the first one that waits."""
-        self.number, self.program = self._count(), None
+        self._number, self._program = self._count(), None
         self._propose(0)
         waiting = [e for e in self._history.pending if e.joined is None]
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
-        if self.asynchronous and self.search.halving is not None:  # its program is its own
+        if self._as_jobs and self._halving is not None:  # its program is its own
             each = dict([*each.items()][:1])
         if each:
             first = {number: entries[0] for number, entries in each.items()}
-            if self.search.halving is None and self._padded:  # the cheapest population
+            if self._halving is None and self._padded:  # the cheapest population
                 numbers = [*first]
                 jobs = self.target.estimates([*first.values()], self._padded)[0].jobs
                 first = {numbers[job]: first[numbers[job]] for job in jobs}
-            begin = [*first.values()][: None if self.search.halving is None else 1]
-            self.program = self.target.program(begin, self._padded)
-            each = {n: each[n] for n, entry in first.items() if self.program.takes(entry)}
+            begin = [*first.values()][: None if self._halving is None else 1]
+            self._program = self.target.program(begin, self._padded)
+            each = {n: each[n] for n, entry in first.items() if self._program.takes(entry)}
         for number in each:
-            self._change(number, joined=(self.number, 0))
-        self.state.save(self._history)
+            self._change(number, joined=(self._number, 0))
+        self.state.save()
         return [entry for entries in each.values() for entry in entries]
 
     def _count(self) -> int:
@@ -198,23 +212,20 @@ class Populations:
     def _leave(self, numbers: Iterable[int]) -> None:
         for number in numbers:
             self._change(number, joined=None)
-        self.state.save(self._history)
+        self.state.save()
 
     def _propose(self, epochs: int) -> list[Entry]:
         """Asks for as many settings as there is room for; returns those that join now."""
-        joining, joins = list[Entry](), self.search.halving or self.asynchronous
+        joining, joins = list[Entry](), self._halving or self._as_jobs
         while True:
             pending = len(self._history.pending)
-            lanes = self.parallel - pending if joins or not pending else 0
-            if (free := min(lanes, self.state.left)) <= 0:
-                return joining
-            self.state.history, proposed = self.search.ask(self._history, free)
+            proposed = self.state.propose(self._parallel - pending if joins or not pending else 0)
             if not proposed:
                 return joining
             for evaluation in proposed:
                 entries = self._begun(evaluation)
-                if entries and self.program is not None and self.program.takes(entries[0]):
-                    self._change(evaluation.number, joined=(self.number, epochs))
+                if entries and self._program is not None and self._program.takes(entries[0]):
+                    self._change(evaluation.number, joined=(self._number, epochs))
                     joining += entries
 
     def _begun(self, evaluation: Evaluation) -> list[Entry]:
@@ -232,7 +243,7 @@ class Populations:
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:
         """Returns the trials of an evaluation that have not ended; tells the scores of others."""
-        ended, left = self.store.ended(self.target.record.id), []
+        ended, left = self._store.ended(self.target.record.id), []
         for entry in self.target.entries(evaluation):
             if (known := ended.get(entry.key[1:])) is None:
                 left.append(entry)
@@ -241,17 +252,8 @@ class Populations:
         return left
 
     def _score(self, number: int, seed: int, score: float | None, status: str) -> None:
-        """Notes a score, or why there is none; tells of an evaluation whose seeds have ended."""
-        evaluation = self._history.evaluations[number]
-        known = self._scores.setdefault(number, {})
-        known[seed] = status if score is None else score
-        if evaluation.ended or len(known) < len(evaluation.seeds):
-            return
-        scores = [s for s in map(known.__getitem__, evaluation.seeds) if not isinstance(s, str)]
-        lost = next((seed for seed in evaluation.seeds if isinstance(known[seed], str)), None)
-        which = f" (seed {lost})" if len(known) > 1 else ""
-        outcome = scores if lost is None else f"{known[lost]}{which}"
-        self.state.history = self._history.tell(number, outcome)
+        which = f" (seed {seed})" if self.state.search.seeds > 1 else ""
+        self.state.score(number, seed, f"{status}{which}" if score is None else score)
 
     def _after_epoch(
         self,
@@ -260,37 +262,35 @@ class Populations:
         each: Sequence[slots.Slot],
     ) -> tuple[list[slots.Status | None], list[Member]]:
         """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
-        assert self.program is not None
+        assert self._program is not None
         before = self._history
         met = [(entries[of.member].trial, of) for of in each if of.member]
-        self._told([_Progress(trial, of.epoch, of.reported, of.status) for trial, of in met])
-        joining = self._propose(epochs) if self.search.halving else []
+        self._told([(trial, of.epoch, of.reported, of.status) for trial, of in met])
+        joining = self._propose(epochs) if self._halving else []
         if self._history != before:
-            self.state.save(self._history)
-        members = {self.program.member(entry): entry for entry in joining}
+            self.state.save()
+        members = {self._program.member(entry): entry for entry in joining}
         entries.update(members)
         # a resumed population repeats epochs before a stop
-        stops = {
-            s: e.stopped.epochs for e in self._history.evaluations for s in e.seeds if e.stopped
-        }
+        every = self._history.evaluations
+        stops = {seed: e.stopped.epochs for e in every for seed in e.seeds if e.stopped}
         over = [of.member and of.epoch >= stops.get(of.member.seed, math.inf) for of in each]
         return ["early_stopped" if stop else None for stop in over], [*members]
 
     def _told(self, each: Sequence[_Progress]) -> None:
         """Judges evaluations at rungs, and tells of those that have ended."""
-        number_of = {seed: e.number for e in self._history.pending for seed in e.seeds}
-        alive = [(number_of[of.trial.seed], of) for of in each if of.trial.seed in number_of]
-        if self.search.halving is not None:
+        alive = [(e.number, of) for of in each if not (e := self._of(of[0])).ended]
+        if self._halving is not None:
             reached = {
-                number: (of.best, Stopped(of.epoch, _epochs(of.trial)))
-                for number, of in alive
-                if of.best is not None and of.epoch == self._rung(of.trial)
+                number: (best, Stopped(epoch, _epochs(trial)))
+                for number, (trial, epoch, best, _) in alive
+                if best is not None and epoch == self._rung(trial)
             }
-            ended = [number for number, of in alive if of.status is not None]
-            self.state.history = self.search.halving.judge(self._history, reached, ended)
-        for number, of in alive:
-            if of.status is not None and not self._history.evaluations[number].ended:
-                self._score(number, of.trial.seed, of.best, of.status)
+            ended = [number for number, (*_, status) in alive if status is not None]
+            self.state.history = self._halving.judge(self._history, reached, ended)
+        for number, (trial, _, best, status) in alive:
+            if status is not None:
+                self._score(number, trial.seed, best, status)
 
 
 def _epochs(trial: Trial) -> int:

@@ -11,8 +11,6 @@ from jaxeval import runs, studies
 from jaxeval import space as spaces
 from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
-from jaxeval.files import Json
-from jaxeval.space import Space
 from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.padding import OpenProgram
@@ -26,21 +24,21 @@ class Target:
 
     source: reading.Source
     changes: Sequence[str]
-    space: Space
+    search: Search
     base: prepared.Prepared
-    record: runs.Experiment  # that its evaluations belong to
-    design: Mapping[str, Json]
+    study: prepared.Study  # that its evaluations belong to
+    record: runs.Experiment  # of the study
     session: studies.Session
 
     def config(self, values: Mapping[str, Any]) -> Any:
         """Returns the config of a setting; ConfigError: it is none."""
-        return sweeps.configured(self.source, self.changes, self.space, values)
+        return sweeps.configured(self.source, self.changes, self.search.space, values)
 
     def entries(self, evaluation: Evaluation) -> list[Entry]:
         """Returns the trials of an evaluation, one a seed; ConfigError: it is no config."""
-        config = self.config(evaluation.values)
-        setting = (evaluation.values, evaluation.seeds)
-        trials = prepared.evaluations(self.base.config, [config], [setting], self.design)
+        tree, values = prepared.without_models(self.config(evaluation.values)), evaluation.values
+        seeds, study = evaluation.seeds, self.study
+        trials = [studies.Trial(tree, seed, values=values, study=study) for seed in seeds]
         return cohorts.entries(trials, self.session.loader)
 
     def refuse_too_large(self, entry: Entry) -> None:
@@ -58,15 +56,17 @@ class Target:
         ragged = fields.keys(model, fields.RAGGED)
         drawn, largest = (
             [entry for entry in map(self._drawn, sample) if entry is not None]
-            for sample in padding.sample(self.space, {f"model.{key}" for key in ragged})
+            for sample in padding.sample(self.search.space, {f"model.{key}" for key in ragged})
         )
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
         chosen = padding.choose_buckets(drawn, largest, sizes, machine, trainings)
         fits = lambda shape: memory.fits(shape.parameters(), config.training, lanes)  # noqa: E731
         each = [(bucket, entries) for bucket, entries in chosen if fits(bucket[0])]
-        keys = {parameter.key for parameter in self.space.parameters}
+        keys = {parameter.key for parameter in self.search.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
-        rows = padding.smallest_batch(self.space, [e for _, entries in each for e in entries])
+        rows = padding.smallest_batch(
+            self.search.space, [e for _, entries in each for e in entries]
+        )
         open_in = functools.partial(padding.open_padded, loader=self.session.loader)
         open_in = functools.partial(open_in, others=self._neutral, sizes=names, rows=rows)
         return [open_in(*bucket, entries) for bucket, entries in each]
@@ -82,7 +82,7 @@ class Target:
         configs = []
         for run in range(padding.SAMPLE):
             with contextlib.suppress(ConfigError):
-                configs.append(self.config(spaces.draw(self.space, 0, run)))
+                configs.append(self.config(spaces.draw(self.search.space, 0, run)))
         return padding.neutral(configs)
 
     def program(self, entries: Sequence[Entry], padded: Sequence[OpenProgram]) -> OpenProgram:
@@ -128,9 +128,8 @@ def target(
         raise ConfigError(f"{argument('min_epochs')}: {expected}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     sweeps.refuse_leaks(base, search.space, where)
-    session, design = studies.Session(), search.to_dict()
+    session = studies.Session()
     loaded = session.loader.prepare(base)
-    study = prepared.evaluations(base, [base], [({}, [1])], design)[0].study
-    assert study is not None
+    study = studies.Study("tuning", prepared.without_models(base), search.to_dict())
     record = prepared.record_of(loaded.record, study)
-    return Target(source, changes, search.space, loaded, record, design, session)
+    return Target(source, changes, search, loaded, study, record, session)

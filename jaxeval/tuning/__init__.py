@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxeval import space as spaces
 from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.bandits.pool import as_number
+from jaxeval.bandits.running import as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
@@ -156,21 +156,19 @@ class Tuner:
         return best
 
 
-def _outcome(result: float | Sequence[float] | np.ndarray | str) -> tuple[float, ...] | str:
+def _outcome(result: Any) -> tuple[float, ...] | str:
     """Reads a score, several, or the cause of a failure; a score that is not finite is one."""
-    if isinstance(result, str):
-        number = math.nan
-        with contextlib.suppress(ValueError):
-            number = float(result)
-        if math.isfinite(number):
-            raise DataError(f"result: expected a score as a number, got the text {result!r}")
+    number = math.nan
+    with contextlib.suppress(ValueError, TypeError):
+        number = float(result)
+    if isinstance(result, str) and not math.isfinite(number):  # "0.93" is no cause
         return result or "failed"
     several = isinstance(result, list | tuple) or getattr(result, "ndim", 0) == 1
-    scores = [as_number(score) for score in (result if several else [result])]  # type: ignore
-    numbers = tuple(score for score in scores if score is not None)
-    if not numbers or len(numbers) < len(scores):
+    scores = tuple(as_number(score) for score in (result if several else [result]))
+    if not scores or None in scores:
         expected = "expected a score, one a seed, or why there is none"
         raise DataError(f"result: {expected}, got {result!r:.60}")
+    numbers = tuple(score for score in scores if score is not None)
     wrong = [score for score in numbers if not math.isfinite(score)]
     return f"the score is {wrong[0]}" if wrong else numbers
 

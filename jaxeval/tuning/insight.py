@@ -1,4 +1,4 @@
-"""Findings of a search: importance, slices, settings that may be as good, noise.
+"""Findings of a search: importance, settings that may be as good, noise.
 
 Statements by the process are averaged over draws of its hyperparameters (Snoek et al. 2012,
 section 3.2). With those of the posterior mode alone they would be too sure: see docs/method.md.
@@ -6,7 +6,6 @@ section 3.2). With those of the posterior mode alone they would be too sure: see
 
 import dataclasses
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,22 +15,17 @@ from threadpoolctl import threadpool_limits
 
 from jaxeval.runs import metrics
 from jaxeval.space import Space
-from jaxeval.space.distributions import Value
 from jaxeval.stats import describe
-from jaxeval.stats.results import Interval
 from jaxeval.tuning import draws, gp, targets
-from jaxeval.tuning.encoding import Encoder, distinct, encoder
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.gp import Fitted
-from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning.history import History
 from jaxeval.tuning.process import Model
 
 _PROCESSES = 16  # draws of hyperparameters
 _OF_IMPORTANCE, _FUNCTIONS = 32, 4  # draws for importance, and functions for each
 _EXPONENT = 10  # 2^10 points of the base sample
 _STREAM, _OF_FUNCTIONS, _OF_POINTS, _OF_MODELS = 14, 30, 31, 32  # streams of random numbers
-_QUANTILES = special.ndtri((np.arange(64) + 0.5) / 64)  # of the objective at a setting
-_ALONG = 41  # values of a long range
-_TWO_SIDED = 1.959964  # standard deviations on either side of 95 % of a normal distribution
 _TOLD_APART = 0.95  # posterior probability
 
 
@@ -52,143 +46,47 @@ class _Importance(NamedTuple):
     total_spread: Spread
 
 
-class Slice(NamedTuple):
-    """The posterior of the objective along one hyperparameter of the best setting."""
-
-    name: str
-    value: Value
-    alike: list[Value]  # not told apart from the best setting; one range around a number
-    values: list[Value]  # ascending if they are numbers
-    median: np.ndarray  # at each value, in the metric's unit
-    low: np.ndarray  # end of the 95 % interval
-    high: np.ndarray
-    worse: np.ndarray  # posterior probability of being worse by more than the margin
-
-
 class Insight(NamedTuple):
     """Statements of the process about a search."""
 
-    margin: float  # a difference that does not matter, in the metric's unit
     noise_known: bool  # from several seeds of good settings; otherwise a prior on it matters
     importance: list[_Importance]  # the largest total index first
     alike: list[int]  # numbers of the settings that are not told apart from the best one
-    slices: list[Slice]
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
 def insight(
     space: Space,
     known: History,
-    best: Evaluation,
-    margin: float = 0.0,
     seed: int = 0,
-    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Insight | None:
-    """Computes what a history says of the best setting; None before scores differ.
-
-    `margin` is in the metric's unit; `limits` are the lowest and highest possible score.
-    """
+    """Computes what a history says of its settings; None before scores differ."""
     fitted = gp.fit(space, known)
     if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
         return None
     data = gp.fitted_data(fitted.model.data)
     drawn = draws.models(fitted.model, data, _PROCESSES, [seed, _STREAM])
     able = gp.ranked(fitted)
-    worse = _worse(fitted, drawn, fitted.features, fitted.features[able[:1]], margin)
-    means = _moments(drawn, fitted.features)[0]
+    worse = _worse(drawn, fitted.features, fitted.features[able[:1]])
+    means = np.mean([model.predict(fitted.features).mean for model in drawn], axis=0)
     order = [able[0], *sorted(able[1:], key=lambda k: -means[k])]
     scores = [evaluation.scores for evaluation in fitted.scored]
     return Insight(
-        margin,
         targets.targets(scores, known.higher_is_better).seed > 0,
         _importance(space, fitted, seed),
         [fitted.scored[k].number for k in order if worse[k] < _TOLD_APART],
-        _slices(encoder(space), fitted, drawn, best, margin, limits),
     )
 
 
-def _moments(drawn: Sequence[Model], features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Computes mean and standard deviation [m] of the objective at features [m, D], in targets."""
-    predictions = [model.predict(features) for model in drawn]
-    means = np.array([prediction.mean for prediction in predictions])
-    variances = np.array([prediction.variance for prediction in predictions])
-    return means.mean(axis=0), np.sqrt(variances.mean(axis=0) + means.var(axis=0))
-
-
-def _worse(
-    fitted: Fitted, drawn: Sequence[Model], features: np.ndarray, own: np.ndarray, margin: float
-) -> np.ndarray:
-    """Computes the probability [m] that features [m, D] are worse than `own` [1, D] by a margin.
-
-    Compared in the metric: a margin is another difference of targets where the warp bends.
-    """
-    assert fitted.targets is not None
+def _worse(drawn: Sequence[Model], features: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Computes the posterior probability [m] that features [m, D] are worse than `own` [1, D]."""
     each = []
     for model in drawn:
         others, at_own = model.predict(features), model.predict(own)
-        off = np.sqrt(at_own.variance) * _QUANTILES
-        shared = model.covariance(others, at_own)
-        slope = shared / at_own.variance  # [m, 1]
-        mean = others.mean[:, None] + slope * off
-        sd = np.sqrt(np.maximum(others.variance[:, None] - slope * shared, 1e-12))
-        least = fitted.targets.lowered(at_own.mean + off, margin)
-        each.append(special.ndtr((least - mean) / sd).mean(axis=1))
+        variance = others.variance + at_own.variance - 2 * model.covariance(others, at_own)[:, 0]
+        gap = (at_own.mean - others.mean) / np.sqrt(np.maximum(variance, 1e-12))
+        each.append(special.ndtr(gap))
     return np.asarray(np.mean(each, axis=0))
-
-
-def _slices(
-    encode: Encoder,
-    fitted: Fitted,
-    drawn: Sequence[Model],
-    best: Evaluation,
-    margin: float,
-    limits: tuple[float, float],
-) -> list[Slice]:
-    """Computes a slice along each active hyperparameter of the best setting.
-
-    A hyperparameter that becomes active on the way is in the middle of its range.
-    """
-    assert fitted.targets is not None
-    own = encode.places([best.values])
-    middle = [0.0 if axis.categorical else 0.5 for axis in encode.axes]
-    row, found = np.where(np.isnan(own[0]), middle, own[0]), []
-    for k, parameter in enumerate(encode.space.parameters):
-        if parameter.name not in best.values:
-            continue
-        rows = distinct(encode.snap(_varied(encode, row, k)))
-        features = encode.features(rows)
-        mean, sd = _moments(drawn, features)
-        ends = mean + _TWO_SIDED * sd * np.array([[0.0], [-1.0], [1.0]])
-        median, low, high = np.clip(fitted.targets.in_metric(ends), *limits)
-        if fitted.targets.unit < 0:
-            low, high = high, low
-        values = [values[parameter.name] for values in encode.settings(rows)]
-        worse = _worse(fitted, drawn, features, encode.features(own), margin)
-        value = best.values[parameter.name]
-        alike = _alike(values, worse, value)
-        found.append(Slice(parameter.name, value, alike, values, median, low, high, worse))
-    return found
-
-
-def _varied(encode: Encoder, row: np.ndarray, k: int) -> np.ndarray:
-    """Returns the row with each value of hyperparameter k, [n, P]; some values of a long range."""
-    axis = encode.axes[k]
-    if 0 < axis.count <= _ALONG or axis.categorical:
-        column = axis.numbered(np.arange(axis.count))
-    else:
-        column = np.union1d(np.linspace(0.0, math.nextafter(1.0, 0.0), _ALONG), row[k])
-    rows = np.tile(row, (len(column), 1))
-    rows[:, k] = column
-    return rows
-
-
-def _alike(values: list[Value], worse: np.ndarray, value: Value) -> list[Value]:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return [other for other, p in zip(values, worse, strict=True) if p < _TOLD_APART]
-    numbers = np.array([float(number) for number in values])
-    own, apart = int(np.abs(numbers - value).argmin()), np.flatnonzero(worse >= _TOLD_APART)
-    low = max((k + 1 for k in apart if k < own), default=0)
-    return values[low : min((k for k in apart if k > own), default=len(values))]
 
 
 def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[_Importance]:
@@ -258,35 +156,20 @@ class Retrained:
 
     scores: Mapping[str, Sequence[float]]  # by part of the data; the first was searched by
     failures: Sequence[str]  # causes, of the other seeds
-    parts: Mapping[str, describe.Summary]
-    optimism: float | None  # by how much its score in the search is better than the fresh mean
-    interval: Interval | None  # of the optimism, by Student's t; None if fresh scores are equal
+    parts: Mapping[str, describe.Summary]  # with intervals within the metric's bounds
 
 
 def retrained(
-    seen: float,
-    higher_is_better: bool,
-    fresh: Mapping[str, Sequence[float]],
-    failures: Sequence[str],
-    metric: str,
-    unit: str,
+    fresh: Mapping[str, Sequence[float]], failures: Sequence[str], metric: str, unit: str
 ) -> Retrained:
-    """Compares the score seen in the search with fresh ones; arguments as of `Retrained`."""
+    """Summarises fresh scores; arguments as of `Retrained`."""
     parts = {part: describe.summarize(scores) for part, scores in fresh.items() if scores}
-    first = next(iter(fresh))
-    if first not in parts:
-        return Retrained(fresh, failures, parts, None, None)
-    interval, sign = parts[first].mean_interval, 1.0 if higher_is_better else -1.0
     for part, summary in parts.items():
         bounds = metrics.bounds(metric, np.array(fresh[part]), unit)
         if bounds is not None and summary.mean_interval is not None:
             cut = summary.mean_interval.clip(*bounds)
             parts[part] = dataclasses.replace(summary, mean_interval=cut)
-    if interval is not None:
-        low, high = sorted(sign * (seen - end) + 0.0 for end in interval[:2])
-        interval = interval._replace(low=low, high=high)
-    optimism = sign * (seen - statistics.fmean(fresh[first])) + 0.0  # never -0
-    return Retrained(fresh, failures, parts, optimism, interval)
+    return Retrained(fresh, failures, parts)
 
 
 def noise(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:

@@ -25,47 +25,6 @@ class Targets(NamedTuple):
     variances: np.ndarray  # of each value; zeros before enough settings have several seeds
     shares: np.ndarray  # of the fitted noise: that of a mean over seeds, or 1 if it is known
     seed: float  # variance over seeds of a good setting's scores; 0 if not known
-    centre: float  # a good score is centre + unit times its value
-    unit: float
-    scores: np.ndarray  # means over seeds, in the metric's unit
-    bad: np.ndarray  # which of them are known by rank
-
-    def in_metric(self, values: np.ndarray) -> np.ndarray:
-        """Returns values as scores in the metric's unit.
-
-        Between bad scores the map is linear; below the worst score it is constant.
-        """
-        good = self.centre + self.unit * values
-        places, scores = self._bad()
-        if not len(places):
-            return good
-        score: np.ndarray = np.where(values < places[-1], np.interp(values, places, scores), good)
-        return score
-
-    def lowered(self, values: np.ndarray, margin: float) -> np.ndarray:
-        """Returns the values whose scores are worse by a margin, in the metric's unit, from 0.
-
-        -inf if that is the worst of all scores or worse: no value is below it.
-        """
-        straight: np.ndarray = values - margin / abs(self.unit)
-        places, scores = self._bad()
-        if not len(places):
-            return straight
-        sign = np.sign(self.unit)
-        limit = sign * self.in_metric(values) - margin
-        bent = np.interp(limit, sign * scores, places)
-        bent[limit <= sign * scores[0]] = -np.inf
-        # the straight line keeps digits that scores far from 0 lose
-        lower: np.ndarray = np.where(straight >= places[-1], straight, bent)
-        return lower
-
-    def _bad(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the values of bad scores and of the worst good one, ascending, with scores."""
-        if not self.bad.any():
-            return np.empty(0), np.empty(0)
-        known = self.bad | (self.values == self.values[~self.bad].min())
-        places, first = np.unique(self.values[known], return_index=True)
-        return places, self.scores[known][first]
 
 
 def targets(
@@ -99,10 +58,6 @@ def targets(
         variances / counts * (slopes / spread) ** 2,
         np.ones(len(means)) if seed else 1.0 / counts,
         seed / spread**2,
-        sign * (middle + centre * size),
-        sign * spread * size,
-        sign * raw,
-        means < 0,
     )
 
 

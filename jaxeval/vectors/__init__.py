@@ -20,7 +20,6 @@ from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
     Interval,
-    count,
     percentile_interval,
     sign,
 )
@@ -225,7 +224,6 @@ def _interval(draws: np.ndarray, method: str) -> Interval:
 def _blocks(resamples: int, width: int) -> Iterator[int]:
     """Yields how many resamples to draw at a time, each of `width` weights: bounds memory."""
     size = max(1, _AT_ONCE // width)
-    resamples = count(resamples, "resamples")
     return (min(size, resamples - begin) for begin in range(0, resamples, size))
 
 

@@ -73,15 +73,3 @@ def test_golden_numbers() -> None:
     total, _, score, path = _computed(padded, potentials, np.array([0, 0, 2, 0, 0]), valid)
     np.testing.assert_allclose([total, score], [6.47168078, 3.9], rtol=1e-6)
     assert path[:4].tolist() == [0, 0, 2, 0]
-
-
-def test_illegal_moves_are_never_decoded() -> None:
-    """Dies if the mask of illegal moves is transposed or left out."""
-    legal = np.array([[True, True, False], [True, True, True], [False, True, True]])
-    start, end = np.array([True, False, True]), np.array([True, True, False])
-    for seed in range(20):
-        emissions, potentials = _random(seed)
-        masked = crf.mask_illegal(potentials, legal, start, end)
-        path = _computed(emissions, masked, np.zeros(STEPS, int), np.ones(STEPS, bool))[3].tolist()
-        assert all(legal[a, b] for a, b in itertools.pairwise(path))
-        assert start[path[0]] and end[path[-1]]

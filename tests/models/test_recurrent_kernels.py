@@ -39,6 +39,16 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
             assert np.abs(one - same).max() < 1e-6 * np.abs(same).max()
 
 
+def _equal_on_both(monkeypatch: pytest.MonkeyPatch, loss: Any, *inputs: Any) -> None:
+    """Asserts: a loss and its gradients are those of a CPU where a GPU is said to be."""
+    found = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
+        found.append(jax.value_and_grad(loss, range(len(inputs)))(*inputs))
+    for one, same in zip(*map(jax.tree.leaves, found), strict=True):
+        np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("groups", [0, 1, 4])
 def test_an_encoder_of_an_accelerator_has_the_states_and_gradients_of_a_cpu(
@@ -56,12 +66,7 @@ def test_an_encoder_of_an_accelerator_has_the_states_and_gradients_of_a_cpu(
         how = cells.PLAIN.update, reverse, None, inputs, bias, kernel, {}, tuple(start)
         return jnp.sum(weight * recurrence.run(*how, valid, mask))
 
-    found = []
-    for backend in ("cpu", "gpu"):
-        monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
-        found.append(jax.value_and_grad(loss, (0, 1, 2, 3))(inputs, bias, kernel, start))
-    for one, same in zip(*map(jax.tree.leaves, found), strict=True):
-        np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
+    _equal_on_both(monkeypatch, loss, inputs, bias, kernel, start)
 
 
 @pytest.mark.parametrize(
@@ -82,9 +87,4 @@ def test_a_layer_of_an_accelerator_has_the_gradients_of_a_cpu(
         final, outputs = layer.apply(params, inputs, start, masks)
         return sum(jnp.sum(jnp.sin(leaf)) for leaf in jax.tree.leaves((final, outputs)))
 
-    found = []
-    for backend in ("cpu", "gpu"):
-        monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
-        found.append(jax.value_and_grad(loss, (0, 1, 2))(params, inputs, start))
-    for one, same in zip(*map(jax.tree.leaves, found), strict=True):
-        np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
+    _equal_on_both(monkeypatch, loss, params, inputs, start)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -112,18 +113,23 @@ PARAMS = {"logits": {"kernel": jnp.array([2.0]), "bias": jnp.array([3.0])}, "wor
 )
 def test_named_parameters_decay(names: tuple[str, ...], expected: dict) -> None:
     """Dies if others decay, or a name stands for another parameter."""
-    grads = {"logits": {"kernel": jnp.ones(1), "bias": jnp.ones(1)}, "words": jnp.ones(2)}
-    decay = optimisers._weight_decay(jnp.float32(0.1), names)
+    grads = jax.tree.map(jnp.ones_like, PARAMS)
+    decay = _decay(names)
     updates, _ = decay.update(grads, decay.init(PARAMS), PARAMS)
-    for path in (("logits", "kernel"), ("logits", "bias"), ("words",)):
-        value, reference = updates, expected
-        for key in path:
-            value, reference = value[key], reference[key]
-        np.testing.assert_allclose(value, reference, rtol=1e-6)
+    jax.tree.map(
+        lambda value, reference: np.testing.assert_allclose(-value, reference, rtol=1e-6),
+        updates,
+        jax.tree.map(np.array, expected, is_leaf=lambda leaf: isinstance(leaf, list)),
+    )
+
+
+def _decay(names: tuple[str, ...]) -> optax.GradientTransformation:
+    hparams = {"learning_rate": 1.0, "momentum": 0.0, "l2": 0.1}
+    settings = optimisers.Optimiser(name="sgd", clip="none", l2=0.1, l2_parameters=names)
+    return optimisers.make(settings, hparams, jnp.int32(0), 1)
 
 
 def test_a_name_that_nothing_has_is_refused() -> None:
     """Dies if a misspelt name silently decays nothing."""
-    decay = optimisers._weight_decay(0.1, ["kernels"])
     with pytest.raises(ConfigError, match="no parameter's name holds 'kernels'; there are logits"):
-        decay.update(PARAMS, decay.init(PARAMS), PARAMS)
+        _decay(("kernels",)).init(PARAMS)

@@ -141,15 +141,21 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
 
 
 def test_figures_tell_outcomes_apart_without_colour(tmp_path: Path) -> None:
-    """Dies if two outcomes share a marker, or a candidate's outcome is not written beside it."""
+    """Dies if two outcomes share a marker, or a candidate's interval is that of another."""
     found = _night(tmp_path / "night.db")
     marks = {(marker, filled) for marker, _, filled in figures._MARKS.values()}
     assert len(marks) == len(figures._MARKS)
-    progress, forest = found.document().figures()
-    assert [row[0] for row in progress.rows] == [of.name for of in found.bases]
-    (axes,) = forest.drawing.axes
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels == ["1 wide layers: kept", "2 same layers: undecided", "3 bad layers: discarded"]
+    (progress,) = found.document().figures()
+    assert [row[:3] for row in progress.rows] == [
+        (of.number, of.name, of.outcome) for of in found.candidates
+    ]
+    drawn = {line.get_marker() for line in progress.drawing.axes[0].lines}
+    assert {figures._MARKS[of.outcome][0] for of in found.candidates} < drawn
+    first = found.candidates[0]
+    assert first.interval is not None and first.mean is not None and first.difference is not None
+    ends = [first.mean - first.difference + end for end in first.interval[:2]]
+    lines = [[*map(float, line.get_ydata())] for line in progress.drawing.axes[0].lines]
+    assert any(line == pytest.approx(ends) for line in lines)
 
 
 def test_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -161,7 +167,7 @@ def test_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
     for head in ("Base after base", "Noise floor", "won by", "level 0.0038"):
         assert head in printed, head
     (page,) = found.save(tmp_path / "night.html")
-    assert page.read_text().count("<svg") == 2
+    assert page.read_text().count("<svg") == 1
 
 
 def test_what_is_no_ledger(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def write_search(folder: Path, count: int = 12) -> None:
     search, history = tuner.search, tuner.history
     path = folder / "tunings" / f"{SEARCH}.json"
     with running.opened(path, search, True, {"experiment": SEARCH}, count) as state:
-        state.save(search.ask(history, 1)[0])
+        state.history = search.ask(history, 1)[0]
+        state.save()
     best = dict(tuner.best().values)
     training = {"learning_rate": best.pop("learning_rate"), "epochs": 4}
     configs = {

@@ -162,6 +162,6 @@ def test_without_seeds_on_all_data_sets_there_is_no_mean_over_them() -> None:
     other = {m: [100 * score for score in of] for m, of in models.items()}
     assert not _over(cubes.runs({"x": models, "y": other})).overall
     three = models | {"c": rising}
-    of_runs = _over(cubes.runs({"x": three, "y": models, "z": three})).of_runs
-    lacking = of_runs and of_runs.across
+    run_design = _over(cubes.runs({"x": three, "y": models, "z": three})).run_design
+    lacking = run_design and run_design.across
     assert lacking is not None and lacking.data_sets == ("x", "z")

@@ -38,7 +38,7 @@ def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(lower: bool) 
         assert pair.effects["probability_of_improvement"].estimate == pytest.approx(wins / 64)
         assert pair.effects["probability_of_improvement"].n == (8, 8)
         assert pair.n[0] == sum(s is not None for s in cells["A", pair.data_set or ""])
-    across = found.of_runs and found.of_runs.across
+    across = found.run_design and found.run_design.across
     assert across is not None and across.aggregates is not None
     ((_, overall),) = across.aggregates.improvement.items()
     assert overall.estimate == pytest.approx(np.mean(expected))

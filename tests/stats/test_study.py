@@ -120,10 +120,10 @@ def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
     a, b = DRAW.normal(size=(2, 60)) + np.array([[5.0], [0.0]])
     b[:9] = np.nan
     found = studied([task("t", "m", {"a": a, "b": b})], complete=True)
-    assert found.of_items is not None
-    (counts,) = found.of_items.data_sets
+    assert found.item_design is not None
+    (counts,) = found.item_design.data_sets
     assert (counts.items, counts.left_out, counts.unscored["b"]) == (51, 9, 9)
-    assert counts.missing["b"] == pytest.approx(9 / 60) and found.of_items.withheld
+    assert counts.missing["b"] == pytest.approx(9 / 60) and found.item_design.withheld
     assert found.pairs[0].p_adjusted < 1e-9 and found.pairs[0].shown == 0
     assert not any(row.beaten for row in found.boards[0].rows)
     assert found.pairs[0].means[0].value == pytest.approx(a[9:].mean())

@@ -167,6 +167,6 @@ def test_runs_with_some_names_in_common() -> None:
     columns = (effects[0], effects[1][[1, 0, 2]], effects[2][[2, 1, 0]])  # x y z, x y w, z y w
     expected = np.sum(np.sum(columns, 0) ** 2) / 9 / 6
     of_m1 = np.mean([_of(t, "m1").mean(0) for t in plain], axis=0).var(ddof=1) / 3
-    assert found.of_items is not None and found.of_items.shared_runs and not found.notes
+    assert found.item_design is not None and found.item_design.shared_runs and not found.notes
     assert found.overall[0].difference is not None
     assert found.overall[0].difference.se == pytest.approx(np.sqrt(expected + of_m1))

@@ -112,7 +112,7 @@ def test_neutral_names_are_filled_in() -> None:
 def test_repeats_are_apart() -> None:
     """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
     if they do not share what is compiled."""
-    planned_cohorts = planned(prepared.repeated(config(), [1, 2], count=3))
+    planned_cohorts = planned(prepared.seeds_by_splits(config(), [1, 2], repeats=3))
     shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
     assert len({cohort.program for cohort in planned_cohorts}) == 1
@@ -120,7 +120,7 @@ def test_repeats_are_apart() -> None:
 
 def test_members_alike_of_two_studies_are_both_trained() -> None:
     """Dies if the scores of one are recorded as the other's, or not at all."""
-    trials = [*toy_kind.trials((1,)), *prepared.repeated(config(), [1], count=2)[:1]]
+    trials = [*toy_kind.trials((1,)), *prepared.seeds_by_splits(config(), [1], repeats=2)[:1]]
     planned_cohorts = planned(trials)
     assert sorted(e.record.name for c in planned_cohorts for e in c.entries) == [
         "toy",

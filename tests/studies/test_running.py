@@ -24,9 +24,9 @@ from tests.studies import toy_kind
 TRIALS = toy_kind.trials()
 
 
-def _train(folder: Path, *, again: bool = False, **training: Any) -> list[runs.MemberRow]:
+def _train(folder: Path, **training: Any) -> list[runs.MemberRow]:
     """Trains three seeds of the toy, with changes to its settings."""
-    return observe.train(toy_kind.trials(**training), folder, again=again)
+    return observe.train(toy_kind.trials(**training), folder)
 
 
 def _id() -> str:
@@ -101,19 +101,19 @@ def test_a_checkpoint_ahead_of_its_database_is_refused(
     assert len(_train(tmp_path)) == 3
 
 
-def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: Path) -> None:
-    """Dies if save_models does nothing for members that have ended, or --again trains those too
-    whose models are saved, or changes a score."""
+def test_models_that_were_not_saved_are_not_passed_over(
+    truth: tuple, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if save_models does nothing for members that have ended, trains those too whose models
+    are saved, or changes a score."""
     observe.train(TRIALS[:2], tmp_path)
-    with pytest.raises(
-        RunError, match=r"2 members .* without a saved model .*seed 1, seed 2\); --again"
-    ):
-        _train(tmp_path, save_models=True)
-    assert not (tmp_path / "models").exists()
-    _train(tmp_path, save_models=True, again=True)
+    assert "trained again" not in capsys.readouterr().err
+    _train(tmp_path, save_models=True)
+    said = "2 members ended without the model or the outcomes of items that are now kept: trained"
+    assert f"{said} again (seed 1, seed 2)\n" in capsys.readouterr().err
     assert _rows(tmp_path) == truth
     models = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").rglob("*.npz")}
-    _train(tmp_path, save_models=True, again=True)
+    _train(tmp_path, save_models=True)
     assert models == {path: path.stat().st_mtime_ns for path in models}
     assert sorted(path.name for path in models) == [
         *(f"seed{seed}.npz" for seed in (1, 2, 3)),

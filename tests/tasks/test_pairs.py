@@ -1,7 +1,5 @@
 """The task pairs: the laws of a Task, what a model reads, training end to end."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,42 +7,18 @@ import numpy as np
 from jaxeval import studies
 from jaxeval.contracts import Batch
 from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
-from jaxeval.studies import prepared as preparing
-from tests import conformance, quick
+from tests import quick
 from tests.models import sentences
+from tests.tasks import of_words
 
-SMALL = [
-    *("task=pairs", "data.dimension=8", "data.max_widths=1", "model.hidden=8", "model.layer=8"),
-    "training.batch_size=8",
-]
-
-
-def _prepared(*changes: str) -> studies.Prepared:
-    return studies.prepare(studies.read(None, [*SMALL, *changes]))
-
-
-def _batch(prepared: studies.Prepared, rows: Any) -> Batch:
-    columns = {n: jnp.asarray(c[rows]) for n, c in prepared.data.corpus.buckets[0].items()}
-    shared = jax.tree.map(jnp.asarray, prepared.data.corpus.shared)
-    tables = jax.tree.map(jnp.asarray, prepared.data.split(0).tables)
-    return Batch(columns, jnp.ones(len(rows)), shared, tables)
+SMALL = "data.dimension=8 data.max_widths=1 model.hidden=8 model.layer=8 training.batch_size=8"
 
 
 def test_laws() -> None:
     """Dies if the task breaks a law that the trainer relies on."""
-    prepared = _prepared("model.words.trained=false", "model.dropout.output=0.3")
-    hparams = dict(preparing.member_of(prepared).hparams)
-    conformance.check(
-        conformance.Case(
-            prepared.problem.task,
-            _batch(prepared, np.arange(6)),
-            {name: jnp.float32(value) for name, value in hparams.items()},
-            ["labels"],
-            3,
-            lambda b: 1.0,
-            lambda b: b.rows["labels"],
-        )
-    )
+    changes = ["task=pairs", *SMALL.split(), "model.words.trained=false"]
+    config = studies.read(None, [*changes, "model.dropout.output=0.3"])
+    of_words.check(studies.prepare(config), np.arange(6))
 
 
 def test_logits_are_those_computed_word_by_word() -> None:

@@ -4,16 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.contracts import Batch
 from jaxeval.errors import ConfigError
 from jaxeval.studies import prepared as preparing
-from tests import conformance
+from tests.tasks import of_words
 from tests.verbs import predict, train
 
 SMALL = [
@@ -40,13 +37,6 @@ def _prepared(*changes: str) -> studies.Prepared:
     return studies.prepare(studies.read(None, [*SMALL, *changes]))
 
 
-def _batch(prepared: studies.Prepared, rows: Any, bucket: int = 0) -> Batch:
-    columns = {n: jnp.asarray(c[rows]) for n, c in prepared.data.corpus.buckets[bucket].items()}
-    shared = jax.tree.map(jnp.asarray, prepared.data.corpus.shared)
-    tables = jax.tree.map(jnp.asarray, prepared.data.split(0).tables)
-    return Batch(columns, jnp.ones(len(rows)), shared, tables)
-
-
 @pytest.mark.parametrize("name", CHOICES)
 def test_laws(name: str) -> None:
     """Dies if a choice of the config breaks a law of a Task."""
@@ -56,17 +46,7 @@ def test_laws(name: str) -> None:
     rows = [row for row in np.sort(different) if row in {*prepared.data.split(0).train[0]}][:6]
     hparams = dict(preparing.member_of(prepared).hparams)
     assert ("initial_scale" in hparams) == (name == "atae")
-    conformance.check(
-        conformance.Case(
-            prepared.problem.task,
-            _batch(prepared, np.array(rows)),
-            {name: jnp.float32(value) for name, value in hparams.items()},
-            ["labels"],
-            len(prepared.data.labels),
-            lambda b: 1.0,
-            lambda b: b.rows["labels"],
-        )
-    )
+    of_words.check(prepared, np.array(rows))
 
 
 def test_models_of_targets_need_targets(tmp_path: Path) -> None:
@@ -77,7 +57,7 @@ def test_models_of_targets_need_targets(tmp_path: Path) -> None:
     data = f"data.source.path={tmp_path}"
     with pytest.raises(ConfigError, match="tdlstm reads a target, and these texts have none"):
         _prepared(data)
-    batch = _batch(_prepared(data, "model.architecture=bag"), np.arange(3))
+    batch = of_words.batch(_prepared(data, "model.architecture=bag").data, np.arange(3))
     assert batch.rows["targets"].tolist() == [1, 1, 1]
     with pytest.raises(ConfigError, match=r"data.rows = 'sentences', got 'targets'"):
         studies.read(None, [*SMALL, "model.target.inter_aspect=5"])

@@ -11,11 +11,10 @@ import pytest
 from jaxeval import studies
 from jaxeval.config import fields
 from jaxeval.contracts import Batch, Task
-from jaxeval.data import corpora, generated, schemes
+from jaxeval.data import generated
 from jaxeval.models import tagging as models
-from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import tagging
-from tests import conformance
+from tests.tasks import of_words
 
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
 CHOICES = {  # every choice of the config is made by one of them
@@ -25,7 +24,7 @@ CHOICES = {  # every choice of the config is made by one of them
     "dropout.characters=0.5 cell.gradient_clip=5.0",
     "ukp2017": "layers=[12,10] words.trained=false casing=one_hot cell.hard_sigmoid=true "
     "dropout.layer_input=0.25 dropout.state=0.25 dropout.per_gate=true characters.masked=false",
-    "masked": "mask_illegal=true casing=embedding characters.encoder=none dropout.kind=none",
+    "embedding": "casing=embedding characters.encoder=none dropout.kind=none",
     "window": "encoder=window window.hidden=16 casing=capitals classifier=softmax "
     "dropout.kind=naive dropout.output=0.5",
 }
@@ -44,12 +43,6 @@ def _prepared(changes: list[str]) -> studies.Prepared:
     return studies.prepare(studies.read(None, [*SMALL, *changes]))
 
 
-def _batch(tagged: corpora.WordCorpus, bucket: int, rows: Any) -> Batch:
-    columns = {n: c[rows] for n, c in tagged.corpus.buckets[bucket].items()}
-    weight = np.ones(len(rows), np.float32)
-    return Batch(columns, weight, tagged.corpus.shared, tagged.split(0).tables)
-
-
 def _init(task: Task, seed: int, batch: Batch) -> Any:
     return jax.device_get(jax.jit(task.init)(jax.random.key(seed), batch, {}))
 
@@ -60,20 +53,12 @@ def test_laws(name: str) -> None:
     scoring = ["scoring.rule=ukp", "data.scheme=bio"] if name == "ukp2017" else []
     prepared = _prepared([*(f"model.{word}" for word in CHOICES[name].split()), *scoring])
     bucket = int(np.argmax([len(b["length"]) for b in prepared.data.corpus.buckets]))
-    batch = _batch(prepared.data, bucket, np.arange(6))
-    who = preparing.member_of(prepared)
     softmax = prepared.config.model.classifier == "softmax"
-    conformance.check(
-        conformance.Case(
-            prepared.problem.task,
-            batch,
-            {name: jnp.float32(value) for name, value in who.hparams},
-            ["labels"],
-            len(prepared.data.labels),
-            lambda b: 1.0 if softmax else float(np.mean(b.rows["length"])),
-            lambda b: b.rows["labels"],
-        )
-    )
+
+    def decisions(batch: Batch) -> float:
+        return 1.0 if softmax else float(np.mean(batch.rows["length"]))
+
+    of_words.check(prepared, np.arange(6), bucket, decisions)
 
 
 @pytest.mark.parametrize("selected", [False, True])
@@ -98,22 +83,6 @@ def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     np.testing.assert_allclose(pull(jnp.ones(3))[0], gradient, rtol=1e-4, atol=1e-6)
 
 
-def test_legal_labels_only_when_masked() -> None:
-    """Dies if mask_illegal does not reach decoding."""
-    prepared = _prepared([*PLAIN, "model.mask_illegal=true"])
-    batch = _batch(prepared.data, 0, np.arange(6))
-    labels = prepared.data.labels
-    task, moves = prepared.problem.task, schemes.allowed_transitions(labels, "iobes").moves
-    hparams = dict(preparing.member_of(prepared).hparams)
-    init, predict = jax.jit(task.init), jax.jit(task.predict)
-    for seed in range(5):
-        params = init(jax.random.key(seed), batch, {})
-        labels = np.asarray(predict(params, (), batch, jax.random.key(0), hparams)[0])
-        for row, length in zip(labels, batch.rows["length"], strict=True):
-            path = row[: int(length)]
-            assert moves[path[:-1], path[1:]].all()
-
-
 TRAIN = "red S-COL\ndog O\n\nred S-COL\nfox O\nran O\n"
 OTHERS = {"train": TRAIN, "dev": "ç S-LOC\n", "test": "owl O\nowls O\n\nlynx B-ORG\nx E-ORG\n"}
 WORDS_ALONE = [*PLAIN, "model.window.reach=0", "model.casing=none"]
@@ -129,7 +98,7 @@ def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> studies.Pre
 
 
 def _initial(prepared: studies.Prepared) -> Any:
-    return _init(prepared.problem.task, 7, _batch(prepared.data, 0, np.arange(1)))
+    return _init(prepared.problem.task, 7, of_words.batch(prepared.data, np.arange(1)))
 
 
 def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> None:
@@ -140,7 +109,7 @@ def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> Non
     prepared = _of_files(tmp_path / "c", OTHERS, *WORDS_ALONE)
     params, tagged = _initial(prepared), prepared.data
     forms = ["", *sorted({w for text in OTHERS.values() for w in text.split()[::2]})]
-    batch = _batch(tagged, 0, np.zeros(len(forms), int))
+    batch = of_words.batch(tagged, np.zeros(len(forms), int))
     alone = {
         "forms": np.arange(len(forms), dtype=np.int32)[:, None],
         "labels": np.zeros((len(forms), 1), np.int32),
@@ -168,7 +137,7 @@ def test_tags_that_train_lacks_count_as_errors(tmp_path: Path) -> None:
     counts: dict[str, float] = {}
     for number, rows in enumerate(tagged.split(0).test):
         if len(rows):
-            batch = _batch(tagged, number, rows)
+            batch = of_words.batch(tagged, rows, number)
             predicted = np.minimum(batch.rows["labels"], len(tagged.saved["labels"]) - 1)
             for name, count in jax.jit(task.count)(predicted, batch).items():
                 counts[name] = counts.get(name, 0.0) + float(count)

@@ -14,8 +14,9 @@ from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
+from jaxeval.tuning.evaluating import Evaluator, Runner
 from jaxeval.tuning.history import History
-from jaxeval.tuning.running import Command, Function, Runner, State
+from jaxeval.tuning.running import State
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
 SEARCH = Search(SPACE, "random", 1, seeds=2)
@@ -33,8 +34,8 @@ def _end(
     limit: float | None = None,
     **more: Any,
 ) -> History:
-    state = State(history or History(), trials, limit)
-    runner = Runner(search, state, Function(evaluate), **more)
+    state = State(search, history or History(), trials, limit)
+    runner = Runner(state, Evaluator(evaluate, search.space), **more)
     for _ in runner.run():
         pass
     return runner.state.history
@@ -82,9 +83,9 @@ def test_proposals_are_saved_before_they_run() -> None:
     barrier = threading.Barrier(4, timeout=10)
 
     class Saving(State):
-        def save(self, history: History) -> None:
-            saved.update(seed for e in history.evaluations for seed in e.seeds)
-            super().save(history)
+        def save(self) -> None:
+            saved.update(seed for e in self.history.evaluations for seed in e.seeds)
+            super().save()
 
     def watched(values: Mapping[str, Any], seed: int) -> float:
         if seed not in saved:
@@ -93,7 +94,7 @@ def test_proposals_are_saved_before_they_run() -> None:
             barrier.wait()  # passes only if four are here at once: two settings, two seeds each
         return _score(values, seed)
 
-    for _ in Runner(SEARCH, Saving(History(), 5), Function(watched), 4).run():
+    for _ in Runner(Saving(SEARCH, History(), 5), Evaluator(watched, SPACE), 4).run():
         pass
     assert not unsaved and len(saved) == 10
 
@@ -105,9 +106,9 @@ def test_a_search_ends_with_its_time_or_its_space() -> None:
     begun = History().propose({"x": 0.5}, (1, 2))
     late = _end(history=begun, trials=9, limit=1e-9)
     assert len(late.ended) == 1
-    assert State(late, 9, 1e-9).reason == "the time is spent"
-    assert State(late, 1).reason == "all trials have ended"
-    assert State(late, 9).reason == "the space has no more settings"
+    assert State(few, late, 9, 1e-9).reason == "the time is spent"
+    assert State(few, late, 1).reason == "all trials have ended"
+    assert State(few, late, 9).reason == "the space has no more settings"
 
 
 def test_fresh_seeds_that_failed_run_again_in_a_later_call() -> None:
@@ -120,10 +121,10 @@ def test_fresh_seeds_that_failed_run_again_in_a_later_call() -> None:
             raise EvaluationFailed("a hiccup")
         return _score(values, seed)
 
-    state = State(_end(trials=1))
-    setting = SEARCH.best(state.history)
+    state = State(SEARCH, _end(trials=1))
+    setting = state.best()
     assert setting is not None
-    runner = Runner(SEARCH, state, Function(unsure), retries=1)
+    runner = Runner(state, Evaluator(unsure, SPACE), retries=1)
     first, second = runner.again(setting, 2)
     assert first == (1_000_001, "a hiccup") and calls.count(1_000_001) == 2
     assert isinstance(second[1], float)
@@ -147,13 +148,13 @@ VALUES = {"rate": 1.2345678901234568e-05, "cell": "lstm", "peephole": True}
 
 def test_a_command_gets_values_without_losing_digits() -> None:
     """Dies if a float is rounded, true is spelled as in Python, or JSON's braces are replaced."""
-    command = Command(
+    command = Evaluator(
         "true --rate={rate} {cell} --peephole={peephole} -s {seed} '{\"a\": 1}'", CELLS
     )
-    assert command.command(VALUES, 7) == [
+    assert command.words(VALUES, 7) == [
         "true", "--rate=1.2345678901234568e-05", "lstm", "--peephole=true", "-s", "7", '{"a": 1}',
     ]  # fmt: skip
-    plain = Command("true {values}", CELLS).command(VALUES, 7)
+    plain = Evaluator("true {values}", CELLS).words(VALUES, 7)
     assert json.loads(plain[1]) == VALUES
 
 
@@ -171,7 +172,7 @@ def test_a_command_gets_values_without_losing_digits() -> None:
 def test_bad_commands_are_refused(template: str, message: str) -> None:
     """Dies if a command that cannot be right is run once a setting."""
     with pytest.raises(ConfigError, match=message):
-        Command(template, CELLS)
+        Evaluator(template, CELLS)
 
 
 TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
@@ -192,7 +193,8 @@ def test_a_damaged_state_is_refused(
     search, path = Search(spaces.from_dict(TABLES)), tmp_path / "tuning.json"
     history = History().propose({"x": 0.5, "y": 0.5}, [1]).tell(0, (0.9,))
     with searches.opened(path, search, True, {}, 9) as state:
-        state.save(history)
+        state.history = history
+        state.save()
     with searches.opened(path, search, True, {}, 9) as state:
         assert state.history == history and state.known == 1
     tree = json.loads(path.read_text())
@@ -210,7 +212,7 @@ def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
     path, search = tmp_path / "tuning.json", Search(spaces.from_dict(TABLES))
     busy = pytest.raises(JaxevalError, match="another process works on this search")
     with searches.opened(path, search, True, {}, 9) as state:
-        state.save(History())
+        state.save()
         with busy, searches.opened(path, search, True, {}, 9):
             pass
     turned = Search(spaces.from_dict(dict(reversed(TABLES.items()))))

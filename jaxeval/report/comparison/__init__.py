@@ -18,7 +18,7 @@ from jaxeval.report.document import (
 from jaxeval.stats import failures
 from jaxeval.stats import study as studies
 from jaxeval.stats.single_models import SingleModels, SinglePair
-from jaxeval.stats.study import OfItems, OfRuns, Study
+from jaxeval.stats.study import RunDesign, Study
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 # fields of the scores of runs that stand in the JSON
@@ -37,7 +37,7 @@ class Comparison(Result):
     @property
     def outcome(self) -> str | None:
         """Over items, a gate's outcome for the first of two models: better, worse or not shown."""
-        if self.study.of_runs or len(self.study.scores.models) != 2:
+        if self.study.run_design or len(self.study.scores.models) != 2:
             return None
         return studies.decision(self.study)[0]
 
@@ -51,13 +51,13 @@ class Comparison(Result):
         study, details, last = self.study, list[Block](), list[str]()
         title, noun, paper = "Leaderboard:", "file", list[Table]()
         notes = [*study.notes, *study.warnings]
-        if study.of_items:
-            details, notes = [*_item_details(study, study.of_items)], [*notes, *_warnings(study)]
+        if study.item_design:
+            details, notes = [*_item_details(study)], [*notes, *_warnings(study)]
             if self.gate:
                 last = [f"gate: {answers.outcome(study)} (exit code {self.exit_code})"]
-        elif study.of_runs:
+        elif study.run_design:
             title, noun, paper = "Comparison of", "model", tables.for_paper(study)
-            details = [*self._run_details(study, study.of_runs)]
+            details = [*self._run_details(study, study.run_design)]
             notes = [*_unusable(study), *notes]
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
         facts = [study.scores.source, *words.directions(study), words.basis(study)]
@@ -81,12 +81,12 @@ class Comparison(Result):
     def to_dict(self) -> dict[str, Json]:
         """Returns the study and the answer; of runs also the source of the scores."""
         study, about = self.study, to_json_object(self.study)
-        of_runs, of_items = about.pop("of_runs"), about.pop("of_items")
+        run_design, item_design = about.pop("run_design"), about.pop("item_design")
         about |= {"source": study.scores.source, "signature": words.signature(study)}
         about |= {"answer": answers.answer(study, self.items)}
-        if isinstance(of_items, dict):
+        if isinstance(item_design, dict):
             said = answers.outcome(study) if self.outcome else None
-            about |= {"models": [*study.scores.models], **of_items}
+            about |= {"models": [*study.scores.models], **item_design}
             return about | {"outcome": self.outcome, "outcome_text": said}
         described = [
             {"model": model, "data_set": data_set, "summary": to_json(summary)}
@@ -95,15 +95,15 @@ class Comparison(Result):
         about |= {name: to_json(getattr(study.scores, name)) for name in _SCORES}
         about |= {"metric": study.scores.metric or None, "models": described}
         about |= {"metric_unit": words.score_format(study).unit, "single": to_json(self.single)}
-        about |= of_runs if isinstance(of_runs, dict) else {}
+        about |= run_design if isinstance(run_design, dict) else {}
         about |= {"items": Comparison(self.items).to_dict() if self.items else None}
         return {name: of for name, of in about.items() if name not in ("board", "boards")}
 
-    def _run_details(self, study: Study, of_runs: OfRuns) -> Iterator[Block]:
-        if of_runs.across is not None:
+    def _run_details(self, study: Study, run_design: RunDesign) -> Iterator[Block]:
+        if run_design.across is not None:
             yield Heading("All data sets together")
-            yield from claims.over_data_sets(study, of_runs.across)
-            yield from tables.across(study, of_runs.across)
+            yield from claims.over_data_sets(study, run_design.across)
+            yield from tables.across(study, run_design.across)
         ended = study.scores.statuses.items()
         yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
         yield tables.models(study)
@@ -139,13 +139,12 @@ def _warnings(study: Study) -> Iterator[str]:
         yield line if len(named) == len(study.boards) else f"{text.listed([*named])}: {line}"
 
 
-def _item_details(study: Study, of_items: OfItems) -> Iterator[Block]:
+def _item_details(study: Study) -> Iterator[Block]:
     for board in [*([study.board] if study.board else []), *study.boards]:
         yield Heading(tables.title(board))
         yield tables.leaderboard(board, study)
         seen = claims.detectable_on(board, study).removeprefix("; ")
         yield from [f"In this design {seen}."] if seen else []
-    yield tables.sizes(of_items)
     yield tables.differences(study)
     for pair in (*study.overall, *study.pairs):
         yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")

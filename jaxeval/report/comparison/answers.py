@@ -12,7 +12,7 @@ from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.study import OfRuns, Study
+from jaxeval.stats.study import RunDesign, Study
 
 # how sentences start that do not start with a name
 _OPENINGS = (
@@ -27,25 +27,25 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     Args:
       items: the study of the items of whole runs.
     """
-    found = _of_runs(study, study.of_runs) if study.of_runs else _of_items(study)
+    found = _of_runs(study, study.run_design) if study.run_design else _of_items(study)
     by_item = _of_items(items) if items else []
     return [*found, *(_after("Item by item", line) for line in by_item)]
 
 
-def _of_runs(study: Study, of_runs: OfRuns) -> list[str]:
+def _of_runs(study: Study, run_design: RunDesign) -> list[str]:
     scale, pairs, rules = words.score_format(study), study.pairs, study.rules
     copies = [
-        f"{one.model} gives {scale(one.score)} at every {of_runs.unit}{on(one.data_set)} "
+        f"{one.model} gives {scale(one.score)} at every {run_design.unit}{on(one.data_set)} "
         f"({one.count}): one run, which is not tested."
-        for one in of_runs.copies
+        for one in run_design.copies
     ]
     if not pairs:
         return copies
-    first, more = _best_of_runs(study, of_runs, pairs, order(study)), []
+    first, more = _best_of_runs(study, run_design, pairs, order(study)), []
     if study.overall and study.board:
         more = [_after("Data set by data set", first)]
         best = [row.model for row in study.board.rows]
-        first = _best_of_runs(study, of_runs, study.overall, best)
+        first = _best_of_runs(study, run_design, study.overall, best)
     if len(pairs) == 1:
         more = [claims.chance(pairs[0])]
         more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
@@ -70,7 +70,7 @@ def _after(phrase: str, line: str) -> str:
 def _of_items(study: Study) -> list[str]:
     """Returns the best model; with several tasks in their mean, and then task by task."""
     models, board, lines = study.scores.models, study.main, list[str]()
-    if study.of_items and study.of_items.withheld:
+    if study.item_design and study.item_design.withheld:
         return [f"{text.listed(models)} are not compared, since {claims.WITHHELD}."]
     if board is not None:
         where = words.in_mean(study) if study.board else ""
@@ -101,7 +101,7 @@ def outcome(study: Study) -> str:
         margin = f" by more than {beyond}"
     shown = "was not shown to be better or worse" if decided == "not shown" else f"is {decided}"
     line = f"{a} {shown} than {b}{margin}"
-    if study.of_items and study.of_items.incomplete:
+    if study.item_design and study.item_design.incomplete:
         return f"{line}, since {claims.WITHHELD}"
     if len(study.boards) == 1:
         return line
@@ -119,7 +119,7 @@ def signs(pairs: Sequence[Pair]) -> text.Signs:
 
 def order(study: Study) -> list[str]:
     """Returns the compared models, best first: by items' mean, or mean rank over data sets."""
-    if study.of_items:
+    if study.item_design:
         return [row.model for row in (study.board or study.boards[0]).rows]
     compared = {name for pair in study.pairs for name in pair.names}
     sign = -1 if study.scores.higher_is_better else 1
@@ -139,13 +139,13 @@ def control(study: Study) -> str | None:
 
 
 def _best_of_runs(
-    study: Study, of_runs: OfRuns, pairs: Sequence[Pair], models: Sequence[str]
+    study: Study, run_design: RunDesign, pairs: Sequence[Pair], models: Sequence[str]
 ) -> str:
     """Names the best model on each data set, or in the mean over them; `models`: best first."""
     rules, scale, found = study.rules, words.score_format(study), signs(pairs)
     where = words.in_mean(study) if pairs[0].data_set is None else ""
     if not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
-        return _too_few(study, of_runs.primary, models)
+        return _too_few(study, run_design.primary, models)
     unseen = claims.detectable(pairs, rules, scale)
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, where, unseen)
@@ -156,7 +156,7 @@ def _best_of_runs(
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
     if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):
-        best += _by_how_much(study, of_runs.primary, scale)
+        best += _by_how_much(study, run_design.primary, scale)
     return f"{best}."
 
 

@@ -42,7 +42,7 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
 
 
 def _withheld(study: Study) -> bool:
-    return study.of_items is not None and study.of_items.withheld
+    return study.item_design is not None and study.item_design.withheld
 
 
 def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
@@ -252,7 +252,9 @@ def _signed_rank(across: Across, study: Study) -> str:
     test, ((a, first), (b, second)) = across.signed_rank, across.means.items()
     assert test is not None
     p, name = test.p_value, "p"
-    if study.of_runs and study.of_runs.unit == "dataset" and study.pairs:  # one test, stated twice
+    if (
+        study.run_design and study.run_design.unit == "dataset" and study.pairs
+    ):  # one test, stated twice
         p, name = study.pairs[0].p_adjusted, "corrected p"
     tested = f"Wilcoxon signed-rank of one score per data set, {name} {text.p_value(p)}"
     if len(across.data_sets) < FEW_DATA_SETS:

@@ -36,10 +36,10 @@ _MOST_TICKS = 15
 
 def draw(study: Study) -> list[Figure]:
     """Returns violins and average ranks over data sets of runs; leaderboards of items."""
-    if study.of_runs is None:
+    if study.run_design is None:
         boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
-    drawn, across = [*_violins(study, study.of_runs.samples)], study.of_runs.across
+    drawn, across = [*_violins(study, study.run_design.samples)], study.run_design.across
     if across is not None and across.ranking is not None:
         drawn.append(_rank_diagram(across.ranking))
     return drawn

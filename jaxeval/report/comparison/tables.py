@@ -11,7 +11,7 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import Board, OfItems, Row, Study
+from jaxeval.stats.study import Board, ItemDesign, Row, Study
 
 _MEAN = "mean over tasks"
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
@@ -24,11 +24,11 @@ _MOST_ACROSS = 6  # data sets as columns of a paper's table
 def shown(study: Study) -> Iterator[Table]:
     """Yields the models and the pairs; many on several data sets are counted."""
     data_sets = len(study.boards)
-    if study.of_items:
+    if study.item_design:
         if study.main:
             yield leaderboard(study.main, study)
         if data_sets > 1:
-            yield _by_task(study, study.of_items)
+            yield _by_task(study, study.item_design)
         if len((pairs := _pairs(study)).rows) > 1:
             yield pairs
         return
@@ -70,7 +70,7 @@ def _pairs(study: Study) -> Table:
     listed, order = [*study.overall, *study.pairs], answers.order(study)
     listed = [*(study.overall or study.pairs)] if len(listed) > _MOST_PAIRS else listed
     best, places = order[0], [board.data_set for board in study.boards]
-    if study.of_runs:
+    if study.run_design:
         control = answers.control(study)
         order = sorted(order, key=lambda model: model == control)
         best = text.leader(order, answers.signs(listed))
@@ -84,9 +84,9 @@ def _pairs(study: Study) -> Table:
     margin, several = [], len(places) > 1
     if study.rules.margin is not None:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
-        margin = ["equivalent" if study.of_runs else f"by {beyond}"]
+        margin = ["equivalent" if study.run_design else f"by {beyond}"]
     head = ("A", "B", *(["on"] if several else []), "A - B", words.level(study))
-    head = (*head, *(["P(A better)"] if study.of_runs else []), *margin, words.p_name(study))
+    head = (*head, *(["P(A better)"] if study.run_design else []), *margin, words.p_name(study))
     rows = []
     for pair in ordered:
         scale, (on, chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
@@ -136,8 +136,8 @@ def tests(pair: Pair) -> Table:
 
 def for_paper(study: Study) -> list[Table]:
     """Returns the tables of a paper: models by data sets, ranks, and few models in full."""
-    assert study.of_runs is not None
-    of = study.of_runs.across
+    assert study.run_design is not None
+    of = study.run_design.across
     together, few = across(study, of) if of else (), of is None or len(study.pairs) <= _FEW_PAIRS
     return [_by_data_set(study), *together, *([models(study)] if few else [])]
 
@@ -148,8 +148,8 @@ def _by_data_set(study: Study) -> Table:
     The longer side goes down.
     """
     scale, cells = words.score_format(study), dict[tuple[str, str], str]()
-    if study.of_runs and study.of_runs.unit == "dataset":  # single scores: no sd and no test
-        for model, of in study.of_runs.samples.by_data_set[""].items():
+    if study.run_design and study.run_design.unit == "dataset":  # single scores: no sd and no test
+        for model, of in study.run_design.samples.by_data_set[""].items():
             for data_set, score in zip(of.labels.tolist(), of.scores.tolist(), strict=True):
                 cells[model, data_set] = scale(score)
     else:
@@ -174,15 +174,15 @@ def _by_data_set(study: Study) -> Table:
 def _caption(study: Study) -> str:
     better = "higher" if study.scores.higher_is_better else "lower"
     metric = f"{study.scores.metric or 'score'} ({better} is better)"
-    assert study.of_runs is not None
-    if study.of_runs.unit == "dataset":
+    assert study.run_design is not None
+    if study.run_design.unit == "dataset":
         return f"One {metric} a data set; none is tested, and none is bold."
     if not study.pairs:
         return f"{metric} of models of one run each; none is tested."
     n = text.ranging(summary.n for *_, summary in words.described(study))
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        f"all models compared on the data set ({words.primary(study.of_runs.primary)})."
+        f"all models compared on the data set ({words.primary(study.run_design.primary)})."
     )
 
 
@@ -219,9 +219,9 @@ def tied(groups: Sequence[int], between: str = " ") -> str:
     return between.join(map(letters, groups))
 
 
-def _by_task(study: Study, of_items: OfItems) -> Table:
+def _by_task(study: Study, item_design: ItemDesign) -> Table:
     one, rows, models = len({of.metric for of in study.boards}) == 1, [], answers.order(study)
-    for board, counts in zip(study.boards, of_items.data_sets, strict=True):
+    for board, counts in zip(study.boards, item_design.data_sets, strict=True):
         unit, of = words.score_format(study, board.data_set), {r.model: r for r in board.rows}
         metric = "" if one else f", {unit.label(board.metric or 'score')}"
         cells = [f"{unit(of[m].mean.value)} {tied(of[m].groups, '')}" for m in models]
@@ -242,20 +242,6 @@ def differences(study: Study) -> Table:
             rows.append((*names, *cells, text.p_cell(of.p_value), text.p_cell(p)))
     head = ("task", "A", "B", "over", "A - B", words.level(study), "p", "corrected p")
     return Table(head, rows, words=4)
-
-
-def sizes(of_items: OfItems) -> Table:
-    """Returns the numbers of items, runs and missing answers of each task."""
-    rows = []
-    for of in of_items.data_sets:
-        samples = f", {of.samples} samples" if of.samples > 1 else ""
-        runs = text.ranging(of.runs.values()) + samples
-        lost = sum(of.failed.values()) + sum(of.unscored.values())
-        clusters = "-" if of.clusters in (None, of.items) else str(of.clusters)
-        counts = (str(of.items), clusters, runs, str(of.left_out), str(lost))
-        rows.append((of.data_set or "-", of.metric, *counts))
-    head = ("task", "metric", "items", "clusters", "runs of a model", "items left out")
-    return Table((*head, "answers without a score"), rows, "What the scores rest on", words=2)
 
 
 def title(board: Board) -> str:

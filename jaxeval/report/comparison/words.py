@@ -91,7 +91,7 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     Args:
       data_set: of a study of items, the data set; None: all.
     """
-    if study.of_runs:
+    if study.run_design:
         sds = [summary.sd for *_, summary in described(study) if summary.sd is not None]
         largest = float(np.abs(study.scores.known).max(initial=0.0))
         return scores.score_format(study.scores.stored_unit, sds, largest)
@@ -126,9 +126,9 @@ def p_name(study: Study) -> str:
 
 def in_mean(study: Study) -> str:
     """Returns " in the mean over 3 tasks", or data sets, as whole runs have."""
-    if study.of_items:
-        return f" in the mean over {len(study.of_items.data_sets)} tasks"
-    across = study.of_runs and study.of_runs.across
+    if study.item_design:
+        return f" in the mean over {len(study.item_design.data_sets)} tasks"
+    across = study.run_design and study.run_design.across
     return f" in the mean over {text.counted(len(across.data_sets) if across else 0, 'data set')}"
 
 
@@ -139,19 +139,19 @@ def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
 
 def directions(study: Study) -> list[str]:
     """States for each metric which scores are better."""
-    every = study.of_items.data_sets if study.of_items else [study.scores]
+    every = study.item_design.data_sets if study.item_design else [study.scores]
     lines = (direction(of.metric, of.higher_is_better, of.direction == "assumed") for of in every)
     return [*dict.fromkeys(lines)]
 
 
 def basis(study: Study) -> str:
     """States what one score of runs stands for, or what is generalised over from items."""
-    if study.of_runs is None:
+    if study.run_design is None:
         first = study.pairs[0].difference
         return f"over {OVER[first.over] if first else ''}"
-    many = text.ranging(study.of_runs.averaged)
+    many = text.ranging(study.run_design.averaged)
     mean = f", each the mean of {many} scores" if many != "1" else ""
-    return f"unit of replication: {study.of_runs.unit}{mean}"
+    return f"unit of replication: {study.run_design.unit}{mean}"
 
 
 def sizes(pairs: Sequence[Pair]) -> str:
@@ -172,10 +172,10 @@ def primary(of: Primary) -> str:
 
 def tests(study: Study) -> str:
     """Returns the tests that decide, their correction and their level."""
-    if study.of_runs is None:
+    if study.run_design is None:
         level = text.level(study.rules.alpha)
         return f"t tests (Satterthwaite), {_families(study)}, level {level}"
-    each, mean = primary(study.of_runs.primary), study.of_runs.overall_primary
+    each, mean = primary(study.run_design.primary), study.run_design.overall_primary
     if mean is None:
         return each
     return f"{primary(mean)} (mean over data sets); {each} (each data set)"
@@ -194,17 +194,17 @@ def _families(study: Study) -> str:
 def signature(study: Study) -> str:
     """Returns one line with all that fixes the numbers: versions, rules, corrections, seeds."""
     rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % CIs"
-    if study.of_runs is None:
+    if study.run_design is None:
         parts = [f"level {rules.alpha:g}, {_families(study)}"]
         parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")
         parts.append(f"margin {rules.margin or 0:g}")
     else:
-        spread = text.counted(study.of_runs.families.spread, "test")
+        spread = text.counted(study.run_design.families.spread, "test")
         parts = [
             basis(study),
             f"sd ddof 1, quartiles type 7 | {tests(study)}",
             f"{_CORRECTIONS[rules.correction]} over {spread} of spread and over "
-            f"{study.of_runs.families.further} secondary ones",
+            f"{study.run_design.families.further} secondary ones",
             f"{intervals} | missing {study.scores.missing}",
             f"resamples {rules.resamples}, seed {rules.seed}",
         ]

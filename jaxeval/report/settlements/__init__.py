@@ -31,7 +31,6 @@ _GUARANTEES = {
 _MIXED = (
     "The comparisons differ in alpha or correction: nothing bounds the errors of all together."
 )
-_CURSE = "Differences with which candidates won, and by fresh seeds"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,25 +138,19 @@ class Settlements(Result):
 
     def _candidates(self) -> Iterator[Block]:
         scale = self.scale()
-        gap = scale.label("difference")
-        head = ["candidate", "commit", "outcome", gap, "interval", "level"]
-        head += ["seeds", "runs", "seconds"]
+        head = ["candidate", "outcome", scale.label("difference"), "interval", "level"]
         rows = [
             [
-                f"{of.number} {of.name}",
-                of.commit,
+                f"{of.number} {of.name}" + f" ({of.commit})" * bool(of.commit),
                 f"{of.outcome}: {of.verdict}" if of.outcome == "discarded" else of.outcome,
-                "-" if of.difference is None else signed(scale, of.difference),
+                signed(scale, of.difference),
                 scale.interval(of.interval) or "-",
                 f"{of.level:.2g}",
                 *(str(of.seeds), str(of.runs), f"{of.seconds:.0f}"),
             ]
             for of in self.candidates
         ]
-        empty = {1} if not any(of.commit for of in self.candidates) else set()
-        empty |= {8} if not self.seconds else set()
-        shown = [[cell for k, cell in enumerate(row) if k not in empty] for row in [head, *rows]]
-        yield Table(shown[0], shown[1:], words=3 - len(empty & {1}))
+        yield Table([*head, "seeds", "runs", "seconds"], rows, words=2)
         yield (
             "difference: candidate - base; its interval holds at any time, with probability "
             "1 - level; runs: new ones of both sides"
@@ -166,38 +159,30 @@ class Settlements(Result):
     def _bases(self) -> Iterator[Block]:
         scale = self.scale()
         yield Heading("Base after base")
+        head = ["base", "won comparison", "seeds", scale.label("mean"), "95 % CI"]
         rows = [
-            (
+            [
                 of.name,
                 "-" if of.kept is None else str(of.kept),
                 str(len(of.scores)),
                 scale(float(np.mean(of.scores))) if of.scores else "-",
                 scale.interval(of.mean) or "-",
-            )
+                signed(scale, of.won),
+                *(("-", "-") if of.fresh is None else _effect(scale, of.fresh)),
+            ]
             for of in self.bases
         ]
-        yield Table(("base", "won comparison", "seeds", scale.label("mean"), "95 % CI"), rows)
-        if not (won := [of for of in self.bases if of.won is not None]):
-            return
-        yield Heading(_CURSE)
-        curse = [
-            (of.name, signed(scale, of.won), *self._fresh(of, scale))
-            for of in won
-            if of.won is not None
-        ]
-        yield Table(("kept", "won by", "fresh seeds", "difference", "95 % CI"), curse)
-        yield (
-            "A candidate is kept when its scores are high, so that the difference with which it "
-            "won is too large on average. Its winning scores are not used again: as a base it "
-            "has fresh seeds. The difference is their mean minus that of all seeds of the base "
-            "before, among them those with which that one lost: a part of the excess may remain."
-        )
-
-    def _fresh(self, of: Base, scale: ScoreFormat) -> tuple[str, str, str]:
-        if of.fresh is None:
-            return str(len(of.scores)), "-", "-"
-        bounds = scale.interval(of.fresh.interval)
-        return str(len(of.scores)), signed(scale, of.fresh.estimate), bounds
+        won = any(of.won is not None for of in self.bases)
+        head += ["won by", "by fresh seeds", "95 % CI"] * won
+        yield Table(head, [row[: len(head)] for row in rows])
+        if won:
+            yield (
+                "A candidate is kept when its scores are high, so that the difference with which "
+                "it won is too large on average. Its winning scores are not used again: as a base "
+                "it has fresh seeds. The difference by these is their mean minus that of all "
+                "seeds of the base before, among them those with which that one lost: a part of "
+                "the excess may remain."
+            )
 
     def _noise(self) -> Iterator[Block]:
         yield Heading("Noise floor")
@@ -213,6 +198,10 @@ class Settlements(Result):
             yield f"at level {self.next_level:.2g}, that of the next comparison"
 
 
-def signed(scale: ScoreFormat, value: float) -> str:
-    """Formats a difference with its sign."""
-    return ("+" if value > 0 else "") + scale(value)
+def signed(scale: ScoreFormat, value: float | None) -> str:
+    """Formats a difference with its sign; "-" for None."""
+    return "-" if value is None else ("+" if value > 0 else "") + scale(value)
+
+
+def _effect(scale: ScoreFormat, of: Effect) -> tuple[str, str]:
+    return signed(scale, of.estimate), scale.interval(of.interval)

@@ -14,6 +14,10 @@ from jaxeval.stats import claims, describe, results
 from jaxeval.stats.results import Interval
 
 _ALPHA = 0.05
+_SAME = (
+    "the sd within a seed may be as large as that over seeds: the seed decides little, or does "
+    "not reach the program"
+)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -43,26 +47,19 @@ class Repeats(Result):
 
     def document(self) -> Document:
         """Returns what the runs say, the noise, and which differences it hides."""
-        every = np.array([*self.first, *self.again])
-        scale = scores.score_format("", [self.sd], float(np.abs(every).max()))
-        rows = [
-            ("over seeds", str(len(self.first)), scale(self.sd), scale.interval(self.sd_interval))
-        ]
+        scale = scores.score_format("", [self.sd], max(map(abs, [*self.first, *self.again])))
+        noise = [("over seeds", self.first, self.sd, self.sd_interval)]
         if not self.deterministic:
-            bounds = scale.interval(self.sd_within_interval)
-            rows.append(("within a seed", str(len(self.again)), scale(self.sd_within), bounds))
+            noise.append(("within a seed", self.again, self.sd_within, self.sd_within_interval))
+        rows = [(what, str(len(of)), scale(sd), scale.interval(ci)) for what, of, sd, ci in noise]
+        table = Table(("noise", "seeds", "sd", "95 % CI of sd"), rows)
+        each = {"first": self.first, "again": self.again}
+        listed = [f"{run}: {', '.join(f'{x:g}' for x in of)}" for run, of in each.items()]
         return Document(
-            [*self._answer(scale)],
-            (
-                Table(("noise", "seeds", "sd", "95 % CI of sd"), rows),
-                *settlement.planned(self.smallest, scale),
-            ),
+            self._answer(scale),
+            (table, *settlement.planned(self.smallest, scale)),
             self.notes,
-            [
-                f"first: {', '.join(f'{x:g}' for x in self.first)}",
-                f"again: {', '.join(f'{x:g}' for x in self.again)}",
-                f"new runs: {text.duration(self.seconds)}",
-            ],
+            [*listed, f"new runs: {text.duration(self.seconds)}"],
             title="Repeats",
             signature=self.signature,
             noun="side",
@@ -96,19 +93,14 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
     """
     gaps = results.gaps(np.array(again), np.array(first[: len(again)]))
     found, halves = claims.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
-    sd, within = describe.sd(np.array(first)), describe.sd_interval(halves)
-    notes = [*more.pop("notes", ())]
-    if not within.absent and within.high >= sd:
-        notes.append(
-            "the sd within a seed may be as large as that over seeds: the seed decides little, or "
-            "does not reach the program"
-        )
-    deterministic = not np.any(gaps)
+    sd, within, same = describe.sd(np.array(first)), describe.sd_interval(halves), not np.any(gaps)
+    decides_little = not within.absent and within.high >= sd
+    open_ = found.verdict == "undecided" and not claims.contradict(*found.interval)
+    more["notes"] = [*more.get("notes", ()), *[_SAME] * decides_little]
     return Repeats(
         command=command,
-        deterministic=deterministic,
-        exchangeable=deterministic
-        or (found.verdict == "undecided" and not claims.contradict(*found.interval)),
+        deterministic=same,
+        exchangeable=same or open_,
         difference=found.difference,
         interval=settlement.interval_of(*found.interval, 1 - _ALPHA),
         first=first,
@@ -119,6 +111,5 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
         sd_within_interval=within,
         smallest=settlement.smallest(sd, 0.0, _ALPHA),
         signature=f"{settlement.METHODS['t']} | {text.versions()}",
-        notes=notes,
         **more,
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import State
+from jaxeval.bandits.running import Evaluated
 from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
@@ -64,7 +64,6 @@ class Settlement(Result):
     unit: str = ""
     direction_assumed: bool = False
     comparison: int | None = None  # its number in the ledger
-    data_sets: Sequence[str] = ()  # those over which each score is a mean, if several
     notes: Sequence[str] = ()
 
     @property
@@ -148,13 +147,11 @@ class Settlement(Result):
     def _claim(self) -> str:
         within = f"the margin of {scores.difference(self.margin, self.unit)}"
         more = f" by more than {within}" if self.margin else ""
-        claim = {
+        return {
             "better": f"{self.candidate} is better than {self.base}{more}",
             "worse": f"{self.candidate} is worse than {self.base}{more}",
             "equal": f"{self.candidate} and {self.base} are equal within {within}",
         }.get(self.verdict, "Undecided")
-        over = f" in the mean over {len(self.data_sets)} data sets"
-        return claim + over * bool(self.data_sets)
 
 
 def planned(

@@ -12,9 +12,9 @@ from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import Search, insight
+from jaxeval.tuning import insight
 from jaxeval.tuning.history import Evaluation, History, Stopped
-from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
+from jaxeval.tuning.insight import Insight, Retrained, Spread
 from jaxeval.tuning.running import State
 
 _MOST_SHOWN = 10  # settings of the table
@@ -142,11 +142,10 @@ class Tuned(Result):
         head = ["hyperparameter", "value"]
         rows = [[name, scores.setting(of)] for name, of in best.values.items()]
         if self.posterior is not None:
-            head += ["not told apart from it", "importance (model)"]
+            head.append("importance (model)")
             total = {of.name: f"{of.total:.2f}" for of in self.posterior.importance}
-            each = self.posterior.slices
-            rows = [[of.name, scores.setting(of.value), _alike(of), total[of.name]] for of in each]
-        yield Table(head, rows, words=3)
+            rows = [[name, value, total[name]] for name, value in rows]
+        yield Table(head, rows, words=2)
 
     def _losses(self) -> Iterator[str]:
         for e in self.evaluations:
@@ -164,10 +163,6 @@ class Tuned(Result):
         if self.noise is not None:
             df = text.counted(self.noise_df, "degree")
             yield f"sd of one seed's score: {self._shown(self.noise)} ({df} of freedom)"
-        again = self.retrained
-        if again is not None and again.optimism is not None:
-            optimism = self._shown(again.optimism) + self._interval(again.interval)
-            yield f"optimism of the search (its score less the mean of fresh ones): {optimism}"
         if self.posterior is not None:
             title = "Importance: Sobol indices of the model, and their spread"
             yield Table(IMPORTANCE, importance_rows(self.posterior), title)
@@ -194,28 +189,10 @@ def importance_rows(of: Insight) -> list[Sequence[str]]:
     ]
 
 
-def _alike(of: Slice) -> str:
-    """Lists the values that are not told apart from that of the best setting."""
-    if isinstance(of.value, int | float) and not isinstance(of.value, bool):
-        if len(of.alike) == len(of.values):
-            return "the whole range"
-        several = len(of.alike) > 1
-        return (
-            f"{scores.setting(of.alike[0])} to {scores.setting(of.alike[-1])}"
-            if several
-            else "none other"
-        )
-    return (
-        ", ".join(scores.setting(other) for other in of.alike if other != of.value) or "none other"
-    )
-
-
 def result(
-    search: Search,
     state: State,
     metric: str,
     unit: str,
-    margin: float,
     fresh: Mapping[str, Sequence[float]] | None,
     failures: Sequence[str] = (),
     seeded: bool = True,
@@ -224,19 +201,16 @@ def result(
     """Returns the outcome of a search.
 
     Args:
-      margin: a difference that does not matter, in the unit.
       fresh: part of the data -> scores of the best setting with fresh seeds.
       failures: why fresh seeds have no score.
     """
-    history, best, posterior, again = state.history, search.best(state.history), None, None
+    search, history, best, posterior, again = state.search, state.history, state.best(), None, None
     if search.method == "gp" and best is not None:
-        limits, seed = scores.limits(unit), search.seed
-        posterior = insight.insight(search.space, history, best, margin, seed, limits)
+        posterior = insight.insight(search.space, history, search.seed)
     samples = [e.scores for e in history.evaluations]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
-        higher = history.higher_is_better
-        again = insight.retrained(best.mean, higher, fresh, failures, metric, unit)
+        again = insight.retrained(fresh, failures, metric, unit)
     causes = [e.failure for e in history.ended if e.failure]
     return Tuned(
         best,

@@ -15,7 +15,7 @@ from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.tuning.history import Evaluation
-from jaxeval.tuning.insight import Insight, Slice
+from jaxeval.tuning.insight import Insight
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
@@ -29,12 +29,6 @@ _IMPORTANCE = (
     "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: the process expects "
     "interactions, so that of few scores total indices tend to be too high. "
     "Bad scores count by rank; near the best setting another hyperparameter may matter most."
-)
-_SLICES = (
-    " The line is the posterior median of the best setting with another value, its band the 95 % "
-    "interval: of the score without the noise of seeds, which with one seed a setting is a matter "
-    "of the model's prior. Below, in the same colour: values that are not told apart from that of "
-    "the best setting."
 )
 
 
@@ -100,10 +94,11 @@ def _best_so_far(tuned: Tuned) -> Figure:
 
 
 def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
-    if tuned.retrained is None or tuned.retrained.optimism is None:
+    searched, *_ = tuned.retrained.scores.values() if tuned.retrained is not None else [()]
+    if tuned.retrained is None or not searched:
         return
     summary = next(iter(tuned.retrained.parts.values()))
-    mean = statistics.fmean(next(iter(tuned.retrained.scores.values())))
+    mean = statistics.fmean(searched)
     style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2, "linestyle": "--"}
     axes.axhline(scores.factor(tuned.unit) * mean, label="best, retrained", **style)
     limits = axes.get_ylim()
@@ -157,13 +152,11 @@ def _slices(tuned: Tuned) -> Figure:
     ]
     sweep = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
     drawing, panels = sweeps.draw_marginals([sweep], apart=0.0)
-    along = {} if tuned.posterior is None else {of.name: of for of in tuned.posterior.slices}
-    for axis in axes:
-        panel, place = panels[axis.name]
-        _draw_best(panel, place, tuned, axis.name)
-        if axis.name in along:
-            words = axis.scale.categories is not None
-            _draw_posterior(panel, place, along[axis.name], scores.factor(tuned.unit), words)
+    ring: Any = {"s": 60, "facecolors": "none", "edgecolors": plots.COLOURS[1]}
+    height = scores.factor(tuned.unit) * statistics.fmean(tuned.best.scores) if tuned.best else 0.0
+    for name, value in tuned.values.items():
+        panel, place = panels[name]
+        panel.scatter(place([value]), [height], **ring)
     _focus(drawing.axes[0], tuned)
     left_out = " Settings that were stopped early are left out."
     every = sum(bool(e.scores) for e in tuned.evaluations)
@@ -171,7 +164,6 @@ def _slices(tuned: Tuned) -> Figure:
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
         "differ too, and the search tried good regions more often."
         + (left_out if every > len(scored) else "")
-        + (_SLICES if along else "")
     )
     rows = [
         (of.name, e.values[of.name], f"{mean:.6g}")
@@ -181,27 +173,3 @@ def _slices(tuned: Tuned) -> Figure:
     ]
     head = ("hyperparameter", "value", _label(tuned))
     return Figure("slices", "Scores along each hyperparameter", caption, drawing, head, rows)
-
-
-def _draw_best(panel: "Axes", place: sweeps.Place, tuned: Tuned, name: str) -> None:
-    if tuned.best is not None and name in tuned.best.values:
-        ring: Any = {"s": 60, "facecolors": "none", "edgecolors": plots.COLOURS[1]}
-        height = scores.factor(tuned.unit) * tuned.best.mean
-        panel.scatter(place([tuned.best.values[name]]), [height], **ring)
-
-
-def _draw_posterior(
-    panel: "Axes", place: sweeps.Place, along: Slice, factor: float, words: bool
-) -> None:
-    at, alike = place(along.values), place(along.alike)
-    median, low, high = (factor * of for of in (along.median, along.low, along.high))
-    ends, green = panel.get_xaxis_transform(), plots.COLOURS[2]  # the panel's height from 0 to 1
-    style: Any = {"color": green, "linewidth": 1.2}
-    if words:
-        panel.plot(alike, [0.02] * len(alike), "s", color=green, transform=ends)
-        panel.errorbar(at, median, (median - low, high - median), fmt="_", capsize=3, **style)
-    else:
-        panel.plot(at, median, **style)
-        panel.fill_between(at, low, high, color=green, alpha=0.15, linewidth=0)
-        style |= {"linewidth": 4, "solid_capstyle": "butt"}
-        panel.plot(alike, [0.01] * len(alike), transform=ends, **style)

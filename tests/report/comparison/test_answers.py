@@ -87,7 +87,7 @@ def test_a_model_that_is_not_told_from_the_best_is_not_called_worse() -> None:
         ("b", "c"): 0,
     }
     first, second, third = answers.order(study)
-    said = f"{first} scores best; {second} cannot be told from it; a is worse."
+    said = f"{first} scores best: it is better than a; {second} cannot be told from it."
     assert answers.answer(study) == [said] and third == "a"
 
 
@@ -217,7 +217,7 @@ def test_items_show_what_the_corrected_tests_show() -> None:
         ("b", "c"): 0,
     }
     order = [row.model for row in study.boards[0].rows]
-    said = f"{order[0]} scores best; {order[1]} cannot be told from it; a is worse."
+    said = f"{order[0]} scores best: it is better than a; {order[1]} cannot be told from it."
     assert answers.answer(study) == [said]
     for names in ("ab", "ba"):
         (pair,) = (study := _items(dict.fromkeys(names, 0.0))).pairs
@@ -237,9 +237,9 @@ def test_designs_margins_and_missing_answers_of_items() -> None:
     for skill, said in ((0.0, "Equivalent within 0.5: "), (1.0, "a is worse than b by more than")):
         _, second = answers.answer(_items({"a": 0.0, "b": skill}, margin=0.5))
         assert second.startswith(said)
-    assert never.of_items is not None
-    of_items = dataclasses.replace(never.of_items, withheld=True)
-    withheld = dataclasses.replace(never, of_items=of_items)
+    assert never.item_design is not None
+    item_design = dataclasses.replace(never.item_design, withheld=True)
+    withheld = dataclasses.replace(never, item_design=item_design)
     assert answers.answer(withheld) == [
         "a and b are not compared, since too many answers or tasks are missing."
     ]

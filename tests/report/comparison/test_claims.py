@@ -48,7 +48,7 @@ def _lines(pair: Pair, rules: Rules = RULES) -> list[str]:
     class Study:
         """All that a sentence asks of a study."""
 
-    Study.rules, Study.of_items = rules, None  # type: ignore[attr-defined]
+    Study.rules, Study.item_design = rules, None  # type: ignore[attr-defined]
     return [*claims.about(pair, Study)]  # type: ignore[arg-type]
 
 

@@ -4,11 +4,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jaxeval import bandits
-from jaxeval.bandits import commands, evaluate
+from jaxeval.bandits import commands, running
 from jaxeval.errors import ConfigError, RunError
 
 TRUTH = {"a": 0.5, "b": 0.7}
@@ -18,8 +19,14 @@ def _score(model: str, number: int) -> float:
     return TRUTH.get(model, 0.0) + 0.01 * (number * 7 % 5)
 
 
-def _end(rule: bandits.Rule, models: list[str], *positional: object, **how: object) -> list:
-    return list(evaluate.run(rule, models, *positional, **how))  # type: ignore[arg-type]
+def _end(rule: bandits.Rule, models: list[str], evaluate: Any, **how: Any) -> list:
+    asked = running.Selecting(rule, rule.begin(models), how.get("retries", 0) + 1)
+    return [*running.run(asked, evaluate, **how)]
+
+
+def _command(template: str, field: str | None = None, limit: float | None = None) -> Any:
+    command = commands.Command(template, ("model", "split", "seed"), field, limit, "model")
+    return lambda model, k: command.score({"model": model, "split": str(k), "seed": str(k)})
 
 
 def test_late_results_give_the_same_scores() -> None:
@@ -69,7 +76,7 @@ def test_commands_get_model_split_and_seed_without_a_shell(tmp_path: Path) -> No
     mark = tmp_path / "mark"
     name = f"x; touch {mark} $(touch {mark})"
     code = "import sys; print(len(sys.argv)); print(sys.argv[2] + sys.argv[3])"
-    assert evaluate.Command(_python(code))(name, 7) == 77.0
+    assert _command(_python(code))(name, 7) == 77.0
     assert not mark.exists()
 
 
@@ -83,7 +90,7 @@ def test_commands_get_model_split_and_seed_without_a_shell(tmp_path: Path) -> No
 )
 def test_the_score_is_found(code: str, field: str | None, expected: float) -> None:
     """Dies if log lines or pretty JSON hide the score."""
-    assert evaluate.Command(_python(code), field)("m", 1) == expected
+    assert _command(_python(code), field)("m", 1) == expected
 
 
 @pytest.mark.parametrize(
@@ -100,7 +107,7 @@ def test_the_score_is_found(code: str, field: str | None, expected: float) -> No
 def test_what_gives_no_score_is_explained(code: str, field: str | None, message: str) -> None:
     """Dies if a crashed command counts as a score."""
     with pytest.raises(commands.EvaluationFailed) as caught:
-        evaluate.Command(_python(code), field)("m", 1)
+        _command(_python(code), field)("m", 1)
     assert message in str(caught.value)
 
 
@@ -113,7 +120,7 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
     )
     begin = time.monotonic()
     with pytest.raises(commands.EvaluationFailed, match=r"no result within 1\.5 s"):
-        evaluate.Command(_python(code), limit=1.5)("m", 1)
+        _command(_python(code), limit=1.5)("m", 1)
     assert time.monotonic() - begin < 10
     child = int(path.read_text())
     for _ in range(50):
@@ -131,16 +138,17 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
 def test_scores_survive_their_file(tmp_path: Path) -> None:
     """Dies if a digit is lost, scores of another source are taken, or a damaged file is."""
     path = tmp_path / "s.json"
-    with evaluate.recorded(path, {"command": "x"}) as first:
-        first.add("a", 1, 0.1 + 0.2)
-        first.add("a", 5, 0.7)
-    with evaluate.recorded(path, {"command": "x"}) as again:
-        assert again.scores == {"a": {1: 0.1 + 0.2, 5: 0.7}}
-        assert again.has("a", 5) and not again.has("a", 2) and not again.has("b", 1)
+    source = {"command": "x"}
+    with running.recorded(path, source) as (scores, write):
+        scores["a", 5] = 0.7
+        scores["a", 1] = 0.1 + 0.2
+        write()
+    with running.recorded(path, source) as (scores, _):
+        assert scores == {("a", 1): 0.1 + 0.2, ("a", 5): 0.7}
         with pytest.raises(RunError, match="another process works on this selection"):
-            evaluate.recorded(path, {"command": "x"}).__enter__()
+            running.recorded(path, source).__enter__()
     with pytest.raises(ConfigError, match="command x, not y"):
-        evaluate.recorded(path, {"command": "y"}).__enter__()
+        running.recorded(path, {"command": "y"}).__enter__()
     path.write_text(path.read_text().replace("0.7", "NaN"))
     with pytest.raises(ConfigError, match=r"not the state of a selection \(expected finite"):
-        evaluate.recorded(path, {"command": "x"}).__enter__()
+        running.recorded(path, source).__enter__()
