@@ -121,11 +121,13 @@ def search(task: Task, args: argparse.Namespace, line: dict[str, object]) -> dic
     subprocess.run(words, check=True, env={**os.environ, **cache}, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     tree = json.loads(result.read_text())
+    fresh = statistics.fmean(tree["retrained"]["scores"]["dev"])
+    sign = 1 if tree["higher_is_better"] else -1
     return {
         "best_so_far": [value and round(value, 5) for value in _best_so_far(tree)],
         "retrained": [round(value, 5) for value in tree["retrained"]["scores"]["dev"]],
-        "retrained_mean": round(statistics.fmean(tree["retrained"]["scores"]["dev"]), 5),
-        "optimism": tree["retrained"]["optimism"],
+        "retrained_mean": round(fresh, 5),
+        "optimism": sign * (statistics.fmean(tree["best"]["scores"]) - fresh),
         "failures": sum(tree["failures"].values()),
         "values": tree["best"]["values"],
         "wall_seconds": round(tree["seconds"], 1),

@@ -35,9 +35,9 @@ def _files(folder: Path, texts: dict[str, str] = ARMS) -> list[str]:
     return list(map(str, paths))
 
 
-def _go_on(arms: training.Arms, folder: Path, stop: int | None = None, **more: Any) -> Any:
+def _go_on(models: training.Models, folder: Path, stop: int | None = None, **more: Any) -> Any:
     """The state after all is trained, or after so many scores."""
-    models = training.Models(RULE, arms, lambda of: "scored")
+    models.begin(RULE, lambda of: "scored")
     with runs.open_store(folder) as store:
         happening = proposing.train(models, store, folder, **more)
         with contextlib.closing(happening):
@@ -49,45 +49,45 @@ def _go_on(arms: training.Arms, folder: Path, stop: int | None = None, **more: A
 
 def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
     """Dies if an evaluation is trained twice, or another batch is asked for instead."""
-    arms = training.arms(_files(tmp_path))
+    arms = training.Models(_files(tmp_path))
     whole = _go_on(arms, tmp_path / "whole")
     assert RULE.answer(whole) is not None and whole.evaluations == 10
     assert not any(whole.pending.values())
     for stop in (3, 7):
-        fresh = training.arms(_files(tmp_path))  # as another process has it
+        fresh = training.Models(_files(tmp_path))  # as another process has it
         assert _go_on(fresh, tmp_path / "parts", stop=stop).evaluations == stop
-    assert _go_on(training.arms(_files(tmp_path)), tmp_path / "parts") == whole
+    assert _go_on(training.Models(_files(tmp_path)), tmp_path / "parts") == whole
     assert len(runs.load(tmp_path / "parts")) == 10
 
 
 def test_jobs_give_what_this_process_gives(tmp_path: Path) -> None:
     """Dies if a rule with a fixed order gets other scores from jobs, an evaluation is trained
     twice, or a rule of batches waits for a whole batch."""
-    arms = training.arms(_files(tmp_path), ["training.checkpoint_every=9"])
+    arms = training.Models(_files(tmp_path), ["training.checkpoint_every=9"])
     halving, engine = SequentialHalving(budget=6), here.Here(2)
     rule = TopTwoThompson(budget=7, batch_size=2)
     with here.prompt(arms.session), runs.open_store(tmp_path / "more") as store:
         found = [
-            training.train(training.Models(halving, arms, repr), tmp_path / name, **more)
+            (arms.begin(halving, repr), training.train(arms, tmp_path / name, **more))[1]
             for name, more in {"one": {}, "jobs": {"launcher": engine}}.items()
         ]
         assert found[0] == found[1] and len(engine.started) == len({*engine.started})
         states, folder = list[State](), tmp_path / "more"
-        models = training.Models(rule, arms, lambda of: str(states.append(of.state)))
-        assert [*proposing.train(models, store, folder, here.Here(2))]
+        arms.begin(rule, lambda of: str(states.append(of.state)))
+        assert [*proposing.train(arms, store, folder, here.Here(2))]
     assert rule.answer(states[-1]) is not None and states[-1].evaluations == 7
     assert any(sum(map(len, state.pending.values())) for state in states[4:])
 
 
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     """Dies if models are evaluated on other splits, or a given split counts its test score."""
-    arms = training.arms(_files(tmp_path))
+    arms = training.Models(_files(tmp_path))
     assert arms.random_splits and arms.part == "test"
     scores = _go_on(arms, tmp_path / "r").scores["good"]
     rows = runs.load(tmp_path / "r")
     assert all(row.seed == row.split for row in rows)
     assert scores == {row.seed: row.test for row in rows if row.name == "good"}
-    own = training.arms(_files(tmp_path), [], None, own_splits=True)
+    own = training.Models(_files(tmp_path), [], None, own_splits=True)
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
 
 
@@ -106,14 +106,14 @@ def test_a_model_without_a_score_is_dropped(tmp_path: Path) -> None:
     """Dies if a diverged model ends the selection, or is evaluated again and again."""
     texts = {**ARMS, "wild": 'name = "wild"\n[training]\nepochs = 2'}
     said = list[Evaluated]()
-    arms = training.arms(_files(tmp_path, texts))
-    models = training.Models(RULE, arms, lambda of: str(said.append(of)))
+    models = training.Models(_files(tmp_path, texts))
+    models.begin(RULE, lambda of: str(said.append(of)))
     models.more()
     record = runs.MemberResult(
         "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
     )
     for number in (1, 2):
-        models.ended(running.Ended(arms.trial("wild", number), record))
+        models.ended(running.Ended(models.trial("wild", number), record))
     why = "evaluation 1 (seed 1) failed: diverged: NaN"
     assert models.state.excluded == {"wild": why}
     assert [of.score for of in said] == [None]
@@ -131,7 +131,7 @@ def test_what_cannot_be_chosen_from_is_refused(
 ) -> None:
     """Dies if a model is compared with itself, or models on two data sets with one another."""
     with pytest.raises(ConfigError, match=message):
-        training.arms(_files(tmp_path, texts))
+        training.Models(_files(tmp_path, texts))
 
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -173,9 +173,10 @@ def test_lanes_in_lock_step(
     different = {
         n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
     }
-    arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
+    arms = training.Models(_files(tmp_path, different), ["training.lane_mode=vmap"])
     with runs.open_store(tmp_path) as store:
-        events = proposing.train(training.Models(rule, arms, repr), store, tmp_path)
+        arms.begin(rule, repr)
+        events = proposing.train(arms, store, tmp_path)
         next(events)
         events.close()
     assert {*widths} == {lanes}

@@ -15,7 +15,7 @@ import abc
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,7 @@ class State:
     models: tuple[str, ...]
     scores: Mapping[str, Mapping[int, float]]  # model -> number of the evaluation, from 1 -> score
     pending: Mapping[str, tuple[int, ...]]  # model -> numbers under way
-    excluded: Mapping[str, str]  # model -> why it was dropped
-    # model -> number of an evaluation without a score, which drops no model -> why it has none
-    lost: Mapping[str, Mapping[int, str]] = dataclasses.field(default_factory=dict)
+    lost: Mapping[str, Mapping[int, str]]  # model -> number -> why it has no score
 
     @classmethod
     def begin(cls, models: Sequence[str]) -> "State":
@@ -54,6 +52,11 @@ class State:
     def evaluations(self) -> int:
         """Number of scores so far, including those of excluded models."""
         return sum(map(len, self.scores.values()))
+
+    @property
+    def excluded(self) -> dict[str, str]:
+        """Models that a failed evaluation drops, and why it failed."""
+        return {model: next(iter(of.values())) for model, of in self.lost.items() if of}
 
     @property
     def alive(self) -> tuple[str, ...]:
@@ -87,14 +90,9 @@ class State:
         return dataclasses.replace(self, scores=scores)._without(model, number)
 
     def lose(self, model: str, number: int, why: str) -> "State":
-        """Adds an evaluation that has no score, and drops no model."""
+        """Adds an evaluation that has no score."""
         lost = {**self.lost, model: {**self.lost.get(model, {}), number: why}}
         return dataclasses.replace(self, lost=lost)._without(model, number)
-
-    def exclude(self, model: str, reason: str) -> "State":
-        """Drops a model: it is not evaluated again and cannot win."""
-        excluded = {**self.excluded, model: reason}
-        return dataclasses.replace(self, excluded=excluded)._with_pending(model, ())
 
     def _without(self, model: str, number: int) -> "State":
         left = tuple(k for k in self.pending[model] if k != number)
@@ -130,6 +128,7 @@ class Rule(abc.ABC):
 
     higher_is_better: bool = True
     seed: int = 0  # of the rule's own draws
+    drops: ClassVar[bool] = True  # a model with a failed evaluation: it cannot win
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the rule's name and settings."""
@@ -179,11 +178,6 @@ class Rule(abc.ABC):
     @abc.abstractmethod
     def decided(self, state: State) -> Answer | None:
         """Returns `answer` while two or more models are left."""
-
-    def failed(self, state: State, model: str, number: int, why: str) -> State:
-        """Returns the state after an evaluation failed for good: its model is dropped."""
-        del number
-        return state.exclude(model, why)
 
     def leading(self, state: State, reason: str) -> Answer:
         """Returns the answer of a selection that ends now, for this reason."""

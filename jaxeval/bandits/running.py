@@ -152,13 +152,13 @@ class Selecting(Proposer[Evaluated]):
             return Evaluated(self.state, model, number, None, f"{result}; tried again")
         times = f" {self.tries} times" * (self.tries > 1)
         why = f"{self.name(number)} failed{times}: {result}"
-        self.state = self.rule.failed(self.state, model, number, why)
+        self.state = self.state.lose(model, number, why)
         note = f"; {model} was dropped" * self.over(job)
         return Evaluated(self.state, model, number, None, f"{result}{note}")
 
     def over(self, job: Job) -> bool:
         """Returns whether the model has been dropped."""
-        return job[0] in self.state.excluded
+        return self.rule.drops and job[0] in self.state.excluded
 
 
 class Replay:

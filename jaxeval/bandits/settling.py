@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Settle(Rule):
     wins a failure is a lost pair of its side.
     """
 
+    drops: ClassVar[bool] = False
     most: int = 30  # scores of each side
     margin: float = 0.0  # smallest difference that matters
     alpha: float = 0.05  # probability of any wrong claim
@@ -117,10 +118,6 @@ class Settle(Rule):
         goals = zip(state.models, (max(target, self.known), target), strict=True)
         numbers = [(k, side) for side, goal in goals for k in range(state.begun(side), goal)]
         return tuple(side for _, side in sorted(numbers, key=lambda pair: pair[0]))
-
-    def failed(self, state: State, model: str, number: int, why: str) -> State:
-        """Returns the state after an evaluation failed for good."""
-        return state.lose(model, number, why)
 
     def answer(self, state: State) -> Answer | None:
         """Returns the outcome, of which the reason is the verdict; None while it goes on."""

@@ -66,15 +66,15 @@ def select(
     from jaxeval.report import selection
     from jaxeval.select import training
 
-    arms = training.arms(configs, [*changes], data, own_splits, part)
+    models = training.Models(configs, [*changes], data, own_splits, part)
     size = len(jax.devices()) if launcher is None else launcher.workers
-    record = arms.record
+    record = models.record
     chosen = bandits.rule(rule, record.higher_is_better, delta, budget, batch, seed, size)
     show = functools.partial(selection.progress, chosen, unit=record.unit)
-    models = training.Models(chosen, arms, show, seconds)
+    models.begin(chosen, show, seconds=seconds)
     state = training.train(models, Path(out), launcher, quiet)
     answer = chosen.answer(state) or chosen.leading(state, OUT_OF_TIME)
-    more = {"part": arms.part, "metric": record.metric, "unit": record.unit}
+    more = {"part": models.part, "metric": record.metric, "unit": record.unit}
     return selection.result(chosen, state, answer, more)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 
@@ -12,56 +12,22 @@ from jaxeval.bandits import Rule, State
 from jaxeval.bandits.running import Evaluated, Selecting
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.files import Json
 from jaxeval.population import lanes
 from jaxeval.studies import cohorts, launching, prepared, proposing, running
 from jaxeval.tasks import registry
 
-_Part = Literal["dev", "test"]
 
+class Models(Selecting, proposing.Proposer):
+    """Configs to choose from, and a rule under way: a batch of the rule is trained together.
 
-class Arms(NamedTuple):
-    """Models to choose from, each a config.
+    What is recorded in the runs folder is not trained again: a selection that was stopped begins
+    anew, and goes on where it was. With a launcher the rule is asked again whenever a job has
+    ended, and knows of those that run. Nothing is trained before `begin`.
 
     Attributes:
-      configs: model -> its config as plain data.
+      records: model -> the experiment it is recorded under; all have one metric.
       random_splits: evaluation k has random split k; else all have the data's own split.
       part: the part of the data whose score is an evaluation's.
-      records: model -> the experiment it is recorded under.
-      session: the data, which has been read, and compiled programs.
-      after: evaluation k has seed, and random split, after + k.
-    """
-
-    configs: Mapping[str, Mapping[str, Json]]
-    random_splits: bool
-    part: _Part
-    records: Mapping[str, runs.Experiment]
-    session: studies.Session
-    after: int = 0
-
-    def trial(self, model: str, number: int) -> studies.Trial:
-        """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""
-        seed = self.after + number
-        return studies.Trial(self.configs[model], seed, seed if self.random_splits else 0)
-
-    def name(self, number: int) -> str:
-        """Returns the name of evaluation k for messages."""
-        return f"evaluation {number} (seed {self.after + number})"
-
-    @property
-    def record(self) -> runs.Experiment:
-        """The first model's experiment; all have its metric."""
-        return next(iter(self.records.values()))
-
-
-def arms(
-    sources: Sequence[reading.Source],
-    changes: Sequence[str] = (),
-    data: str | Path | None = None,
-    own_splits: bool = False,
-    part: _Part | None = None,
-) -> Arms:
-    """Reads configs and their data; nothing is trained.
 
     Args:
       changes: `key=value` each, of all configs.
@@ -72,72 +38,66 @@ def arms(
     Raises:
       ConfigError: two configs are the same, or their metrics differ.
     """
-    if len(sources) < 2:
-        raise ConfigError(f"expected two or more models to choose from, got {len(sources)}")
-    configs = [studies.read(source, changes, data) for source in sources]
-    random_splits = not own_splits and all(map(_has_random_splits, configs))
-    names = [config.name for config in configs]
-    if len({*names}) < len(names):  # then their paths, or else their places, name them
-        numbered = enumerate(zip(names, sources, strict=True), 1)
-        names = [str(s) if isinstance(s, str | Path) else f"{n} ({k})" for k, (n, s) in numbered]
-    trees = {name: reading.to_dict(config) for name, config in zip(names, configs, strict=True)}
-    part = part or ("test" if random_splits else "dev")
-    found = Arms(trees, random_splits, part, {}, studies.Session())
-    entries = cohorts.entries([found.trial(name, 1) for name in trees], found.session.loader)
-    records = {name: entry.record for name, entry in zip(trees, entries, strict=True)}
-    _refuse_mixed(records)
-    return found._replace(records=records)
-
-
-def _has_random_splits(config: Any) -> bool:
-    try:
-        registry.kind(config.task).random_splits(config)
-    except ConfigError:
-        return False
-    return True
-
-
-def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
-    first: dict[str, str] = {}
-    for name, record in records.items():
-        if first.setdefault(record.id, name) != name:
-            raise ConfigError(f"{name} and {first[record.id]} are the same: nothing to choose")
-    for key, what in (("metric", "one metric"), ("data_hash", "one data set")):
-        values = {getattr(record, key): name for name, record in records.items()}
-        if len(values) > 1:
-            shown = ", ".join(f"{name} has {value}" for value, name in values.items())
-            raise ConfigError(f"models to choose from need {what}: {shown}")
-
-
-class Models(Selecting, proposing.Proposer):
-    """A rule under way whose models are configs: a batch is trained together.
-
-    What is recorded in the runs folder is not trained again: a selection that was stopped begins
-    anew, and goes on where it was. With a launcher the rule is asked again whenever a job has
-    ended, and knows of those that run.
-
-    Args:
-      show: is called with every evaluation that ends; returns a line about it.
-      seconds: of training, summed over all evaluations, after which nothing more is asked for.
-    """
 
     def __init__(
         self,
-        rule: Rule,
-        arms: Arms,
-        show: Callable[[Evaluated], str],
-        seconds: float | None = None,
+        sources: Sequence[reading.Source],
+        changes: Sequence[str] = (),
+        data: str | Path | None = None,
+        own_splits: bool = False,
+        part: Literal["dev", "test"] | None = None,
     ):
-        super().__init__(rule, rule.begin([*arms.configs]), name=arms.name)
-        self.arms, self.session, self._show, self._seconds = arms, arms.session, show, seconds
+        if len(sources) < 2:
+            raise ConfigError(f"expected two or more models to choose from, got {len(sources)}")
+        configs = [studies.read(source, changes, data) for source in sources]
+        self.random_splits = not own_splits and all(map(_has_random_splits, configs))
+        self.part = part or ("test" if self.random_splits else "dev")
+        names = [config.name for config in configs]
+        if len({*names}) < len(names):  # then their paths, or else their places, name them
+            each = enumerate(zip(names, sources, strict=True), 1)
+            names = [str(s) if isinstance(s, str | Path) else f"{n} ({k})" for k, (n, s) in each]
+        self._configs = dict(zip(names, map(reading.to_dict, configs), strict=True))
+        self.session, self._after = studies.Session(), 0
+        first = [self.trial(name, 1) for name in names]
+        entries = cohorts.entries(first, self.session.loader)
+        self.records = {n: entry.record for n, entry in zip(names, entries, strict=True)}
+        _refuse_mixed(self.records)
+
+    def begin(
+        self,
+        rule: Rule,
+        show: Callable[[Evaluated], str],
+        after: int = 0,
+        seconds: float | None = None,
+    ) -> None:
+        """Begins a selection.
+
+        Args:
+          show: is called with every evaluation that ends; returns a line about it.
+          after: evaluation k has seed, and random split, after + k.
+          seconds: of training, summed over all evaluations, after which nothing more is asked for.
+        """
+        name = lambda number: f"evaluation {number} (seed {after + number})"  # noqa: E731
+        super().__init__(rule, rule.begin([*self.records]), name=name)
+        self._show, self._after, self._seconds = show, after, seconds
         self._jobs: dict[studies.Trial, tuple[str, int]] = {}
         self._spent, self._news = 0.0, list[str]()
+
+    def trial(self, model: str, number: int) -> studies.Trial:
+        """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""
+        seed = self._after + number
+        return studies.Trial(self._configs[model], seed, seed if self.random_splits else 0)
+
+    @property
+    def record(self) -> runs.Experiment:
+        """The first model's experiment; all have its metric."""
+        return next(iter(self.records.values()))
 
     def more(self) -> list[cohorts.Cohort]:
         """Returns the populations of all models that the rule asks for now."""
         over = self._seconds is not None and self._spent >= self._seconds
         jobs = [] if over else self.ask(0) or []
-        asked = {self.arms.trial(*job): job for job in jobs}
+        asked = {self.trial(*job): job for job in jobs}
         self._jobs |= asked
         if asked:
             counts = Counter(model for model, _ in jobs)
@@ -152,7 +112,7 @@ class Models(Selecting, proposing.Proposer):
         selections by other rules, batches and budgets find the programs too. Under `vmap` an idle
         lane costs as much as a busy one: evaluations beyond the lanes wait for one.
         """
-        configs = self.arms.configs.values()
+        configs = self._configs.values()
         most = self.rule.at_once(len(configs))
         if workers is not None:
             return -(-most // workers)
@@ -162,7 +122,7 @@ class Models(Selecting, proposing.Proposer):
     def ended(self, event: running.Ended) -> None:
         """Tells the score; a model without one fails for good: its next try would end alike."""
         result = event.result
-        score, why = getattr(result, self.arms.part), f"{result.status}: {result.message}"
+        score, why = getattr(result, self.part), f"{result.status}: {result.message}"
         self._spent += result.wall_seconds
         job = self._jobs[event.trial]
         told = self.tell(job, why.removesuffix(": ") if score is None else score)
@@ -188,3 +148,23 @@ def train(
         events = proposing.train(models, store, folder, launcher)
         observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
     return models.state
+
+
+def _has_random_splits(config: Any) -> bool:
+    try:
+        registry.kind(config.task).random_splits(config)
+    except ConfigError:
+        return False
+    return True
+
+
+def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
+    first: dict[str, str] = {}
+    for name, record in records.items():
+        if first.setdefault(record.id, name) != name:
+            raise ConfigError(f"{name} and {first[record.id]} are the same: nothing to choose")
+    for key, what in (("metric", "one metric"), ("data_hash", "one data set")):
+        values = {getattr(record, key): name for name, record in records.items()}
+        if len(values) > 1:
+            shown = ", ".join(f"{name} has {value}" for value, name in values.items())
+            raise ConfigError(f"models to choose from need {what}: {shown}")

@@ -217,13 +217,12 @@ def settle_configs(
     """
     from jaxeval.select import training
 
-    arms = training.arms(configs, own_splits=own_splits, part=part)
-    record = arms.record
-    found = {name: Side(of.id, name, "") for name, of in arms.records.items()}
-    how = arms.random_splits, record.higher_is_better, record.unit
+    models = training.Models(configs, own_splits=own_splits, part=part)
+    record = models.record
+    found = {name: Side(of.id, name, "") for name, of in models.records.items()}
+    how = models.random_splits, record.higher_is_better, record.unit
     with _begun(asked, found, *how) as begun:
-        arms = arms._replace(after=begun.comparison.after)
-        models = training.Models(begun.rule, arms, begun.add)
+        models.begin(begun.rule, begun.add, begun.comparison.after)
         state = training.train(models, folder, launcher, quiet)
         number = begun.comparison.number if asked.ledger else None
         return begun.result(state, metric=record.metric, comparison=number)

@@ -1,5 +1,6 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
+import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -40,9 +41,8 @@ def tune(
     seconds: Positive | None = None,
     retrain: Natural = _RETRAINED,
     launch: str = launchers.HERE,
-    dry_run: bool = False,
     quiet: Quiet = False,
-) -> "Tuned | str":
+) -> "Tuned":
     """Searches a space for the best setting of a config, in few trainings.
 
     Trains each batch of settings as populations, and learns from their dev scores which to propose
@@ -78,8 +78,6 @@ def tune(
     target = targets.target(config, [*changes], data, search, where)
     workers = len(jax.devices()) if launcher is None else launcher.workers
     at_once = parallel or max(_AT_ONCE, workers)
-    if dry_run:
-        return training.plan(target, trials, at_once, retrain)
     limits = trials, seconds
     return training.tune(target, Path(out), limits, at_once, retrain, launcher, quiet)
 
@@ -176,9 +174,11 @@ def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tu
 
     if state.known:
         cli.say(f"goes on from {state.known} with results", quiet)
-    for evaluation, note in runner.run():
-        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.ended else note
-        cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
+    with contextlib.closing(runner.run()) as steps:
+        for evaluation, note in steps:
+            ended = evaluation.ended
+            last = tuning.evaluation_line(evaluation, "score", unit()) if ended else note
+            cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = state.best(), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):

@@ -1,4 +1,4 @@
-"""Searches over a config: progress, the best setting's config, its fresh seeds, the plan."""
+"""Searches over a config: progress, the best setting's config, its fresh seeds."""
 
 import dataclasses
 from pathlib import Path
@@ -6,14 +6,12 @@ from typing import Any
 
 from jaxeval import cli, files, observe, runs
 from jaxeval.config import reading
-from jaxeval.errors import ConfigError
-from jaxeval.report import sweeps, text
+from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.studies import launching, prepared, proposing
 from jaxeval.tune.populations import Populations
 from jaxeval.tune.target import Target
 from jaxeval.tuning import running as searches
-from jaxeval.tuning.history import History
 
 
 def tune(
@@ -56,31 +54,3 @@ def tune(
             how: Any = {"launcher": launcher, "quiet": quiet}
             fresh, failures = reports.fresh_scores(observe.train(trials, folder, **how))
         return reports.result(state, *scale, fresh, failures, config=str(toml))
-
-
-def plan(target: Target, trials: int, parallel: int, retrain: int) -> str:
-    """Returns the first batch of a new search, in words."""
-    search, parallel = target.search, min(parallel, trials)
-    failed, entries = list[str](), []
-    for evaluation in search.ask(History((), target.record.higher_is_better), parallel)[1]:
-        try:
-            each = target.entries(evaluation)
-            target.refuse_too_large(each[0])
-            entries += each
-        except ConfigError as error:
-            failed.append(f"setting {evaluation.number}: {error}")
-    padded = target.padded(trials * search.seeds, parallel * search.seeds)
-    estimates = target.estimates(entries, padded)
-    first = sweeps.plan(estimates).document().answer if entries else ["nothing"]
-    rungs = ""
-    if search.halving is not None:
-        epochs = search.halving.rungs(target.base.config.training.epochs)
-        rungs = f", one of {search.halving.factor} goes on after epochs {epochs}"
-    axes = text.counted(len(search.space.parameters), "hyperparameter")
-    whole = (
-        f"{text.counted(trials, 'setting')} of {axes} by {search.method}, {parallel} at once, "
-        f"{text.counted(search.seeds, 'seed')} each{rungs}; then the best with "
-        f"{text.counted(retrain, 'fresh seed')}"
-    )
-    lines = [whole, f"the first batch: {first[0]}", *first[1:], *failed]
-    return "\n".join([*lines, *target.base.data.findings.warnings, ""])

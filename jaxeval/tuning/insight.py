@@ -6,7 +6,6 @@ section 3.2). With those of the posterior mode alone they would be too sure: see
 
 import dataclasses
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from threadpoolctl import threadpool_limits
 from jaxeval.runs import metrics
 from jaxeval.space import Space
 from jaxeval.stats import describe
-from jaxeval.stats.results import Interval
 from jaxeval.tuning import draws, gp, targets
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.gp import Fitted
@@ -158,35 +156,20 @@ class Retrained:
 
     scores: Mapping[str, Sequence[float]]  # by part of the data; the first was searched by
     failures: Sequence[str]  # causes, of the other seeds
-    parts: Mapping[str, describe.Summary]
-    optimism: float | None  # by how much its score in the search is better than the fresh mean
-    interval: Interval | None  # of the optimism, by Student's t; None if fresh scores are equal
+    parts: Mapping[str, describe.Summary]  # with intervals within the metric's bounds
 
 
 def retrained(
-    seen: float,
-    higher_is_better: bool,
-    fresh: Mapping[str, Sequence[float]],
-    failures: Sequence[str],
-    metric: str,
-    unit: str,
+    fresh: Mapping[str, Sequence[float]], failures: Sequence[str], metric: str, unit: str
 ) -> Retrained:
-    """Compares the score seen in the search with fresh ones; arguments as of `Retrained`."""
+    """Summarises fresh scores; arguments as of `Retrained`."""
     parts = {part: describe.summarize(scores) for part, scores in fresh.items() if scores}
-    first = next(iter(fresh))
-    if first not in parts:
-        return Retrained(fresh, failures, parts, None, None)
-    interval, sign = parts[first].mean_interval, 1.0 if higher_is_better else -1.0
     for part, summary in parts.items():
         bounds = metrics.bounds(metric, np.array(fresh[part]), unit)
         if bounds is not None and summary.mean_interval is not None:
             cut = summary.mean_interval.clip(*bounds)
             parts[part] = dataclasses.replace(summary, mean_interval=cut)
-    if interval is not None:
-        low, high = sorted(sign * (seen - end) + 0.0 for end in interval[:2])
-        interval = interval._replace(low=low, high=high)
-    optimism = sign * (seen - statistics.fmean(fresh[first])) + 0.0  # never -0
-    return Retrained(fresh, failures, parts, optimism, interval)
+    return Retrained(fresh, failures, parts)
 
 
 def noise(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:

@@ -112,7 +112,7 @@ def test_draws_follow_the_probabilities() -> None:
 def test_dropped_models_cannot_win_and_the_rest_goes_on() -> None:
     """Dies if an excluded model is asked for, or halving waits for it for ever."""
     for rule in (*RULES, SequentialHalving(budget=60)):
-        state = rule.begin(NAMES).exclude("e", "broken")
+        state = rule.begin(NAMES).lose("e", 9, "broken")
         while models := rule.ask(state):
             assert "e" not in models
             for model in models:
@@ -125,14 +125,14 @@ def test_dropped_models_cannot_win_and_the_rest_goes_on() -> None:
 @pytest.mark.parametrize("rule", [*RULES, SequentialHalving(budget=60)], ids=str)
 def test_a_winner_has_scores(rule: Rule) -> None:
     """Dies if the last model left wins unseen, or nobody is named when all were dropped."""
-    state = rule.begin(["a", "b"]).exclude("a", "exit code 1")
+    state = rule.begin(["a", "b"]).lose("a", 9, "exit code 1")
     assert rule.answer(state) is None and rule.ask(state) == ("b",)
     assert rule.ask(state.start("b")[0]) == ()
     answer = rule.answer(state.tell("b", 0.5))
     assert answer is not None and (answer.best, answer.probability) == ("b", None)
     assert answer.reason == "all other models were dropped"
     with pytest.raises(RunError, match=r"every model was .*\(a: exit code 1; b: no number\)"):
-        rule.ask(state.exclude("b", "no number"))
+        rule.ask(state.lose("b", 9, "no number"))
 
 
 def test_equal_scores_keep_a_selection_open() -> None:

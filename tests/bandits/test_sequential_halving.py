@@ -39,7 +39,7 @@ def _halved(scores: list[list[float]], dropped: tuple[int, ...] = ()) -> State:
         for score in of_model:
             state = state.tell(f"m{k}", score)
     for k in dropped:
-        state = state.exclude(f"m{k}", "failed")
+        state = state.lose(f"m{k}", 9, "failed")
     return state
 
 

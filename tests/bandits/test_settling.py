@@ -122,14 +122,14 @@ def test_a_failed_evaluation_ends_it_without_a_claim() -> None:
 def test_a_failure_counts_when_the_looks_come_to_it(failing: str) -> None:
     """Dies if a later seed that fails takes back, or forestalls, what earlier ones settle."""
     rule, scores = Settle(ahead=6), _scores(2, 6, 9.0)
-    state = rule.failed(_told({side: {2: of[2]} for side, of in scores.items()}), failing, 6, "x")
+    state = _told({side: {2: of[2]} for side, of in scores.items()}).lose(failing, 6, "x")
     assert rule.answer(state) is None and len(rule.ask(state)) == 5 + 4
     for k in (1, 3, 4, 5):
         for side in SIDES:
             state = state.tell(side, scores[side][k], k)
     answer = rule.answer(state)
     assert answer is not None and answer.reason == "better"
-    early = rule.failed(_told(_scores(2, 3)), failing, 4, "x")
+    early = _told(_scores(2, 3)).lose(failing, 4, "x")
     if failing == "old":
         with pytest.raises(RunError, match="old: x; without a base"):
             rule.answer(early)

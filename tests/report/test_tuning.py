@@ -11,7 +11,7 @@ from scipy import stats
 from jaxeval import space as spaces
 from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
-from jaxeval.tuning import Search, insight
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import History, Stopped
 from jaxeval.tuning.running import State
 
@@ -82,26 +82,6 @@ def test_the_answer_counts_the_settings_that_are_as_good(seeds: int, known: bool
     said = tuned.document().answer[0]
     assert (f"; {others} other" in said) == (others > 0) and "told apart from it" in said
     assert ("by its prior alone" in said) != known
-
-
-def test_the_interval_covers_the_optimism_of_a_search() -> None:
-    """Dies if the direction is lost, or the interval is not that of the mean with fresh seeds.
-
-    The best of 20 equal settings is seen 1.87 sd above the mean that all of them have.
-    """
-    draw = np.random.default_rng(0)
-    covered, values = 0, []
-    for _ in range(1000):
-        seen = float(draw.normal(0.7, 0.1, 20).min())
-        fresh = draw.normal(0.7, 0.1, 5).tolist()
-        of = insight.retrained(seen, False, {"dev": fresh}, [], "loss", "number")
-        assert of.interval is not None and of.optimism is not None
-        covered += of.interval.low <= 0.7 - seen <= of.interval.high
-        values.append(of.optimism)
-    assert 0.93 <= covered / 1000 <= 0.97
-    assert np.mean(values) == pytest.approx(0.187, abs=0.006)
-    one = insight.retrained(0.9, True, {"dev": [0.5]}, [], "accuracy", "number")
-    assert one.optimism == pytest.approx(0.4) and one.interval is None
 
 
 def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:

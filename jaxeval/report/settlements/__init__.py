@@ -138,11 +138,10 @@ class Settlements(Result):
 
     def _candidates(self) -> Iterator[Block]:
         scale = self.scale()
-        head = ["candidate", "commit", "outcome", scale.label("difference"), "interval", "level"]
+        head = ["candidate", "outcome", scale.label("difference"), "interval", "level"]
         rows = [
             [
-                f"{of.number} {of.name}",
-                of.commit,
+                f"{of.number} {of.name}" + f" ({of.commit})" * bool(of.commit),
                 f"{of.outcome}: {of.verdict}" if of.outcome == "discarded" else of.outcome,
                 signed(scale, of.difference),
                 scale.interval(of.interval) or "-",
@@ -151,7 +150,7 @@ class Settlements(Result):
             ]
             for of in self.candidates
         ]
-        yield Table([*head, "seeds", "runs", "seconds"], rows, words=3)
+        yield Table([*head, "seeds", "runs", "seconds"], rows, words=2)
         yield (
             "difference: candidate - base; its interval holds at any time, with probability "
             "1 - level; runs: new ones of both sides"

@@ -56,13 +56,16 @@ def _progress(found: Settlements, drawn: Sequence[Candidate]) -> Figure:
         style, mean = _style(one.outcome), scale.factor * (one.mean or 0.0)
         axes.plot([one.number], [mean], linestyle="", markersize=6, **style)
     bottom, top = axes.get_ylim()
+    every = [bottom, top]
     for one in drawn:
         if one.interval is not None and not one.interval.absent:
             base = (one.mean or 0.0) - (one.difference or 0.0)
             ends = [scale.factor * (base + end) for end in one.interval[:2]]
+            every += ends
             colour = _style(one.outcome)["color"]
             axes.plot([one.number] * 2, ends, color=colour, linewidth=1, zorder=1)
-    axes.set_ylim(2 * bottom - top, 2 * top - bottom)  # wide intervals would flatten the rest
+    # a wide interval would flatten the rest
+    axes.set_ylim(max(min(every), 2 * bottom - top), min(max(every), 2 * top - bottom))
     axes.set(xlabel="comparison", ylabel=literal(scale.label(found.metric or "score")))
     axes.locator_params(axis="x", integer=True)
     plots.legend(drawing, [*_legend(drawn, blue)])

@@ -163,10 +163,6 @@ class Tuned(Result):
         if self.noise is not None:
             df = text.counted(self.noise_df, "degree")
             yield f"sd of one seed's score: {self._shown(self.noise)} ({df} of freedom)"
-        again = self.retrained
-        if again is not None and again.optimism is not None:
-            optimism = self._shown(again.optimism) + self._interval(again.interval)
-            yield f"optimism of the search (its score less the mean of fresh ones): {optimism}"
         if self.posterior is not None:
             title = "Importance: Sobol indices of the model, and their spread"
             yield Table(IMPORTANCE, importance_rows(self.posterior), title)
@@ -214,8 +210,7 @@ def result(
     samples = [e.scores for e in history.evaluations]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
-        higher = history.higher_is_better
-        again = insight.retrained(best.mean, higher, fresh, failures, metric, unit)
+        again = insight.retrained(fresh, failures, metric, unit)
     causes = [e.failure for e in history.ended if e.failure]
     return Tuned(
         best,

@@ -94,10 +94,11 @@ def _best_so_far(tuned: Tuned) -> Figure:
 
 
 def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
-    if tuned.retrained is None or tuned.retrained.optimism is None:
+    searched, *_ = tuned.retrained.scores.values() if tuned.retrained is not None else [()]
+    if tuned.retrained is None or not searched:
         return
     summary = next(iter(tuned.retrained.parts.values()))
-    mean = statistics.fmean(next(iter(tuned.retrained.scores.values())))
+    mean = statistics.fmean(searched)
     style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2, "linestyle": "--"}
     axes.axhline(scores.factor(tuned.unit) * mean, label="best, retrained", **style)
     limits = axes.get_ylim()
