@@ -53,15 +53,14 @@ class Report(NamedTuple):
 
 
 class Feed(NamedTuple):
-    """Changes of a population between two epochs: members that join, stop or pause."""
+    """Changes of a population between two epochs: members that join or stop."""
 
     # member -> epochs of the population after which it joins; others join at once. So members of a
     # resumed population meet when they did before.
     arrivals: Mapping[Member, int]
     # (epochs of the population, slots) -> (how the feed ends each slot's member or None, members
     # that join now). Called after every epoch, repeated ones of a resumed population included,
-    # before anything of it is recorded. A member that pauses keeps its slot, and ends the training
-    # of the population.
+    # before anything of it is recorded.
     after_epoch: Callable[
         [int, Sequence[slots.Slot]], tuple[Sequence[slots.Status | None], Sequence[Member]]
     ]
@@ -80,6 +79,8 @@ class Population:
       programs: of populations of the same problem: reused if they fit; new ones are added.
       count_rows: reports hold the counts of each row of dev and test of members that end.
       steps: least room for steps of an epoch, if members have batch sizes of their own.
+      pause: epoch after which members pause that do not end with it; 0: never. Such a member keeps
+        its lane, and ends the training of the population.
     """
 
     def __init__(
@@ -92,8 +93,9 @@ class Population:
         count_rows: bool = False,
         feed: Feed = CLOSED,
         steps: int = 0,
+        pause: int = 0,
     ):
-        self.problem, self._feed, self._count_rows = problem, feed, count_rows
+        self.problem, self._feed, self._count_rows, self._pause = problem, feed, count_rows, pause
         self.waiting, self.epochs = list(members), 0
         self._failed: list[slots.Slot] = []
         mesh, first_split = lanes.make_mesh(devices), problem.split_of(members[0])
@@ -232,10 +234,11 @@ class Population:
         ]
         stops, joining = self._feed.after_epoch(self.epochs, self.slots)
         self.waiting += joining
-        for lane, stop in enumerate(stops):
-            if stop is not None:
-                self.slots[lane] = dataclasses.replace(self.slots[lane], status=stop)
-            if self.slots[lane].decays > before[lane].decays:
+        for lane, (slot, stop) in enumerate(zip(self.slots, stops, strict=True)):
+            pauses = slot.active and slot.status is None and slot.epoch == self._pause
+            how = stop or ("paused" if pauses else slot.status)
+            self.slots[lane] = dataclasses.replace(slot, status=how)
+            if slot.decays > before[lane].decays:
                 self._decay_rate(lane)
 
     def _results(

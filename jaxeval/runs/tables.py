@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -60,8 +60,10 @@ def _build(rows: Rows, layout: Layout) -> Scores:
     if rows.labels:
         _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
-    folds = split is not None and _are_folds(layout.columns.get("split", ""), split.names)
-    return dataclasses.replace(found, folds=folds)
+    column = layout.columns.get("split", "")
+    named = names.role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
+    folds = split and all(re.match("fold|cv", value, re.IGNORECASE) for value in split.names)
+    return dataclasses.replace(found, folds=bool(split and (named or folds)))
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
@@ -75,27 +77,33 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
     def coded(role: str, otherwise: str = "") -> Coded:
         one = encode(values[role]) if role in values else constant(otherwise, size)
-        return one.tiled(times)
+        return Coded(one.names, tiled(one.codes))
+
+    def tiled(array: np.ndarray) -> np.ndarray:
+        return array if times == 1 else np.tile(array, times)
 
     ended = coded("status")
-    failed = normal.are_failed(ended)
+    failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
     told = (values, name, table.source, layout.higher_is_better, who)
     higher, recorded, _ = normal.column_direction(*told)
     named: Direction = "assumed" if higher is None else "named"
-    of_models = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
+    if "model" in there:
+        model = coded("model")
+    else:
+        model = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
     return Rows(
         table.source,
-        model=coded("model") if "model" in there else of_models,
+        model=model,
         dataset=coded("dataset"),
         metric=coded("metric", name or ""),
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=np.tile(np.asarray(table.rows, np.int32), times),
+        number=tiled(np.asarray(table.rows, np.int32)),
         labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
-        dev=np.tile(texts.to_floats(values["dev"]), times) if "dev" in values else None,
+        dev=tiled(texts.to_floats(values["dev"])) if "dev" in values else None,
         direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
@@ -119,16 +127,16 @@ def _parse(
     """Returns the scores of all columns, NaN for unusable ones, and the problems.
 
     Args:
-      failed: [columns * rows]: the status explains a problem.
+      failed: [rows]: the status explains a problem.
     """
-    found, every = list[np.ndarray](), dict[int, Unusable]()
-    for k, name in enumerate(scores):
+    found, unusable, unexplained = list[np.ndarray](), list[Unusable](), list[Unusable]()
+    for name in scores:
         score, wrong = normal.parse_scores(table, name)
         found.append(np.where(np.isfinite(score), score, np.nan) if wrong else score)
-        every |= {k * len(table) + place: problem for place, problem in wrong.items()}
-    unexplained = [problem for place, problem in every.items() if not failed[place]]
+        unusable += wrong.values()
+        unexplained += [problem for place, problem in wrong.items() if not failed[place]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
-    return np.concatenate(found) if len(found) > 1 else found[0], tuple(every.values())
+    return np.concatenate(found) if len(found) > 1 else found[0], tuple(unusable)
 
 
 def _choose(
@@ -232,9 +240,3 @@ def _models_and_seeds(
         f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
         source,
     )
-
-
-def _are_folds(name: str, values: Iterable[str]) -> bool:
-    """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
-    named = names.role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
-    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)

@@ -52,10 +52,6 @@ class Coded(Sequence[str]):
         wanted = {*names}
         return np.array([name in wanted for name in self.names], bool)[self.codes]
 
-    def tiled(self, times: int) -> "Coded":
-        """Returns all rows so many times."""
-        return self if times == 1 else Coded(self.names, np.tile(self.codes, times))
-
 
 class Cells(Sequence[str]):
     """The cells of a column of a text file that mostly differ: a pyarrow.ChunkedArray of str."""

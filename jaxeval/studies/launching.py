@@ -4,10 +4,11 @@ The engine places, starts and restarts jobs; what a job has done is read from th
 """
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from jaxeval import files, runs
 from jaxeval.errors import RunError
@@ -66,18 +67,15 @@ def run(
     of workers may change last bits, as another number of lanes does.
 
     Args:
-      more: returns what to train next, if there is something: it is called when all cohorts have
-        ended; with a launcher whenever a job has.
+      more: returns what to train next, if there is something; called whenever a job has ended.
       lanes: as of `running.run`; with a launcher those of a job, which has no more members.
 
     Raises:
       RunError: as `running.run`; or jobs have failed, after all others have ended.
     """
     if launcher is None:
-        kept = {"session": session, "outputs": outputs, "lanes": lanes}
-        while planned:
-            yield from running.run(planned, store, folder, **kept)  # type: ignore[arg-type]
-            planned = more()
+        how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
+        yield from running.run(planned, store, folder, **how)
         return
     with contextlib.ExitStack() as held:
         jobs.merge_all(folder, store)
@@ -87,21 +85,19 @@ def run(
         yield from _Watch(storage, launcher, lanes, held).events(planned, more)
 
 
+@dataclasses.dataclass
 class _Watch:
     """Jobs that have been submitted, by their files; those that die are submitted again."""
 
-    def __init__(
-        self,
-        storage: recording.Storage,
-        launcher: Launcher,
-        lanes: int | None,
-        held: contextlib.ExitStack,
-    ):
-        self._storage, self._launcher, self._lanes, self._held = storage, launcher, lanes, held
-        self._submitted: dict[Path, jobs.Job] = {}
-        self._locked: set[str] = set()  # names of cohorts
-        self._compiling: dict[str, Path] = {}  # the job of each program that says so
-        self._failures: list[str] = []
+    _storage: recording.Storage
+    _launcher: Launcher
+    _lanes: int | None
+    _held: contextlib.ExitStack
+    _submitted: dict[Path, jobs.Job] = dataclasses.field(default_factory=dict)
+    _locked: set[str] = dataclasses.field(default_factory=set)  # names of cohorts
+    # the job of each program that says so
+    _compiling: dict[str, Path] = dataclasses.field(default_factory=dict)
+    _failures: list[str] = dataclasses.field(default_factory=list)
 
     def events(
         self, planned: Sequence[Cohort], more: Callable[[], Sequence[Cohort]]

@@ -14,7 +14,6 @@ from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.population.member import Problem
-from jaxeval.space.distributions import Value
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind
 
@@ -69,7 +68,7 @@ def seeds_by_splits(
 
     Repeats show the noise of the machine (Melis et al. 2018, section 7.2), and are recorded apart.
     """
-    study = None if repeats == 1 else Study("noise", _without_models(config))
+    study = None if repeats == 1 else Study("noise", without_models(config))
     tree = reading.to_dict(config) if study is None else study.config
     cells = itertools.product(range(repeats), splits, seeds)
     return [Trial(tree, s, split, k, study=study, labels=labels) for k, split, s in cells]
@@ -77,35 +76,17 @@ def seeds_by_splits(
 
 def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
     """Returns trials with other values of traced hyperparameters; setting k has seed k, from 1."""
-    traced, study = fields.traced(config), Study("neighbourhood", _without_models(config))
+    traced, study = fields.traced(config), Study("neighbourhood", without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
         changed = {name: v for name, v in setting.items() if v != traced[name].value}
         changes = [f"{traced[name].key}={json.dumps(value)}" for name, value in changed.items()]
-        tree = _without_models(reading.read(type(config), config, changes))
+        tree = without_models(reading.read(type(config), config, changes))
         trials.append(Trial(tree, seed, values=changed, study=study))
     return trials
 
 
-def evaluations(
-    base: Any,
-    configs: Sequence[Any],
-    settings: Sequence[tuple[Mapping[str, Value], Sequence[int]]],
-    design: Mapping[str, Json],
-) -> list[Trial]:
-    """Returns the trials of a tuner's settings (values, seeds), each with its config.
-
-    `base` is the config that is tuned, `design` how settings were proposed. Models are not saved.
-    """
-    study = Study("tuning", _without_models(base), design)
-    return [
-        Trial(_without_models(config), seed, values=values, study=study)
-        for config, (values, seeds) in zip(configs, settings, strict=True)
-        for seed in seeds
-    ]
-
-
-def _without_models(config: Any) -> dict[str, Any]:
+def without_models(config: Any) -> dict[str, Any]:
     """Returns the config of a study's trials, whose models are not saved, as plain data."""
     training = dataclasses.replace(config.training, save_models=False)
     return reading.to_dict(dataclasses.replace(config, training=training))

@@ -148,8 +148,9 @@ def _train(
         cohort.problem.training.width(lanes or len(cohort.members)),
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
-        feed=_pausing(cohort.pause) if feed is None else feed(recorder.entries),
+        feed=host.CLOSED if feed is None else feed(recorder.entries),
         steps=cohort.steps,
+        pause=cohort.pause,
     )
 
     def resumed(restored: Sequence[slots.Slot]) -> None:
@@ -162,19 +163,6 @@ def _train(
             yield event
             for entry, result in ended.items():
                 yield Ended(entry.trial, result)
-
-
-def _pausing(epoch: int) -> host.Feed:
-    """Lets members pause after an epoch, unless they end with it by themselves; 0: never."""
-
-    def after_epoch(
-        epochs: int, each: Sequence[slots.Slot]
-    ) -> tuple[list[slots.Status | None], list[Member]]:
-        del epochs
-        there = [slot.active and slot.status is None and slot.epoch == epoch for slot in each]
-        return ["paused" if pause else None for pause in there], []
-
-    return host.Feed({}, after_epoch)
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:

@@ -11,7 +11,6 @@ from jaxeval import runs, studies
 from jaxeval import space as spaces
 from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
-from jaxeval.files import Json
 from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.padding import OpenProgram
@@ -27,12 +26,9 @@ class Target:
     changes: Sequence[str]
     search: Search
     base: prepared.Prepared
-    record: runs.Experiment  # that its evaluations belong to
+    study: prepared.Study  # that its evaluations belong to
+    record: runs.Experiment  # of the study
     session: studies.Session
-
-    @functools.cached_property
-    def _design(self) -> Mapping[str, Json]:
-        return self.search.to_dict()
 
     def config(self, values: Mapping[str, Any]) -> Any:
         """Returns the config of a setting; ConfigError: it is none."""
@@ -40,9 +36,9 @@ class Target:
 
     def entries(self, evaluation: Evaluation) -> list[Entry]:
         """Returns the trials of an evaluation, one a seed; ConfigError: it is no config."""
-        config = self.config(evaluation.values)
-        setting = (evaluation.values, evaluation.seeds)
-        trials = prepared.evaluations(self.base.config, [config], [setting], self._design)
+        tree, values = prepared.without_models(self.config(evaluation.values)), evaluation.values
+        seeds, study = evaluation.seeds, self.study
+        trials = [studies.Trial(tree, seed, values=values, study=study) for seed in seeds]
         return cohorts.entries(trials, self.session.loader)
 
     def refuse_too_large(self, entry: Entry) -> None:
@@ -132,9 +128,8 @@ def target(
         raise ConfigError(f"{argument('min_epochs')}: {expected}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     sweeps.refuse_leaks(base, search.space, where)
-    session, design = studies.Session(), search.to_dict()
+    session = studies.Session()
     loaded = session.loader.prepare(base)
-    study = prepared.evaluations(base, [base], [({}, [1])], design)[0].study
-    assert study is not None
+    study = studies.Study("tuning", prepared.without_models(base), search.to_dict())
     record = prepared.record_of(loaded.record, study)
-    return Target(source, changes, search, loaded, record, session)
+    return Target(source, changes, search, loaded, study, record, session)
