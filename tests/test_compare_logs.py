@@ -118,8 +118,9 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: Shown) -> None:
     assert {*rows[0]["groups"]} & {*rows[1]["groups"]} and rows[2]["beaten"]
     shown = _shown(capsys, tmp_path, "--details")
     assert shown.startswith(
-        "a scores best in the mean over 3 tasks; b cannot be told from it; c is worse. Task by "
-        "task, a leads: it is better than c on all 3 tasks; elsewhere no difference was shown."
+        "a scores best in the mean over 3 tasks: it is better than c; b cannot be told from it. "
+        "Task by task, a leads: it is better than c on all 3 tasks; elsewhere no difference was "
+        "shown."
     )
     assert "a is better than c in the mean over 3 tasks: " in shown
     assert "Holm over 9 pairs and tasks, and over 3 pairs in the mean over tasks" in shown

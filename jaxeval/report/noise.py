@@ -1,7 +1,7 @@
 """Sources of the variance of scores, and the trainings that a precision needs."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
 from jaxeval.stats.crossed import Crossed, t_quantile
 from jaxeval.stats.nested import TrainingPlan
-from jaxeval.stats.results import Interval
 
 _PARTS = {"interaction": "split x seed"}
 _SOURCES = {
@@ -43,45 +42,40 @@ class Noise(Result):
     def document(self) -> Document:
         """Returns the answer and table of the last part of the data; the others as details."""
         repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Noise)}
-        studies = [(name, of) for name, of in self.parts.items() if isinstance(of, Study)]
+        studies = {n: of for n, of in self.parts.items() if isinstance(of, Study)}
+        sds = [sd for of in repeats.values() for sd in (of.sd_repeat, of.sd_seed)]
+        sds += [p.sd for of in studies.values() for p in of.components.components.values()]
+        means = [of.mean for of in repeats.values()]
+        means += [of.components.mean for of in studies.values()]
+        scale = scores.score_format(self.unit, sds, max(map(abs, means)))
         if repeats:
             answer = [_compare_repeats(repeats["test"], self.metric)]
-            blocks, details = [*_repeats(repeats, self.metric, self.unit)], list[Block]()
+            details, blocks = [], _repeats(repeats, self.metric, scale)
         else:
-            sds = [p.sd for _, of in studies for p in of.components.components.values()]
-            largest = max(abs(of.components.mean) for _, of in studies)
-            scale = scores.score_format(self.unit, sds, largest)
-            one = len(studies) == 1
-            *others, (last, metric) = (
-                (of, self.metric if one else f"{name} {self.metric}") for name, of in studies
-            )
+            several = len(studies) > 1
+            metrics = [f"{name} {self.metric}" if several else self.metric for name in studies]
+            each = zip(studies.values(), metrics, strict=True)
+            *details, blocks = (_components(of, metric, scale) for of, metric in each)
+            last, metric = [*studies.values()][-1], metrics[-1]
             answer = [_largest_source(last.components, metric)]
-            blocks = _components(last, metric, scale)
             if last.plan:
                 answer.append(_advice(last.components, last.plan, metric, scale))
-            details = [block for of, name in others for block in _components(of, name, scale)]
         title, signature = "Where the variance comes from", text.versions()
-        return Document(answer, blocks, self.warnings, details, title=title, signature=signature)
+        more = [block for of in details for block in of]
+        return Document(answer, blocks, self.warnings, more, title=title, signature=signature)
 
 
-def _repeats(parts: Mapping[str, nested.Noise], metric: str, unit: str) -> Iterator[Block]:
-    factor = scores.factor(unit)
-
-    def sd(value: float, of: Interval) -> str:
-        ends = f"{factor * of.low:.3g} to {factor * of.high:.3g}"
-        return f"{factor * value:.3g} ({f'no interval: {of.absent}' if of.absent else ends})"
-
-    rows = [
-        (
-            *(part, scores.shown(of.mean, unit), f"{factor * of.sd:.3g}"),
-            *(sd(of.sd_repeat, of.sd_repeat_interval), sd(of.sd_seed, of.sd_seed_interval)),
-        )
-        for part, of in parts.items()
-    ]
+def _repeats(parts: Mapping[str, nested.Noise], metric: str, scale: ScoreFormat) -> list[Block]:
+    """Returns a row for each part of the data."""
+    rows = []
+    for part, of in parts.items():
+        both = (of.sd_repeat, of.sd_repeat_interval), (of.sd_seed, of.sd_seed_interval)
+        sds = (f"{scale(sd)} {scale.interval(interval)}" for sd, interval in both)
+        rows.append((part, scale(of.mean), scale(of.sd), *sds))
     names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
-    yield Table((scores.label(metric, unit), *names), rows)
     dev = parts["dev"]
-    yield f"{dev.seeds} seeds, {dev.repeats} runs each; 95 % intervals for normal scores"
+    line = f"{dev.seeds} seeds, {dev.repeats} runs each; 95 % intervals for normal scores"
+    return [Table((scale.label(metric), *names), rows), line]
 
 
 def _compare_repeats(noise: nested.Noise, metric: str) -> str:

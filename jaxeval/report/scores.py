@@ -89,13 +89,8 @@ class ScoreFormat:
         return f"{self(value)} {unit}".rstrip()
 
     def interval(self, bounds: Interval | None) -> str:
-        """Formats an interval as "[low, high]"; "" without an interval, "-" without bounds."""
-        if bounds is None:
-            return ""
-        if bounds.absent:
-            return "-"
-        low, high = (f"{x:g}" if math.isinf(x) else self(x) for x in bounds[:2])
-        return f"[{low}, {high}]"
+        """Formats an interval, as `text.bounds`."""
+        return text.bounds(bounds, self)
 
     def ci(self, bounds: Interval) -> str:
         """Formats an interval with its level, or says why there is none."""

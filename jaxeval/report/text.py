@@ -8,7 +8,7 @@ those of the tests.
 import math
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 
 from jaxeval import __version__
@@ -60,13 +60,19 @@ def confidence(interval: Interval) -> str:
     return f"{100 * interval.confidence:.3g} % CI"
 
 
-def bounds(interval: Interval | None, digits: int = 2) -> str:
-    """Formats an interval as "[low, high]"; "" without an interval, "-" without bounds."""
+def bounds(interval: Interval | None, shown: int | Callable[[float], str] = 2) -> str:
+    """Formats an interval as "[low, high]"; "" without an interval, "-" without bounds.
+
+    Args:
+      shown: formats a bound; or the number of its decimals.
+    """
     if interval is None:
         return ""
     if math.isnan(interval.low):
         return "-"
-    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+    form = shown if callable(shown) else lambda x: f"{x:.{shown}f}"
+    low, high = (f"{x:g}" if math.isinf(x) else form(x) for x in interval[:2])
+    return f"[{low}, {high}]"
 
 
 def direction(higher_is_better: bool, assumed: bool) -> str:
@@ -206,43 +212,32 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
         who, cells = f"the {len(order)} models", _cells(shown)
         on = {1: where, 2: f" on either {noun}"}.get(cells, f" on any of the {cells} {noun}s")
         return f"No difference between {_named(order) if len(order) == 2 else who} was shown{on}"
-    best = leader(order, shown)
+    best, one = leader(order, shown), _cells(shown) == 1
     of = {m: record(shown, best, m) for m in order if m != best}
-    if all(any(each) and each[0] == sum(each) for each in of.values()):
-        than = f"better than {_named([*of])}{_on(0, max(of.values(), key=sum), noun)}"
-        return (
-            f"{best} is {than}{where}" if len(of) == 1 else f"{best} is best{where}: it is {than}"
-        )
-    if _cells(shown) > 1:
-        return _over_cells(best, of, noun)
-    if any(worse for _, worse, _ in of.values()):
+    better, worse = (_than(side, of, noun) for side in (0, 1))
+    if one and worse:
         return f"No model is best{where}: each is worse than another one"
-    better, _, level = ([m for m, each in of.items() if each[side]] for side in range(3))
+    leads = "scores best" if one and best == order[0] else "leads"
+    leads = "is best" if all(each[0] == sum(each) > 0 for each in of.values()) else leads
+    claims = [f"better {better}" if better else "", f"worse {worse}" if worse else ""]
+    claim = f"{', but '.join(filter(None, claims))}"
+    line = f"{best} {leads}{where}{f': it is {claim}' if claim else ''}"
+    line = f"{best} is {claim}{where}" if claim and len(of) == 1 else line
+    level = [model for model, each in of.items() if each[2]]
     apart = [model for model, each in of.items() if not any(each)]
-    parts = [f"{best} {'scores best' if best == order[0] else 'leads'}{where}"]
-    parts += [f"{_named(level)} cannot be told from it"] if level else []
-    rest = f"the {len(better)} others" if level and len(better) > _MOST_NAMED else _named(better)
-    parts += [f"{rest} {_is(better)} worse"] if better else []
-    parts += [f"{_named(apart)} {_is(apart)} not compared with it"] if apart else []
-    return "; ".join(parts)
+    if level:
+        told = f"{_named(level)} cannot be told from it"
+        line += f"; {told if one else 'elsewhere no difference was shown'}"
+    return line + (f"; {_named(apart)} {_is(apart)} not compared with it" if apart else "")
 
 
-def _over_cells(best: str, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
-    """Names the models by the number of cells where the leader is better, then worse."""
-    sides = []
-    for side in (0, 1):
-        groups: dict[str, list[str]] = {}
-        for model, each in sorted(of.items(), key=lambda item: -item[1][side]):
-            if each[side]:
-                groups.setdefault(_on(side, each, noun), []).append(model)
-        than = [f"than {_named(models)}{where}" for where, models in groups.items()]
-        sides.append(listed(than) if than else "")
-    better, worse = sides
-    if not better:
-        return f"{best} leads, but was not shown to be better than another model on any {noun}"
-    line = f"{best} is better" if len(of) == 1 else f"{best} leads: it is better"
-    line += f" {better}{f', but worse {worse}' if worse else ''}"
-    return line + ("; elsewhere no difference was shown" if any(r[2] for r in of.values()) else "")
+def _than(side: int, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
+    """Names the models by the number of cells where the leader is better (side 0) or worse."""
+    groups: dict[str, list[str]] = {}
+    for model, each in sorted(of.items(), key=lambda item: -item[1][side]):
+        if each[side]:
+            groups.setdefault(_on(side, each, noun), []).append(model)
+    return listed([f"than {_named(models)}{where}" for where, models in groups.items()])
 
 
 def against(control: str, order: Sequence[str], shown: Signs, noun: str = "data set") -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import secrets
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.serve.app import Part
 
 _MOST_CONNECTIONS = 500  # more are told to come later
-Port = Annotated[int, Number(1, 65535)]
+_Port = Annotated[int, Number(1, 65535)]
 
 
 @parameters.verb
@@ -25,7 +24,7 @@ def serve(
     runs: str | Path,
     *,
     host: str = "127.0.0.1",
-    port: Port = 8420,
+    port: _Port = 8420,
 ) -> None:
     """Shows a runs folder in a browser, while processes train into it.
 
@@ -60,7 +59,7 @@ def serve_board(
     modes: Literal["both", "fixed", "tuned"] = "both",
     seeds: Seeds = 8,
     host: str = "127.0.0.1",
-    port: Port = 8420,
+    port: _Port = 8420,
     upload_mb: Count = 512,
     judge_hours: Positive = 12.0,
     judge_gb: Positive = 16.0,
@@ -106,7 +105,7 @@ def serve_board(
 def serve_logs(
     *paths: str,
     host: str = "127.0.0.1",
-    port: Port = 8420,
+    port: _Port = 8420,
 ) -> None:
     """Shows logs of evaluations in a browser: two models side by side, item by item.
 
@@ -143,10 +142,10 @@ def _listen(part: "Part", host: str, port: int) -> None:
     with _installed():
         import uvicorn
 
-        from jaxeval.serve import app
+        from jaxeval.serve import app, guard
 
-    token = None if _is_loopback(host) else secrets.token_urlsafe(24)
     shown = f"[{host}]" if ":" in host else host
+    token = None if guard.is_local(shown) else secrets.token_urlsafe(24)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     settings = uvicorn.Config(
         app.make(part, token), host, port, log_level="error", server_header=False
@@ -169,12 +168,3 @@ def _is_error(record: logging.LogRecord) -> bool:
     """Returns whether a line is no trace of a stream that was open when the server ended."""
     ended = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
     return not ended and "timeout graceful shutdown" not in record.msg
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

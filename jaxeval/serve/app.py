@@ -1,8 +1,9 @@
-"""The web application: routes, tasks beside them, static files, errors."""
+"""The web application: pages, tasks beside them, static files, errors."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from starlette.routing import BaseRoute, Route
 
 from jaxeval import report
 from jaxeval.errors import JaxevalError
+from jaxeval.report import render
+from jaxeval.report.document import Document, to_csv
 from jaxeval.serve import guard
 
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}  # forms of a page
@@ -27,10 +30,33 @@ _FILES = {file.name: file for file in _STATIC.iterdir()}
 _FILES["page.css"] = Path(report.__file__).parent / "page.css"
 
 
+class Page(NamedTuple):
+    """A document, and the same numbers as plain data and as rows."""
+
+    document: Document
+    data: object = None  # None: there is no JSON
+    rows: Sequence[Sequence[object]] = ()  # of the CSV, its head first; (): there is none
+    context: Mapping[str, Any] = {}  # what the template needs beside the document
+    template: str = "served.html.jinja"
+
+    def write(self, form: str) -> bytes:
+        """Returns the page in a form; HTTPException if it has none of this kind."""
+        if form == "json" and self.data is not None:
+            return json.dumps(self.data, ensure_ascii=False, allow_nan=False).encode()
+        if form == "csv" and self.rows:
+            return to_csv(self.rows).encode()
+        if form != "html":
+            raise HTTPException(404, "no such page")
+        found = ("json", self.data is not None), ("csv", self.rows)
+        context = {"also": [name for name, there in found if there], **self.context}
+        return render.to_page(self.document, self.template, **context).encode()
+
+
 class Part(NamedTuple):
     """Pages of one kind, and tasks that run beside them as long as the server does."""
 
-    routes: Sequence[BaseRoute]
+    pages: Mapping[str, Callable[[Request], Awaitable[Page | Response]]]  # by address
+    routes: Sequence[BaseRoute] = ()  # others
     tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
 
 
@@ -52,18 +78,33 @@ def make(part: Part, token: str | None) -> Starlette:
 
     guards = [Middleware(guard.Guard, token), Middleware(GZipMiddleware, compresslevel=5)]
     errors: dict[Any, Any] = {HTTPException: _refuse, JaxevalError: _refuse}
-    routes = [*part.routes, Route("/static/{name}", _static)]
+    pages = {path: _answering(page) for path, page in part.pages.items()}
+    forms = (Route(path + end, of) for end in (".{form}", "") for path, of in pages.items())
+    routes = [*part.routes, *forms, Route("/static/{name}", _static)]
     return Starlette(
         routes=routes, middleware=guards, exception_handlers=errors, lifespan=lifespan
     )
 
 
-def form(request: Request, *forms: str) -> str:
-    """Returns the form that an address asks for, html by default; 404 for others than `forms`."""
+def form(request: Request) -> str:
+    """Returns the form that an address asks for, html by default; HTTPException for no form."""
     asked = str(request.path_params.get("form", "html"))
-    if asked not in (forms or TYPES):
-        raise HTTPException(404, f"no such page; expected {', '.join(forms or TYPES)}")
+    if asked not in TYPES:
+        raise HTTPException(404, f"no such page; expected {', '.join(TYPES)}")
     return asked
+
+
+def _answering(
+    make: Callable[[Request], Awaitable[Page | Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        asked, page = form(request), await make(request)
+        if isinstance(page, Response):
+            return page
+        body = await anyio.to_thread.run_sync(page.write, asked)
+        return Response(body, media_type=TYPES[asked])
+
+    return answer
 
 
 def check_ticked(ticked: Sequence[str]) -> None:

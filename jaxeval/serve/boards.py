@@ -22,9 +22,10 @@ from starlette.routing import Route
 
 from jaxeval.errors import ConfigError, printable
 from jaxeval.files import Json
-from jaxeval.report import render, text
+from jaxeval.report import text
 from jaxeval.report.document import Document, Link, Table
 from jaxeval.serve import app, board
+from jaxeval.serve.app import Page
 from jaxeval.serve.board import ID, SUFFIXES, Board, Submission
 
 _API = Path(__file__).parent / "static" / "openapi.json"
@@ -48,7 +49,8 @@ _KEPT_FREE = 4  # times the largest upload, on the disk
 
 def part(of: Board) -> app.Part:
     """Returns the routes of a board, and what runs beside them."""
-    pages = _Pages(of)
+    pages, title = _Pages(of), "Compare a table of scores"
+    form = Page(Document((_TABLES,), title=title), context=_context(forms=["tables"]))
     found = {
         "/vectors/compare": pages.compare,
         "/vectors": pages.leaderboard,
@@ -57,27 +59,25 @@ def part(of: Board) -> app.Part:
     }
     routes = [
         Route("/", lambda request: responses.RedirectResponse("/vectors")),
+        Route("/tables", lambda request: responses.HTMLResponse(form.write("html"))),
         Route("/openapi.json", lambda request: FileResponse(_API)),
-        Route("/tables", pages.tables),
         *(Route(f"/{kind}", pages.upload, methods=["POST"]) for kind in SUFFIXES),
-        *(Route(f"{path}{end}", made) for end in (".{form}", "") for path, made in found.items()),
         *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
-    return app.Part(routes, [of.judge_all])
+    return app.Part(found, routes, [of.judge_all])
 
 
-def _context(path: str = "", query: str = "", *also: str, **more: Any) -> dict[str, Any]:
-    """Returns what the template of a page needs; `also` are its other forms."""
-    return {"nav": _NAV, "path": path, "query": query, "also": also, **more}
+def _context(path: str = "", query: str = "", **more: Any) -> dict[str, Any]:
+    """Returns what the template of a page needs."""
+    return {"nav": _NAV, "path": path, "query": query, **more}
 
 
-def _page(document: Document, context: dict[str, Any]) -> Response:
-    page = render.to_page(document, "board.html.jinja", **context)
-    return responses.HTMLResponse(page)
-
-
-def _file(target: Path, form: str) -> Response:
-    return FileResponse(target.with_suffix(f".{form}"), media_type=app.TYPES[form])
+def _file(request: Request, target: Path) -> Response:
+    """Returns a page that a process has made, in the form that is asked for."""
+    asked = app.form(request)
+    if not target.with_suffix(f".{asked}").exists():
+        raise HTTPException(404, "no such page")
+    return FileResponse(target.with_suffix(f".{asked}"), media_type=app.TYPES[asked])
 
 
 class _Pages:
@@ -90,18 +90,15 @@ class _Pages:
         self._signature = f"{tasks} | {text.versions()}"
         self._hour, self._counts = 0, collections.Counter[str]()  # uploads by address
 
-    async def leaderboard(self, request: Request) -> Response:
+    async def leaderboard(self, request: Request) -> Page | Response:
         """Answers with the leaderboard of a mode."""
-        form, mode = app.form(request), self._mode(request)
+        mode = self._mode(request)
         if judged := self._board.every("vectors", "judged"):
-            query = f"?mode={mode}"
-            page = _context("/vectors", query, "json", "csv", modes=self._modes)
-            return _file(await self._board.shown("leaderboard", judged, mode, **page), form)
-        if form != "html":
-            raise HTTPException(404, "there is no leaderboard yet")
+            page = _context("/vectors", f"?mode={mode}", also=("json", "csv"), modes=self._modes)
+            return _file(request, await self._board.shown("leaderboard", judged, mode, **page))
         said = "No vectors were judged yet."
         document = Document((said,), title="Leaderboard", signature=self._signature)
-        return _page(document, _context(refresh=_RELOADED))
+        return Page(document, context=_context(refresh=_RELOADED))
 
     def _mode(self, request: Request) -> str:
         mode = request.query_params.get("mode") or self._modes[0]
@@ -109,11 +106,9 @@ class _Pages:
             raise HTTPException(404, f"mode: expected {' or '.join(self._modes)}")
         return mode
 
-    async def queue(self, request: Request) -> Response:
+    async def queue(self, request: Request) -> Page:
         """Answers with all submissions of vectors, the last one first."""
         every = self._board.every("vectors")[::-1]
-        if app.form(request, "html", "json") == "json":
-            return JSONResponse({"submissions": [self._told(of) for of in every]})
         waiting = text.counted(sum(of.pending for of in every), "file waits", "files wait")
         rows = [
             (
@@ -129,12 +124,8 @@ class _Pages:
             title="Upload word vectors",
             signature=self._signature,
         )
-        return _page(document, _context("/queue", "", "json", forms=["vectors"]))
-
-    async def tables(self, request: Request) -> Response:
-        """Answers with the form for a table."""
-        document = Document((_TABLES,), title="Compare a table of scores")
-        return _page(document, _context(forms=["tables"]))
+        data = {"submissions": [self._told(of) for of in every]}
+        return Page(document, data, context=_context("/queue", forms=["vectors"]))
 
     def _told(self, of: Submission) -> dict[str, Json]:
         """Returns what anybody may know of a submission."""
@@ -157,36 +148,33 @@ class _Pages:
             raise HTTPException(404, "no such submission; it may have been deleted")
         return found
 
-    async def submission(self, request: Request) -> Response:
+    async def submission(self, request: Request) -> Page | Response:
         """Answers with the page of a submission: its result, or its place in the queue."""
-        of, form = self._find(request), app.form(request, "html", "json")
+        of = self._find(request)
         size = f"{of.words} words of {of.dimension} dimensions. " if of.words else ""
-        more = {"forms": ["delete"] if of.key else [], "about": size + of.about}
-        page, told = _context(f"/{of.kind}/{of.id}", "", "json", **more), self._told(of)
+        more: dict[str, Any] = {"forms": ["delete"] if of.key else [], "about": size + of.about}
+        page, told = _context(f"/{of.kind}/{of.id}", also=["json"], **more), self._told(of)
         if of.state == "judged":
             target = self._board.folder / of.kind / of.id / "page"
             if of.kind == "vectors":
                 target = await self._board.shown("show", [of], "", **page)
-            if form == "html":
-                return _file(target, form)
+            if app.form(request) == "html":
+                return _file(request, target)
             told["result"] = json.loads(target.with_suffix(".json").read_text("utf-8"))
-        if form == "json":
-            return JSONResponse(told)
         document = Document((f"{of.name}: {self._state(of)}.",), title=of.name)
-        return _page(document, {**page, "refresh": _RELOADED if of.pending else 0})
+        refresh = _RELOADED if of.pending else 0
+        return Page(document, told, context={**page, "refresh": refresh})
 
     async def compare(self, request: Request) -> Response:
         """Answers with the comparison of those that were ticked."""
-        form, mode = app.form(request, "html", "json"), self._mode(request)
-        chosen = sorted({*request.query_params.getlist("v")})
+        mode, chosen = self._mode(request), sorted({*request.query_params.getlist("v")})
         judged = {of.id: of for of in self._board.every("vectors", "judged")}
         if not {*chosen} <= {*judged}:
             raise HTTPException(404, "no such vectors were judged; they may have been deleted")
         app.check_ticked(chosen)
         query = urllib.parse.urlencode([("mode", mode), *(("v", key) for key in chosen)])
-        page = _context("/vectors/compare", f"?{query}", "json")
-        found = [judged[key] for key in chosen]
-        return _file(await self._board.shown("show", found, mode, **page), form)
+        page, found = _context("/vectors/compare", f"?{query}"), [judged[key] for key in chosen]
+        return _file(request, await self._board.shown("show", found, mode, also=["json"], **page))
 
     async def upload(self, request: Request) -> Response:
         """Checks a file of vectors and queues it; compares a table at once."""
@@ -208,7 +196,7 @@ class _Pages:
             if kind == "vectors":
                 of = of._replace(**await self._board.ask("check", file=str(file)))
             else:
-                context = _context(page, "", "json", forms=["delete"])
+                context = _context(page, also=["json"], forms=["delete"])
                 await self._board.ask("table", file=str(file), options=options, **context)
                 of = of._replace(state="judged")
             self._refuse_known(of)  # again: another one may have been as quick

@@ -28,6 +28,11 @@ _HEADERS = {
 }
 
 
+def is_local(host: str) -> bool:
+    """Returns whether a name, perhaps with a port, is one of this machine for itself."""
+    return _LOOPBACK.fullmatch(host) is not None
+
+
 class Guard:
     """Refuses requests that are not from this server's own pages, or too many of an address.
 
@@ -59,7 +64,7 @@ class Guard:
         if not self._take(request.client.host if request.client else ""):
             return PlainTextResponse("too many requests\n", 429, {"retry-after": "1"})
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        if self._token is None and not _LOOPBACK.fullmatch(host):
+        if self._token is None and not is_local(host):
             return PlainTextResponse("Host: expected a name of this machine\n", 403)
         if origin is not None and origin.partition("://")[2] != host:
             return PlainTextResponse("Origin: expected this server's own pages\n", 403)

@@ -85,7 +85,7 @@ def show(
 
 
 def _write(target: str, document: Document, data: Mapping[str, object], **page: Any) -> None:
-    html = render.to_page(document, "board.html.jinja", **page)
+    html = render.to_page(document, "served.html.jinja", **page)
     files.write_text(Path(target).with_suffix(".html"), html)
     files.write_json(str(Path(target).with_suffix(".json")), data)
 

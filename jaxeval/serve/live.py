@@ -18,7 +18,7 @@ from starlette.routing import Route
 from jaxeval.errors import JaxevalError
 from jaxeval.files import Json
 from jaxeval.report import plots, render
-from jaxeval.report.document import Figure, to_csv
+from jaxeval.report.document import Figure
 from jaxeval.runs.following import Following
 from jaxeval.serve import app
 from jaxeval.serve.pages import KINDS, Asked, Pages
@@ -89,10 +89,9 @@ class Site:
 
     def part(self) -> app.Part:
         """Returns the routes, and what runs beside them."""
-        paths = ["/index", "/compare", *(f"/{kind}/{{id}}" for kind in ("e", "sweep", "tune"))]
-        routes = [Route(path, self.answer) for of in paths for path in (f"{of}.{{form}}", of)]
-        more = Route("/", self.answer), Route("/events", self.events)
-        return app.Part([*more, *routes], [self.look, self.warm])
+        paths = ("/index", "/compare", *(f"/{kind}/{{id}}" for kind in ("e", "sweep", "tune")))
+        routes = Route("/", self.answer), Route("/events", self.events)
+        return app.Part(dict.fromkeys(paths, self.answer), routes, [self.look, self.warm])
 
     async def look(self) -> None:
         """Reads for ever what was written since the last look."""
@@ -131,15 +130,13 @@ class Site:
 
     def _make(self, asked: Asked, form: str, mark: str) -> _Top:
         page = self._pages.page(asked)
-        if form == "json":
-            return json.dumps(page.data, ensure_ascii=False, allow_nan=False).encode(), tuple
-        if form == "csv":
-            return to_csv(page.rows).encode(), tuple
+        if form != "html":
+            return page.write(form), tuple
         pairs = [("kind", asked.kind), *(("e", e) for e in asked.experiments), ("after", "")]
         events = f"/events?{urllib.parse.urlencode(pairs)}"
         context: dict[str, object] = {"path": asked.path, "query": asked.query, "events": events}
         context |= {"revision": mark, "most_rows": _MOST_ROWS, **page.context}
-        top = render.page_top(page.document, "live.html.jinja", **context)
+        top = render.page_top(page.document, "served.html.jinja", **context)
         return top.encode(), page.document.figures
 
     def _asked(self, kind: str, names: Sequence[str]) -> Asked:

@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
 import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from jaxeval.report import render, text
-from jaxeval.report.document import Document, to_csv, to_json
+from jaxeval.report import text
+from jaxeval.report.document import Document, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
@@ -60,21 +61,19 @@ def part(paths: Sequence[str]) -> app.Part:
     """Returns the pages of logs; errors as of `evaluations.read_rows`."""
     logs = _Logs(evaluations.read_rows(paths, Layout()))
 
-    def answer(request: Request) -> Response:
-        form, asked = app.form(request), logs.parse(request.query_params)
-        pairs = logs.pairs(asked)
-        if form == "html":
-            return HTMLResponse(_page(logs, asked, pairs))
+    async def page(request: Request) -> app.Page:
+        asked = logs.parse(request.query_params)
+        pairs = await anyio.to_thread.run_sync(logs.pairs, asked)
+        if app.form(request) == "html":
+            return await anyio.to_thread.run_sync(_page, logs, asked, pairs)
         of = {k: choice for choice, (_, places) in pairs.chosen.items() for k in places}
         rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
-        if form == "csv":
-            return Response(to_csv([("item", *asked[:2], "choice"), *rows]), media_type="text/csv")
         titles = {choice: title for choice, (title, _) in pairs.chosen.items()}
-        found = {"items": rows, "titles": titles, "notes": pairs.notes}
-        return JSONResponse(to_json({**asked._asdict(), **found}))
+        data = {**asked._asdict(), "items": rows, "titles": titles, "notes": pairs.notes}
+        head = ("item", *asked[:2], "choice")
+        return app.Page(Document(()), to_json(data), [head, *rows])
 
-    home = Route("/", lambda _: RedirectResponse("/logs", 303))
-    return app.Part([home, Route("/logs", answer), Route("/logs.{form}", answer)])
+    return app.Part({"/logs": page}, [Route("/", lambda _: RedirectResponse("/logs", 303))])
 
 
 class _Logs:
@@ -173,7 +172,7 @@ def _choices(
     return {name: (title, order[mask[order]].tolist()) for name, (title, mask) in masks.items()}
 
 
-def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
+def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> app.Page:
     show = asked.show if asked.show in pairs.chosen else "a"
     _, places = pairs.chosen[show]
     last = max(1, -(-len(places) // _ON_A_PAGE))
@@ -188,21 +187,20 @@ def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> str:
         signature=" | ".join(filter(None, [logs.rows.source, *asked[2:4], text.versions()])),
     )
     steps = {"previous": asked.page - 1, "next": asked.page + 1}
-    return render.to_page(
-        document,
-        "logs.html.jinja",
-        **{"nav": [(asked.address(), "Logs")], "path": "/logs"},
-        query=asked.address().removeprefix("/logs"),
-        asked=asked,
-        known={"models": logs.models, "metrics": logs.metrics},
-        choices=[
+    context = {
+        **{"nav": [(asked.address(), "Logs")], "path": "/logs", "also": ("json", "csv")},
+        "query": asked.address().removeprefix("/logs"),
+        "asked": asked,
+        "known": {"models": logs.models, "metrics": logs.metrics},
+        "choices": [
             (asked.address(show=name, page=1), title, len(of), name == show)
             for name, (title, of) in pairs.chosen.items()
         ],
-        items=_with_texts(shown),
-        place=f"page {asked.page} of {last}",
-        steps=[(asked.address(page=n), name) for name, n in steps.items() if 1 <= n <= last],
-    )
+        "items": _with_texts(shown),
+        "place": f"page {asked.page} of {last}",
+        "steps": [(asked.address(page=n), name) for name, n in steps.items() if 1 <= n <= last],
+    }
+    return app.Page(document, context=context, template="logs.html.jinja")
 
 
 def _with_texts(

@@ -23,6 +23,7 @@ from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
+from jaxeval.serve.app import Page
 from jaxeval.settle import tables
 
 if TYPE_CHECKING:
@@ -56,15 +57,6 @@ class Asked(NamedTuple):
         return f"?{urllib.parse.urlencode(pairs)}" if pairs else ""
 
 
-class Page(NamedTuple):
-    """A page's document, and the same numbers as plain data and as rows."""
-
-    document: Document
-    context: dict[str, object]  # what the template needs beside it
-    data: dict[str, Json]
-    rows: Sequence[Sequence[object]]  # of the CSV, its head first
-
-
 class Pages:
     """Makes the pages of a runs database."""
 
@@ -86,7 +78,7 @@ class Pages:
         result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
         document = result.document()._replace(last=())
         nav = [_HOME, (f"/e/{of.id}", of.name)]
-        return Page(document, {"nav": nav}, result.to_dict(), self._listed(known))
+        return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
     def stamp(self, asked: Asked) -> float:
         """Returns the time of the last change of what is not in the database."""
@@ -133,9 +125,9 @@ class Pages:
                 title="Experiments",
                 signature=self._signature,
             ),
-            {"nav": [_HOME], "compare": "/compare", "most_rows": None},
             {"experiments": [dict(zip(head, of, strict=True)) for of in plain]},
             [head, *plain],
+            {"nav": [_HOME], "compare": "/compare", "most_rows": None},
         )
 
     def _row(self, known: Followed) -> tuple[str, ...]:
@@ -248,7 +240,7 @@ class Pages:
         chart = {"names": names, "curves": shown, "factor": factor, "label": label}
         context: dict[str, object] = {"nav": [_HOME, *beside], "chart": chart}
         document = document._replace(figures=draw)
-        return Page(document, context, {**data, "members": listed, "curves": curves}, rows)
+        return Page(document, {**data, "members": listed, "curves": curves}, rows, context)
 
     def _sweep(self, known: Followed) -> "Sensitivity":
         """Returns what `jaxeval sensitivity --missing drop` says; RunError if it is no sweep."""

@@ -228,8 +228,8 @@ def test_a_token_is_asked_for_elsewhere(folder: Path) -> None:
         again.get("http://machine:8420//evil.org/?token=sesame").headers["location"]
         == "/evil.org/"
     )
-    assert serve._is_loopback("127.0.0.2") and serve._is_loopback("::1")
-    assert not serve._is_loopback("0.0.0.0") and not serve._is_loopback("machine")
+    assert guard.is_local("127.0.0.2") and guard.is_local("[::1]")
+    assert not guard.is_local("0.0.0.0") and not guard.is_local("machine")
     assert guard._HEADERS["cache-control"] == "no-cache"
 
 

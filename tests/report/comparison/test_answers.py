@@ -87,7 +87,7 @@ def test_a_model_that_is_not_told_from_the_best_is_not_called_worse() -> None:
         ("b", "c"): 0,
     }
     first, second, third = answers.order(study)
-    said = f"{first} scores best; {second} cannot be told from it; a is worse."
+    said = f"{first} scores best: it is better than a; {second} cannot be told from it."
     assert answers.answer(study) == [said] and third == "a"
 
 
@@ -217,7 +217,7 @@ def test_items_show_what_the_corrected_tests_show() -> None:
         ("b", "c"): 0,
     }
     order = [row.model for row in study.boards[0].rows]
-    said = f"{order[0]} scores best; {order[1]} cannot be told from it; a is worse."
+    said = f"{order[0]} scores best: it is better than a; {order[1]} cannot be told from it."
     assert answers.answer(study) == [said]
     for names in ("ab", "ba"):
         (pair,) = (study := _items(dict.fromkeys(names, 0.0))).pairs
