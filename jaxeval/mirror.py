@@ -62,7 +62,7 @@ class _TensorBoard(_Target):
         folder = Path(place or "tensorboard", *names)
         known = next(iter(trackers.find(folder)[1]), trackers.Run(""))
         self.ended = "status" in known.config
-        self.sent = {(metric, epoch) for metric, of in known.curves.items() for epoch in of}
+        self.sent = {(metric, epoch) for epoch, of in known.steps.items() for metric in of}
         self._config = member.config
         self._finals = [f"final/{part}/{member.config['metric']}" for part in ("dev", "test")]
         if not self.ended:

@@ -122,17 +122,20 @@ def watch(
                 say_findings(event.remarks, event.warnings, known)
             elif isinstance(event, running.Started):
                 start(event)
-                _watch_cohort(trained, event, signals, start, other)
+                _watch_cohort(trained, event, signals, start, other, known)
 
 
 def say_findings(
-    remarks: Sequence[str], warnings: Sequence[str], known: set[str] | None = None
+    remarks: Sequence[str],
+    warnings: Sequence[str],
+    known: set[str] | None = None,
+    say: Say = cli.say,
 ) -> None:
     """Prints what was found in the data, without lines that are `known`, and adds to these."""
     lines = [*remarks, *(f"warning: {line}" for line in warnings)]
     for line in dict.fromkeys(lines):
         if line not in (known or ()):
-            cli.say(line)
+            say(line)
     if known is not None:
         known |= {*lines}
 
@@ -164,12 +167,15 @@ def _watch_cohort(
     signals: _Signals,
     start: Callable[[running.Started], None],
     other: Callable[[object, Say], None],
+    known: set[str],
 ) -> None:
     """Shows a cohort, and those that begin meanwhile, until all are finished or a signal comes."""
     cohort, ended, unfinished = started.cohort, started.ended, 1
     with progress.Progress(cohort.records[0], len(cohort.members), ended) as shown:
         for event in trained:
             match event:
+                case running.Checked():
+                    say_findings(event.remarks, event.warnings, known, shown.say)
                 case running.Started():
                     start(event)
                     shown.join(len(event.cohort.members), event.ended)

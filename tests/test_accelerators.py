@@ -24,8 +24,9 @@ TAGGER = [
 PAIRS = [
     *("task=seq2seq", "data.train=train", "data.dev=dev", "data.test=test"),
     *("data.max_widths=2", "model.embedding=4", "model.hidden=4", "data.target_column=2"),
+    "model.encoder_layers=1",
 ]
-TRANSFORMER = ["model.architecture=transformer", "model.heads=2"]
+TRANSFORMER = ["model.architecture=transformer", "model.heads=2", "model.decoder_layers=1"]
 OPINIONS = [
     "task=sentiment",
     "model.words.trained=false",

@@ -63,10 +63,10 @@ class Columns:
         return dataclasses.replace(self, values=values, rows=np.asarray(self.rows)[places])
 
 
-def listed(names: Iterable[object], most: int = 12) -> str:
+def listed(names: Iterable[object], most: int = 12, longest: int | None = 60) -> str:
     """Returns names for a message, at most `most` of them; not those without letters."""
     every = [name for name in names if str(name).strip()]
-    shown = ", ".join(printable(str(name)[:60]) for name in every[:most])
+    shown = ", ".join(printable(str(name)[:longest]) for name in every[:most])
     return shown + (f" and {len(every) - most} more" if len(every) > most else "")
 
 

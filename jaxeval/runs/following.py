@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval import files
 from jaxeval.runs import records, store
 from jaxeval.runs.records import MemberRow
 
@@ -116,10 +117,11 @@ class Following:
     def __init__(self, location: str | Path, clock: Callable[[], float] = time.time):
         self._stack, self._clock, self._lock = contextlib.ExitStack(), clock, threading.RLock()
         self._store = self._stack.enter_context(store.open_existing(location))
-        self._sql = self._stack.enter_context(self._store.reading())
-        file = Path(self._sql.execute("PRAGMA database_list").fetchone()[2])
-        files = [file, file.with_name(f"{file.name}-wal")]
-        self.begun = max(path.stat().st_mtime for path in files if path.exists())
+        file = self._store.file or Path(location)
+        self._sql = self._stack.enter_context(contextlib.closing(files.connect(file)))
+        self._sql.execute("PRAGMA query_only=ON")
+        both = (file, file.with_name(f"{file.name}-wal"))
+        self.begun = max(path.stat().st_mtime for path in both if path.exists())
         self._version: int | None = None
         self.row, self.revision = 0, 0  # of the scores; of anything that a page shows
         self.experiments: dict[str, Followed] = {}

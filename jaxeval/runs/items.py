@@ -63,7 +63,8 @@ def read(
         raise DataError("macro_f1 needs columns gold and predicted", path)
     rows = to_rows(table, metric)
     ended = encode(table.values.get("status", constant("", len(table))))
-    failed = np.isin(rows.run, rows.run[normal.are_failed(ended)])
+    failed = ended.among(filter(normal.is_failed, ended.names))
+    failed = np.isin(rows.run, rows.run[failed])
     lacking = np.flatnonzero(np.isnan(rows.score) & ~failed)
     if len(lacking):
         message = "an answer is empty; expected a word of its own for none, which counts as wrong"
@@ -135,7 +136,7 @@ def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str =
 
     Args:
       metric: of all rows; "": that of the column metric, else accuracy, or `scored` of scores.
-      label: the kind of label that the column seed holds; "" for none.
+      label: what kind of label the column seed holds.
     """
     size, known = len(table), table.values
 
@@ -162,7 +163,7 @@ def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str =
         score=score,
         status=np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
         number=np.asarray(table.rows, np.int64),
-        labels={label: run} if label and ("seed" in known or label == "seed") else {},
+        labels={label: run} if "seed" in known or label == "seed" else {},
         sample=_parse_samples(table) if "sample" in known else None,
         cluster=column("cluster") if "cluster" in known else None,
         content=column("content") if "content" in known else gold,

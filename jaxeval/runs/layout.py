@@ -37,6 +37,7 @@ _NAMES = {
 _STEP = "epoch step iteration iter update checkpoint batch token episode timestep"
 _TIME = "time timestamp duration second minute hour runtime walltime elapsed date created"
 _LAST = {word: kind for kind, s in (("step", _STEP), ("time", _TIME)) for word in s.split()}
+_COUNTS = ("n", "num", "max", "min")
 _PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
 _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
 
@@ -72,15 +73,14 @@ class Layout:
             if role not in (*ROLES, *PICKS, *_OF_ITEMS):
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
-        if self.missing not in ("error", "drop", "zero"):
-            raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
 
 
 @functools.lru_cache(1 << 16)
 def role(name: str) -> str | None:
     """Returns what a column is by its name: a role, "step", "time", "setting", or None."""
     words = [*words_of(name)]
-    core = [_strip_digits(word) for word in words if word not in ("n", "num", "max", "min")]
+    # seed1 is a seed; k5 and t5 may be names, f1 is one
+    core = [re.sub(r"(?<=[a-z]{2})\d+$", "", w) for w in words if w not in _COUNTS]
     if len(words) > 1 and words[-1] in _IDS.split():
         words.pop()
     known = _ROLE_OF.get("".join(words))
@@ -94,11 +94,6 @@ def words_of(name: str) -> tuple[str, ...]:
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     words = (word.lower() for word in re.split(r"[^A-Za-z0-9#]+", apart) if word)
     return tuple(word[:-1] if re.fullmatch(r"..+[^su]s", word) else word for word in words)
-
-
-def _strip_digits(word: str) -> str:
-    """Makes seed1 a seed; k5 and t5 may be names, f1 is one."""
-    return re.sub(r"(?<=[a-z]{2})\d+$", "", word)
 
 
 def item_roles(columns: Collection[str]) -> dict[str, str]:

@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from jaxeval.runs.columns import listed
+
 _Status = Literal["finished", "early_stopped", "diverged", "failed", "paused"]
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
-_MOST_LISTED = 12
 _SHORTEST_ID = 4
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST_VALUE = 40
@@ -180,7 +181,7 @@ def find_model(names: Mapping[str, str], models: Collection[str], asked: str) ->
 
 def describe_ids(names: Mapping[str, str]) -> str:
     """Returns the names and ids of experiments for a message."""
-    return _cut([f"{name} ({key})" for key, name in names.items()])
+    return listed((f"{name} ({key})" for key, name in names.items()), longest=None)
 
 
 def describe(rows: Sequence[MemberRow]) -> str:
@@ -190,12 +191,7 @@ def describe(rows: Sequence[MemberRow]) -> str:
         other = READ_WITH.get(kind(members))
         runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {members[0].metric}"
         shown.append(f"{members[0].name} ({runs}{'; ' + other if other else ''})")
-    return _cut(shown)
-
-
-def _cut(shown: Sequence[str]) -> str:
-    more = len(shown) - _MOST_LISTED
-    return ", ".join(shown[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return listed(shown, longest=None)
 
 
 def difference(a: MemberRow, b: MemberRow) -> str | None:

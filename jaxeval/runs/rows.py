@@ -108,11 +108,6 @@ def is_failed(status: object) -> bool:
     return word(status) in FAILED
 
 
-def are_failed(statuses: Coded) -> np.ndarray:
-    """Returns [N] `is_failed` of each row."""
-    return np.array([*map(is_failed, statuses.names)], bool)[statuses.codes]
-
-
 def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Converts a column of scores to float64; returns them, and place -> problem.
 

@@ -1,4 +1,4 @@
-"""The runs database of a folder: SQLite, with the tables of `schema`.
+"""The runs database of a folder: SQLite, with a table for each dataclass of `records`.
 
 It is in WAL mode, and transactions begin by `BEGIN IMMEDIATE`: one that reads first and writes
 later would otherwise fail with "database is locked" whatever the timeout. WAL does not work over
@@ -11,8 +11,9 @@ import json
 import operator
 import sqlite3
 import threading
+import typing
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,76 @@ import numpy as np
 
 from jaxeval import files
 from jaxeval.errors import DataError, RunError
-from jaxeval.runs import records, schema
+from jaxeval.runs import records
 
 FILE = "runs.sqlite"
 _VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
+_MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # first columns of its tables
+_TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}  # else TEXT
+sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
+
+
+class _Table:
+    """A table: a column a field of a dataclass, and more."""
+
+    def __init__(self, name: str, record: type, keys: Sequence[str], **more: str):
+        self.name, self.keys, self.columns = name, keys, dict[str, str]()  # column -> type
+        for field, hint in typing.get_type_hints(record).items():
+            kind, *others = typing.get_args(hint) or (hint,)
+            null = "" if type(None) in others else " NOT NULL"
+            self.columns[field] = f"{_TYPES.get(kind, 'TEXT')}{null}"
+        self.columns |= more
+
+    def rows(self, of: Iterable[object]) -> list[Any]:
+        """Returns dataclasses as rows."""
+        return [*map(operator.attrgetter(*self.columns), of)]
+
+    def query(self, where: str = "") -> str:
+        """Returns the statement that selects all columns."""
+        return f"SELECT {', '.join(self.columns)} FROM {self.name} {where}"
+
+    def joined(self, names: Sequence[str], where: str = "") -> str:
+        """Returns the query of columns of the table and of its rows' experiments."""
+        columns = (f"{'t' if name in self.columns else 'e'}.{name}" for name in names)
+        joined = f"{self.name} t JOIN experiments e ON t.experiment = e.id"
+        order = ", ".join(["e.name", *(f"t.{name}" for name in self.keys)])
+        return f"SELECT {', '.join(columns)} FROM {joined} {where}ORDER BY {order}"
+
+    def make(self, sql: sqlite3.Connection) -> None:
+        """Makes the table."""
+        parts = [f"{name} {kind}" for name, kind in self.columns.items()]
+        parts.append(f"PRIMARY KEY ({', '.join(self.keys)})")
+        if "experiment" in self.columns:
+            parts.append("FOREIGN KEY (experiment) REFERENCES experiments (id)")
+        sql.execute(f"CREATE TABLE {self.name} ({', '.join(parts)})")
+
+    def insert(
+        self, sql: sqlite3.Connection, rows: Iterable, overwrite: Sequence[str] | None = None
+    ) -> None:
+        """Inserts rows; if the key exists, sets some columns; None: all beside the key."""
+        rest = [name for name in self.columns if name not in self.keys]
+        new = ", ".join(f"{name} = excluded.{name}" for name in (overwrite or rest))
+        then = "NOTHING" if overwrite == () else f"UPDATE SET {new}"
+        known = f"ON CONFLICT ({', '.join(self.keys)}) DO {then}"
+        marks = ", ".join("?" * len(self.columns))
+        sql.executemany(f"INSERT INTO {self.name} VALUES ({marks}) {known}", rows)
+
+
+_EXPERIMENTS = _Table("experiments", records.Experiment, ["id"])
+_MEMBERS = _Table("members", records.MemberResult, _MEMBER)
+_SCORES = _Table("scores", records.EpochScore, (*_MEMBER, "epoch", "part", "metric"))
+# names in JSON; counts as float32, little-endian, compressed by zlib
+_OUTCOMES = _Table("outcomes", records.Outcomes, (*_MEMBER, "part"), items="BIGINT NOT NULL")
+_TABLES = (_EXPERIMENTS, _OUTCOMES, _MEMBERS, _SCORES)
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
-    """An open runs database; threads may share it."""
+    """An open runs database, whose file is None in memory; threads may share it."""
 
     def __init__(self, file: Path | None, write: bool, shared: bool):
-        self._file, self._begin = file, "BEGIN IMMEDIATE" if write else "BEGIN"
+        self.file, self._begin = file, "BEGIN IMMEDIATE" if write else "BEGIN"
         self._lock = threading.RLock()
         with self._explaining():
             self._sql = files.connect(file, write)
@@ -62,7 +120,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             todo = "what was recorded is kept: make it writable, and run the same command again"
             if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
-            raise RunError(f"{self._file}: {error}; {todo}") from error
+            raise RunError(f"{self.file}: {error}; {todo}") from error
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -85,22 +143,22 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if there:
                 (version,) = sql.execute("SELECT max(version) FROM jaxeval_schema").fetchone()
             if version is None:
-                raise RunError(f"{self._file} is not a runs database of jaxeval")
+                raise RunError(f"{self.file} is not a runs database of jaxeval")
             if version != _VERSION:
                 raise RunError(
-                    f"{self._file} was written by another version of jaxeval (tables of version "
+                    f"{self.file} was written by another version of jaxeval (tables of version "
                     f"{version}, expected {_VERSION}); use another runs folder"
                 )
             if not there:
                 sql.execute("CREATE TABLE jaxeval_schema (version INTEGER PRIMARY KEY)")
                 sql.execute("INSERT INTO jaxeval_schema VALUES (?)", [version])
-                for table in schema.TABLES:
+                for table in _TABLES:
                     table.make(sql)
 
     def register(self, experiment: records.Experiment) -> None:
         """Records an experiment; of several times the last name is kept."""
         with self._transaction() as sql:
-            schema.EXPERIMENTS.insert(sql, _rows(schema.EXPERIMENTS, [experiment]), ["name"])
+            _EXPERIMENTS.insert(sql, _EXPERIMENTS.rows([experiment]), ["name"])
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
@@ -111,28 +169,28 @@ class Store(contextlib.AbstractContextManager["Store"]):
         scores of a pause before it.
         """
         with self._transaction() as sql:
-            _record(sql, _rows(schema.MEMBERS, members), _rows(schema.SCORES, scores))
+            _record(sql, _MEMBERS.rows(members), _SCORES.rows(scores))
 
     def stop(self, paused: records.MemberResult) -> None:
         """Ends a member that has paused: it does not go on."""
         stopped = dataclasses.replace(paused, status="early_stopped")
         with self._transaction() as sql:
-            schema.MEMBERS.insert(sql, _rows(schema.MEMBERS, [stopped]))
+            _MEMBERS.insert(sql, _MEMBERS.rows([stopped]))
 
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
         A training that goes on or pauses there adds nothing to a member that has ended here.
         """
-        each = (other._select(table.query()) for table in schema.TABLES)
+        each = (other._select(table.query()) for table in _TABLES)
         known, outcomes, members, scores = each
         here = {row[0]: self.ended(row[0]) for row in known}
         members = [row for row in members if row[5] != "paused" or row[1:5] not in here[row[0]]]
         there = {row[:5] for row in members}
         going_on = [row for row in scores if row[:5] in there or row[1:5] not in here[row[0]]]
         with self._transaction() as sql:
-            schema.EXPERIMENTS.insert(sql, known, ())
-            schema.OUTCOMES.insert(sql, outcomes)
+            _EXPERIMENTS.insert(sql, known, ())
+            _OUTCOMES.insert(sql, outcomes)
             _record(sql, members, going_on)
 
     def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
@@ -143,18 +201,18 @@ class Store(contextlib.AbstractContextManager["Store"]):
             rows.append((*records.key(of), of.part, json.dumps(of.names), packed, len(of.counts)))
         if rows:  # none after most epochs
             with self._transaction() as sql:
-                schema.OUTCOMES.insert(sql, rows)
+                _OUTCOMES.insert(sql, rows)
 
     def with_outcomes(self, experiment: str) -> set[_MemberKey]:
         """Returns the members of an experiment that have outcomes."""
-        query = f"SELECT {', '.join(schema.MEMBER[1:])} FROM outcomes WHERE experiment = ?"
+        query = f"SELECT {', '.join(_MEMBER[1:])} FROM outcomes WHERE experiment = ?"
         return {*self._select(query, experiment)}
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """Reads the outcomes of an experiment's members on a part."""
         where = "WHERE experiment = ? AND part = ? ORDER BY seed, split, repeat, hparams"
         unpacked = []
-        for row in self._select(schema.OUTCOMES.query(where), experiment, part):
+        for row in self._select(_OUTCOMES.query(where), experiment, part):
             names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
             counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
             unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
@@ -163,12 +221,12 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
         """Reads members that have ended; if `pause`, also those paused at that epoch or later."""
         where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
-        found = self._select(schema.MEMBERS.query(where), experiment, pause)
+        found = self._select(_MEMBERS.query(where), experiment, pause)
         return {row[1:5]: records.MemberResult(*row) for row in found}
 
     def epochs(self, experiment: str) -> dict[_MemberKey, int]:
         """Counts the recorded epochs of training of each member that has begun."""
-        key = ", ".join(schema.MEMBER[1:])
+        key = ", ".join(_MEMBER[1:])
         counted = f"SELECT {key}, count(DISTINCT epoch) FROM scores"
         query = f"{counted} WHERE experiment = ? AND part = 'train' GROUP BY {key}"
         return {tuple(member): count for *member, count in self._select(query, experiment)}
@@ -177,40 +235,21 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """Reads all members, or those of an experiment, with their experiments."""
         one = () if experiment is None else (experiment,)
         where = "WHERE t.experiment = ? " if one else ""
-        found = self._select(_joined(schema.MEMBERS, records.MemberRow._fields, where), *one)
+        found = self._select(_MEMBERS.joined(records.MemberRow._fields, where), *one)
         return [*map(records.MemberRow._make, found)]
 
     def curves(self) -> list[records.CurveRow]:
         """Reads all scores by epoch with their experiments."""
-        found = self._select(_joined(schema.SCORES, records.CurveRow._fields))
+        found = self._select(_SCORES.joined(records.CurveRow._fields))
         return [*map(records.CurveRow._make, found)]
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection of its own, which cannot write."""
-        with contextlib.closing(files.connect(self._file)) as lent:
-            lent.execute("PRAGMA query_only=ON")
-            yield lent
-
-
-def _rows(table: schema.Table, of: Sequence[object]) -> list[Any]:
-    return [*map(operator.attrgetter(*table.columns), of)]
 
 
 def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[Any]) -> None:
-    same = " AND ".join(f"{name} = ?" for name in schema.MEMBER)
+    same = " AND ".join(f"{name} = ?" for name in _MEMBER)
     gone = ((*row[:5], row[6]) for row in members)  # 5: the status, 6: the epochs
     sql.executemany(f"DELETE FROM scores WHERE {same} AND (epoch > ? OR part = 'test')", gone)
-    for table, rows in ((schema.SCORES, scores), (schema.MEMBERS, members)):
-        table.insert(sql, rows)
-
-
-def _joined(table: schema.Table, names: Sequence[str], where: str = "") -> str:
-    """Returns the query of columns of a table and of its rows' experiments."""
-    columns = (f"{'t' if name in table.columns else 'e'}.{name}" for name in names)
-    joined = f"{table.name} t JOIN experiments e ON t.experiment = e.id"
-    order = ", ".join(["e.name", *(f"t.{name}" for name in table.keys)])
-    return f"SELECT {', '.join(columns)} FROM {joined} {where}ORDER BY {order}"
+    _SCORES.insert(sql, scores)
+    _MEMBERS.insert(sql, members)
 
 
 def open_store(folder: str | Path | None, shared: bool = True) -> Store:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -60,8 +60,10 @@ def _build(rows: Rows, layout: Layout) -> Scores:
     if rows.labels:
         _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
-    folds = split is not None and _are_folds(layout.columns.get("split", ""), split.names)
-    return dataclasses.replace(found, folds=folds)
+    column = layout.columns.get("split", "")
+    named = names.role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
+    folds = split and all(re.match("fold|cv", value, re.IGNORECASE) for value in split.names)
+    return dataclasses.replace(found, folds=bool(split and (named or folds)))
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
@@ -75,27 +77,33 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
     def coded(role: str, otherwise: str = "") -> Coded:
         one = encode(values[role]) if role in values else constant(otherwise, size)
-        return one.tiled(times)
+        return Coded(one.names, tiled(one.codes))
+
+    def tiled(array: np.ndarray) -> np.ndarray:
+        return array if times == 1 else np.tile(array, times)
 
     ended = coded("status")
-    failed = normal.are_failed(ended)
+    failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
     told = (values, name, table.source, layout.higher_is_better, who)
     higher, recorded, _ = normal.column_direction(*told)
     named: Direction = "assumed" if higher is None else "named"
-    of_models = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
+    if "model" in there:
+        model = coded("model")
+    else:
+        model = Coded(tuple(scores), np.repeat(np.arange(times, dtype=np.int32), size))
     return Rows(
         table.source,
-        model=coded("model") if "model" in there else of_models,
+        model=model,
         dataset=coded("dataset"),
         metric=coded("metric", name or ""),
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=np.tile(np.asarray(table.rows, np.int32), times),
+        number=tiled(np.asarray(table.rows, np.int32)),
         labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
-        dev=np.tile(texts.to_floats(values["dev"]), times) if "dev" in values else None,
+        dev=tiled(texts.to_floats(values["dev"])) if "dev" in values else None,
         direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
@@ -119,16 +127,16 @@ def _parse(
     """Returns the scores of all columns, NaN for unusable ones, and the problems.
 
     Args:
-      failed: [columns * rows]: the status explains a problem.
+      failed: [rows]: the status explains a problem.
     """
-    found, every = list[np.ndarray](), dict[int, Unusable]()
-    for k, name in enumerate(scores):
+    found, unusable, unexplained = list[np.ndarray](), list[Unusable](), list[Unusable]()
+    for name in scores:
         score, wrong = normal.parse_scores(table, name)
         found.append(np.where(np.isfinite(score), score, np.nan) if wrong else score)
-        every |= {k * len(table) + place: problem for place, problem in wrong.items()}
-    unexplained = [problem for place, problem in every.items() if not failed[place]]
+        unusable += wrong.values()
+        unexplained += [problem for place, problem in wrong.items() if not failed[place]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
-    return np.concatenate(found) if len(found) > 1 else found[0], tuple(every.values())
+    return np.concatenate(found) if len(found) > 1 else found[0], tuple(unusable)
 
 
 def _choose(
@@ -188,53 +196,38 @@ def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Colum
 def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
-    A table that names its models stays as it is.
+    Names are as lstm-seed1 and seed_1/lstm, or begin with those of the requested models. A table
+    that names its models stays as it is.
 
-    Raises DataError: the names do not tell models and seeds.
+    Raises DataError: the names do not tell models and seeds; a column may.
     """
     if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
         return table, []
-    own = [name for name in table.values if name not in (*ROLES, "Name")]
-    parted = _models_and_seeds(runs, layout.models, table.source, own)
-    there = table.select(np.flatnonzero([run in parted for run in runs]))
-    models, seeds = zip(*(parted[run] for run in runs if run in parted), strict=True)
-    values = {"model": models, "seed": seeds, **there.values}
-    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
-    if left := [run for run in runs if run not in parted]:
-        notes.append(f"not read: runs of other models ({listed(left, 4)})")
-    return Columns(table.source, values, there.rows), notes
-
-
-def _models_and_seeds(
-    runs: Sequence[str], models: Sequence[str], source: str, columns: Sequence[str]
-) -> Mapping[str, tuple[str, str]]:
-    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
-
-    Raises DataError: they do not tell; one of the columns may.
-    """
-    begun = {
+    parted = {
         run: (max(mine, key=len), run)
         for run in runs
-        if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
+        if (mine := [m for m in layout.models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
     }
-    if models and {model for model, _ in begun.values()} == {*models}:
-        return begun
-    found = {run: match for run in runs if (match := _SEED.search(run))}
-    if len(found) == len({*runs}):
-        return {
+    if not layout.models or {model for model, _ in parted.values()} != {*layout.models}:
+        found = {run: match for run in runs if (match := _SEED.search(run))}
+        parted = {
             run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
             for run, seed in found.items()
         }
-    named, known = argument("column", {"model": "NAME"}), listed(columns)
-    raise DataError(
-        f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
-        "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
-        source,
-    )
-
-
-def _are_folds(name: str, values: Iterable[str]) -> bool:
-    """True if splits are folds of a cross-validation, by their column or all values (cv-1)."""
-    named = names.role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
-    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
+        if len(parted) < len({*runs}):
+            known = listed(name for name in table.values if name not in (*ROLES, "Name"))
+            named = f"{argument('column', {'model': 'NAME'})} names one{': ' * bool(known)}{known}"
+            raise DataError(
+                f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
+                "MODEL-seed1, the names of models (all runs whose names begin so), or the table "
+                f"of runs with its config columns, of which {named}",
+                table.source,
+            )
+    there = table.select(np.flatnonzero([run in parted for run in runs]))
+    models, seeds = zip(*(parted[run] for run in runs if run in parted), strict=True)
+    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
+    if left := [run for run in runs if run not in parted]:
+        notes.append(f"not read: runs of other models ({listed(left, 4)})")
+    return dataclasses.replace(
+        there, values={"model": models, "seed": seeds, **there.values}
+    ), notes

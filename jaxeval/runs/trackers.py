@@ -37,33 +37,31 @@ class Run:
     Attributes:
       state: how it ended, in the tracker's words; "" if it does not say.
       config: key -> value; nested keys are joined by dots. A `status` goes before the state.
-      curves: metric -> step -> value.
-      summary: metric -> the value that stands for it, if that is not the curve's last.
+      steps: step -> metric -> value.
+      summary: metric -> the value that stands for it, if that is not the last one.
     """
 
     name: str
     state: str = ""
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
-    curves: dict[str, dict[int, float]] = dataclasses.field(default_factory=dict)
+    steps: dict[int, dict[str, float]] = dataclasses.field(default_factory=dict)
     summary: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def add(self, step: int, values: Mapping[str, Any]) -> None:
         """Adds the numbers among the values of a step."""
-        for name, value in _flat(values).items():
-            if isinstance(value, int | float):
-                self.curves.setdefault(name, {})[step] = value
+        numbers = {k: x for k, x in _flat(values).items() if isinstance(x, int | float)}
+        if numbers:
+            self.steps.setdefault(step, {}).update(numbers)
 
     def rows(self, by_step: bool) -> list[dict[str, Any]]:
         """Returns a row with the last value of each metric, or a row a step."""
         whole = {"Name": self.name, "status": self.state, **self.config}
-        if not by_step:
-            last = {metric: curve[max(curve)] for metric, curve in self.curves.items()}
-            return [{**whole, **last, **self.summary}]
-        at = dict[int, dict[str, float]]()
-        for metric, curve in self.curves.items():
-            for step, value in curve.items():
-                at.setdefault(step, {})[metric] = value
-        return [{**whole, "step": step, **at[step]} for step in sorted(at)]
+        at, last = [(step, self.steps[step]) for step in sorted(self.steps)], dict[str, Any]()
+        if by_step:
+            return [{**whole, "step": step, **values} for step, values in at]
+        for _, values in at:
+            last |= values
+        return [{**whole, **last, **self.summary}]
 
 
 def find(path: Path) -> tuple[str, Sequence[Run]]:
@@ -185,8 +183,8 @@ def _read_tensorboard(files: Sequence[Path], root: Path) -> Mapping[Path, Run]:
     for folder, run in [*runs.items()]:
         if run.config and folder.parent in runs:
             runs[folder.parent].config = run.config
-            runs[folder.parent].curves |= run.curves
-            del runs[folder]
+            for step, values in runs.pop(folder).steps.items():
+                runs[folder.parent].add(step, values)
     return runs
 
 

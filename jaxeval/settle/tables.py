@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
@@ -19,7 +21,8 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import samples
+from jaxeval.stats import datasets, samples
+from jaxeval.stats.samples import Samples
 
 _FAR = 100  # so many numbers in a row that no model has: seeds are not consecutive
 _HEAD = 2**16  # bytes in which a table has a row
@@ -123,6 +126,8 @@ def settled(
 ) -> Settlement:
     """Settles the first of two models, the base, against the second, by the scores so far.
 
+    Of several data sets, the mean of each seed over all of them counts.
+
     Args:
       rule: its direction, and whether scores are pairs, are the scores'.
       seeds: those that count, in their order; (): all.
@@ -131,11 +136,14 @@ def settled(
         else they were never run.
 
     Raises:
-      DataError: there are not two models with scores, or several data sets; the base has a failed
-        run, or seeds of a growing table are not consecutive.
+      DataError: there are not two models with scores, the base has a failed run, scores of data
+        sets have no mean, or seeds of a growing table are not consecutive.
     """
-    _refuse_others(scores)
-    each, higher = samples.samples(scores), scores.higher_is_better
+    if len(scores.models) != 2:
+        names = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
+        expected = "expected the names of a base and a candidate"
+        raise DataError(f"{expected}, found {names}", scores.source)
+    each, higher = _mean_over_data_sets(scores, growing), scores.higher_is_better
     rule = dataclasses.replace(rule, paired=each.unit == "split", higher_is_better=higher)
     cell = next(iter(each.by_data_set.values()), {})
     lost = next(iter(each.failed.values()), {})
@@ -147,37 +155,50 @@ def settled(
     if each.unit == "row":  # rows have no order of their own
         if seeds:
             raise DataError(f"no column of seeds for {argument('seeds')}", scores.source)
-        places = {m: {k: n for n, k in enumerate(sorted(of), 1)} for m, of in ended.items()}
+        order_of = {m: {k: n for n, k in enumerate(sorted(of), 1)} for m, of in ended.items()}
     else:
         labels = dict.fromkeys(itertools.chain(*known.values(), *lost.values()))
         order = _order([*labels], seeds, growing, scores.source)
-        places = dict.fromkeys(scores.models, order)
+        order_of = dict.fromkeys(scores.models, order)
     found, failed = {}, {}
-    for model, of in places.items():
+    for model, of in order_of.items():
         counted = {label: place for label, place in of.items() if place <= rule.most}
         own, without = known.get(model, {}), lost.get(model, ())
         found[model] = {counted[label]: x for label, x in own.items() if label in counted}
         why = f"{each.noun} {{}} failed".format
         failed[model] = {counted[label]: why(label) for label in without if label in counted}
     state = dataclasses.replace(State.begin(scores.models), scores=found, lost=failed)
+    places = [data.name for data in scores.data_sets]
+    mean = [f"mean over the data sets {', '.join(places)}"] * (len(places) > 1)
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
-        "notes": [*scores.warnings, *_gap(rule, state, order, noun or each.unit, growing)],
+        "notes": [*scores.warnings, *mean, *_gap(rule, state, order, noun or each.unit, growing)],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 
 
-def _refuse_others(scores: Scores) -> None:
-    places = [data.name for data in scores.data_sets]
-    for what, names, expected in (
-        ("model", scores.models, "the names of a base and a candidate"),
-        ("data set", places, "scores of one data set"),
-    ):
-        if len(names) != (2 if what == "model" else 1):
-            found = f"{text.counted(len(names), what)} ({', '.join(names)})"
-            raise DataError(f"expected {expected}, found {found}", scores.source)
+def _mean_over_data_sets(scores: Scores, growing: bool) -> Samples:
+    """Averages each seed over the data sets; one that lacks a data set does not count."""
+    each, names = samples.samples(scores), [data.name for data in scores.data_sets]
+    if len(names) == 1:
+        return each
+    found = f"found {', '.join(names)}"
+    if growing:
+        expected = "expected scores of one data set: a later one would change the mean"
+        raise DataError(f"{argument('follow')}: {expected}; {found}", scores.source)
+    if each.unit not in ("seed", "split"):
+        raise DataError(f"expected several seeds of each data set; {found}", scores.source)
+    cells = [each.by_data_set.get(name, {}) for name in names]
+    for name, cell in zip(names, cells, strict=True):
+        if absent := [model for model in scores.models if model not in cell]:
+            raise DataError(f"{absent[0]}: no usable score on {name}", scores.source)
+    means = ([cell[model].scores.mean() for cell in cells] for model in scores.models)
+    if not datasets.one_scale(map(np.array, means)):
+        expected = "expected scores of one scale, or of one data set"
+        raise DataError(f"scores differ more than tenfold: {expected}; {found}", scores.source)
+    return each.averaged_over(names)
 
 
 def _gap(

@@ -37,7 +37,6 @@ _TRANSFORMER = (
     f"{_PAIRS} model.architecture=transformer model.encoder_layers=1 model.decoder_layers=1 "
     "model.heads=2"
 )
-_SWEEP = "--space {data}/space.toml --trials 4 --programs 1"
 
 SPACE = """
 [batch_size]
@@ -80,10 +79,13 @@ COMMANDS: dict[str, list[Call]] = {
     "tagging, softmax, map": [Call("train", f"{_SOFTMAX} --seeds 3")],
     "tagging, splits": [Call("train", f"{_SOFTMAX} --seeds 3,7 --splits 2")],
     "tagging, noise": [Call("noise", f"{_SOFTMAX} --seeds 2 --repeats 2")],
-    "tagging, crf, characters, map": [
-        Call("train", f"{_CRF} model.characters.encoder=cnn training.micro_batch=8 --seeds 2")
+    "tagging, crf, characters, vmap": [
+        Call(
+            "train",
+            f"{_CRF} --seeds 4 training.lane_mode=vmap model.characters.encoder=cnn "
+            "training.micro_batch=8",
+        )
     ],
-    "tagging, crf, vmap": [Call("train", f"{_CRF} --seeds 4 training.lane_mode=vmap")],
     "language, lstm, map": [Call("train", f"{_TEXT} --seeds 2")],
     "language, evaluate": [
         Call("train", f"{_TEXT} --seeds 2 training.save_models=true"),
@@ -111,13 +113,13 @@ COMMANDS: dict[str, list[Call]] = {
             "training.plateau.factor=0.5",
         )
     ],
-    "seq2seq, attentive lstm, map": [Call("train", f"{_PAIRS} --seeds 2 model.beam=2")],
     "seq2seq, transformer, vmap": [
         Call(
             "train",
             f"{_TRANSFORMER} --seeds 4 training.lane_mode=vmap training.optimiser.warmup=64",
         )
     ],
-    "seq2seq, ragged sweep": [Call("sweep", f"{_PAIRS} {_SWEEP}")],
-    "seq2seq, ragged sweep, transformer": [Call("sweep", f"{_TRANSFORMER} {_SWEEP}")],
+    "seq2seq, attentive lstm, ragged sweep": [
+        Call("sweep", f"{_PAIRS} model.beam=2 --space {{data}}/space.toml --trials 4 --programs 1")
+    ],
 }

@@ -36,6 +36,8 @@ def test_arrow_reads_what_csv_reads_or_nothing(tmp_path: Path) -> None:
             assert [*table.rows] == [*range(2, len(table) + 2)]
             read_by_arrow += 1
     assert read_by_arrow > 150
+    unended = written(tmp_path, "m,s\nA,1\nB,2")
+    assert texts.read_delimited(unended, ["m", "s"], ",")[1][1] == "2"
 
 
 def test_texts_become_the_numbers_and_codes_that_python_gives() -> None:

@@ -73,8 +73,8 @@ def _sent(path: Path) -> Counter[tuple[str, str, int]]:
     return counts or Counter(
         (name, metric, step)
         for name, run in zip(names, found, strict=True)
-        for metric, curve in run.curves.items()
-        for step in curve
+        for step, values in run.steps.items()
+        for metric in values
     )
 
 

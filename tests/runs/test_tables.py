@@ -142,6 +142,8 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     for of in table.data_sets[0].models.values():
         assert of.status.ravel().tolist() == [Status.SCORED, Status.FAILED]
     assert f"B: 1 of its scores are of runs that are {crashed}" in table.warnings[-1]
+    wide = read(tmp_path, f"A,B,{name}\n1,2,finished\n,,{crashed}\n", columns={"status": name})
+    assert by_model(wide) == {"A": [1], "B": [2]} and len(wide.unusable) == 2
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
 
 

@@ -144,15 +144,13 @@ def test_a_file_of_weights_and_biases(tmp_path: Path) -> None:
     assert (program, run.name, run.state) == ("Weights & Biases", "lstm-seed1", "failed")
     config = {"group": "g", "seed": 1, "opt.lr": 0.1, "long": "x" * 40000}  # in two blocks
     assert run.config == config
-    steps = range(3)
-    curves = {"val/acc": {k: 0.5 + k / 8 for k in steps}, "deep.x": {k: k for k in steps}}
-    assert run.curves == curves
+    assert run.steps == {k: {"val/acc": 0.5 + k / 8, "deep.x": k} for k in range(3)}
     (row,) = run.rows(by_step=False)
     assert row["test/acc"] == 0.75 and "h" not in row
     for cut in [*range(0, 40000, 997), *range(40000, len(_WANDB), 17)]:
         file.write_bytes(_WANDB[:cut])
         _, runs = trackers.find(tmp_path)
-        assert all([*c] == [*range(len(c))] for run in runs for c in run.curves.values())
+        assert all([*run.steps] == [*range(len(run.steps))] for run in runs)
 
 
 def test_a_block_that_has_no_room_for_a_header_ends_there() -> None:
@@ -176,7 +174,7 @@ def test_tensors_are_scalars_as_tensorflow_2_writes_them(tmp_path: Path) -> None
         writer.write_event(proto.event_pb2.Event(step=3, summary=summary))
     writer.close()
     _, (run,) = trackers.find(tmp_path)
-    assert run.curves == {"packed": {3: 0.25}, "raw": {3: 0.25}} and run.name == tmp_path.name
+    assert run.steps == {3: {"packed": 0.25, "raw": 0.25}} and run.name == tmp_path.name
 
 
 def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ def _sizes() -> list[Cohort]:
         trials.append(studies.Trial(tree, seed, values=values, study=study))
     loader = prepared.Loader()
     entries = cohorts.entries(trials, loader)
-    rows = padding.bucket_sizes(entries[0].prepared)
-    machine = costs.Machine(1, 1e9, 1e3)
-    return padding.by_estimates(entries, costs.plan(padding.jobs(entries), rows, machine), loader)
+    rows = [len(rows) for rows in entries[0].prepared.data.split(0).train]
+    estimates = costs.plan(padding.jobs(entries), costs.Machine(1, 1e9, 1e3, rows))
+    return padding.by_estimates(entries, estimates, loader)
 
 
 STUDIES = {
@@ -261,3 +261,14 @@ def test_all_cohorts_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().err
     assert "toy (" in said and "short (" in said
     assert toy.problem().training.epochs != 3
+
+
+def test_what_is_asked_for_later_is_shown_alike(tmp_path: Path) -> None:
+    """Dies if cohorts that are added while others train show as events of somebody else."""
+    *first, last = [*toy_kind.planned(TRIALS[:2]), *_sizes()]
+    later, strange = iter([[last]]), list[object]()
+    with runs.open_store(tmp_path) as store:
+        asked: Any = {"launcher": here.Here(1), "more": lambda: next(later, ())}
+        trained = studies.run(first, store, tmp_path, **asked)
+        observe.watch(trained, other=lambda event, say: strange.append(event))
+        assert len(store.members()) == 7 and not strange

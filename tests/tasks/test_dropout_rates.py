@@ -75,7 +75,10 @@ def test_every_rate_changes_the_loss(model: str, tmp_path: Path) -> None:
     corpus, tables = jax.tree.map(jnp.asarray, (source.corpus, source.split(0).tables))
     shared = member.Shared(corpus, member.steps([0], ROWS))
     batch = member.gather(shared, tables, 0, jnp.arange(ROWS))
-    params = jax.jit(task.init)(jax.random.key(0), batch, hparams)
+    # of a model's shapes; its own initial values are compiled as long as its loss
+    shapes = jax.eval_shape(task.init, jax.random.key(0), batch, hparams)
+    draw = np.random.default_rng(0)
+    params = jax.tree.map(lambda of: jnp.asarray(draw.normal(0, 0.3, of.shape), of.dtype), shapes)
 
     @jax.jit
     def loss(changed: dict[str, jax.Array]) -> jax.Array:

@@ -107,11 +107,7 @@ class Comparison(Result):
         ended = study.scores.statuses.items()
         yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
         yield tables.models(study)
-        for pair in (*study.overall, *study.pairs):
-            where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
-            yield Heading(f"{pair.a} against {pair.b}{where}")
-            yield from claims.about(pair, study)
-            yield tables.tests(pair)
+        yield from _pairs(study)
         if self.single is not None and (self.single.pairs or self.single.notes):
             yield Heading("Single trained models, item by item")
             yield from (_about_single_models(pair, study) for pair in self.single.pairs)
@@ -146,12 +142,15 @@ def _item_details(study: Study) -> Iterator[Block]:
         seen = claims.detectable_on(board, study).removeprefix("; ")
         yield from [f"In this design {seen}."] if seen else []
     yield tables.differences(study)
+    yield from _pairs(study)
+
+
+def _pairs(study: Study) -> Iterator[Block]:
     for pair in (*study.overall, *study.pairs):
-        yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
+        where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
+        yield Heading(f"{pair.a} against {pair.b}{where}")
         yield from claims.about(pair, study)
-        for name, test in pair.tests.items():
-            p = text.p_value(pair.adjusted[name])
-            yield f"Items alone: {words.TESTS[name]}, corrected p {p} ({test.method})."
+        yield from [tables.tests(pair)] if pair.tests else []
 
 
 def _about_single_models(pair: SinglePair, study: Study) -> str:

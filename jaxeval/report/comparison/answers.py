@@ -12,7 +12,7 @@ from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.study import RunDesign, Study
+from jaxeval.stats.study import Board, RunDesign, Study
 
 # how sentences start that do not start with a name
 _OPENINGS = (
@@ -27,70 +27,59 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     Args:
       items: the study of the items of whole runs.
     """
-    found = _of_runs(study, study.run_design) if study.run_design else _of_items(study)
-    by_item = _of_items(items) if items else []
-    return [*found, *(_after("Item by item", line) for line in by_item)]
-
-
-def _of_runs(study: Study, run_design: RunDesign) -> list[str]:
-    scale, pairs, rules = words.score_format(study), study.pairs, study.rules
-    copies = [
-        f"{one.model} gives {scale(one.score)} at every {run_design.unit}{on(one.data_set)} "
-        f"({one.count}): one run, which is not tested."
-        for one in run_design.copies
-    ]
-    if not pairs:
+    if study.item_design and study.item_design.withheld:
+        who = text.listed(study.scores.models)
+        return [f"{who} are not compared, since {claims.WITHHELD}."]
+    copies = _copies(study, study.run_design) if study.run_design else []
+    if not study.pairs:
         return copies
-    first, more = _best_of_runs(study, run_design, pairs, order(study)), []
-    if study.overall and study.board:
-        more = [_after("Data set by data set", first)]
-        best = [row.model for row in study.board.rows]
-        first = _best_of_runs(study, run_design, study.overall, best)
-    if len(pairs) == 1:
-        more = [claims.chance(pairs[0])]
-        more += [] if rules.margin is None else [claims.equivalence(pairs[0], rules, scale)]
-    elif rules.margin is not None:
-        every = [*study.overall, *pairs]
-        more += [_equivalent(every, scores.difference(rules.margin, scale.unit))]
-    rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
-    zeros = study.scores.missing == "zero"
-    rule = "counted as 0" if zeros else rule
-    failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
-    if failed and not zeros:
-        first = _after("Of the runs that finished", first)
-    return [first, *filter(None, more), *copies, *failed]
+    phrase = "Data set by data set" if study.run_design else "Task by task"
+    lines = [_best(study, study.main, study.overall or study.pairs)] if study.main else []
+    if len(study.boards) > 1:
+        each = _best(study, None, study.pairs)
+        lines.append(_after(phrase, each) if lines else each)
+    lines[1:1] = _beside(study)
+    zeros, rule = study.scores.missing == "zero", ""
+    if study.run_design:
+        several = "in P(A better) they count as the worst" if len(study.pairs) > 1 else ""
+        rule = "counted as 0" if zeros else several
+    noun, statuses = ("run", study.scores.statuses) if study.run_design else ("item", {})
+    failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
+    if failed and study.run_design and not zeros:
+        lines[0] = _after("Of the runs that finished", lines[0])
+    by_item = answer(items) if items else []
+    return [*lines, *copies, *failed, *(_after("Item by item", line) for line in by_item)]
+
+
+def _copies(study: Study, design: RunDesign) -> list[str]:
+    scale = words.score_format(study)
+    return [
+        f"{one.model} gives {scale(one.score)} at every {design.unit}{on(one.data_set)} "
+        f"({one.count}): one run, which is not tested."
+        for one in design.copies
+    ]
+
+
+def _beside(study: Study) -> list[str]:
+    """States chance and equivalence of the only pair, or which pairs are equivalent."""
+    top, rules = study.overall or study.pairs, study.rules
+    scale = words.score_format(study, top[0].data_set)
+    if study.item_design:  # of two models; NaN: the error is not known
+        known = len(top) == 1 and study.main and top[0].p_value == top[0].p_value
+        return [claims.against_margin(top[0], rules, scale)] if known and rules.margin else []
+    if len(study.pairs) == 1:
+        same = [] if rules.margin is None else [claims.equivalence(top[0], rules, scale)]
+        return [*filter(None, [claims.chance(top[0])]), *same]
+    if rules.margin is None:
+        return []
+    every = [*study.overall, *study.pairs]
+    return [_equivalent(every, scores.difference(rules.margin, scale.unit))]
 
 
 def _after(phrase: str, line: str) -> str:
     """Puts a phrase before a sentence; names of models keep their first letter."""
     first = line[:1].lower() if line.startswith(_OPENINGS) else line[:1]
     return f"{phrase}, {first}{line[1:]}"
-
-
-def _of_items(study: Study) -> list[str]:
-    """Returns the best model; with several tasks in their mean, and then task by task."""
-    models, board, lines = study.scores.models, study.main, list[str]()
-    if study.item_design and study.item_design.withheld:
-        return [f"{text.listed(models)} are not compared, since {claims.WITHHELD}."]
-    if board is not None:
-        where = words.in_mean(study) if study.board else ""
-        unseen = "" if board.told_apart else claims.detectable_on(board, study)
-        pairs = study.overall or study.pairs
-        if len(models) == 2:
-            lines = [claims.verdict(pairs[0], study, where, unseen)]
-            if study.rules.margin and pairs[0].p_value == pairs[0].p_value:  # not NaN
-                scale = words.score_format(study, pairs[0].data_set)
-                lines.append(claims.against_margin(pairs[0], study.rules, scale))
-        else:
-            lines = [f"{text.sentence(order(study), signs(pairs), where=where)}{unseen}."]
-    if len(study.boards) > 1:
-        places = dict.fromkeys(models, 0)
-        for row in (row for each in study.boards for row in each.rows):
-            places[row.model] += row.rank
-        by_rank = sorted(models, key=lambda model: places[model])
-        by_task = f"{text.sentence(by_rank, signs(study.pairs), 'task')}."
-        lines.append(_after("Task by task", by_task) if lines else by_task)
-    return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 
 def outcome(study: Study) -> str:
@@ -119,15 +108,15 @@ def signs(pairs: Sequence[Pair]) -> text.Signs:
 
 def order(study: Study) -> list[str]:
     """Returns the compared models, best first: by items' mean, or mean rank over data sets."""
-    if study.item_design:
-        return [row.model for row in (study.board or study.boards[0]).rows]
+    return _ordered(study, [study.board] if study.board and study.item_design else study.boards)
+
+
+def _ordered(study: Study, boards: Sequence[Board]) -> list[str]:
     compared = {name for pair in study.pairs for name in pair.names}
-    sign = -1 if study.scores.higher_is_better else 1
-    known = [of for of in words.described(study) if of[1] in compared]
     ranks: dict[str, list[int]] = {}
-    for data_set, model, of in known:
-        rank = sum(on == data_set and sign * o.mean < sign * of.mean for on, _, o in known)
-        ranks.setdefault(model, []).append(rank)
+    for row in (row for board in boards for row in board.rows):
+        if row.model in compared:
+            ranks.setdefault(row.model, []).append(row.rank)
     return sorted(ranks, key=lambda model: statistics.fmean(ranks[model]))
 
 
@@ -138,25 +127,27 @@ def control(study: Study) -> str | None:
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _best_of_runs(
-    study: Study, run_design: RunDesign, pairs: Sequence[Pair], models: Sequence[str]
-) -> str:
-    """Names the best model on each data set, or in the mean over them; `models`: best first."""
-    rules, scale, found = study.rules, words.score_format(study), signs(pairs)
+def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
+    """Names the best model on a board, or data set by data set."""
+    rules, scale, design = study.rules, words.score_format(study), study.run_design
+    models, found = _ordered(study, [board] if board else study.boards), signs(pairs)
     where = words.in_mean(study) if pairs[0].data_set is None else ""
-    if not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
-        return _too_few(study, run_design.primary, models)
+    if design and not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
+        return _too_few(study, design.primary, models)
     unseen = claims.detectable(pairs, rules, scale)
+    if study.item_design:
+        unseen = claims.detectable_on(board, study) if board else ""
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
         against = f"{text.against(alone, models, found)}."
         return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
-    best = text.sentence(models, found, where=where)
+    best = text.sentence(models, found, "data set" if design else "task", where)
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
-    if len(models) == 2 and best.startswith(tuple(f"{m} is better" for m in models)):
-        best += _by_how_much(study, run_design.primary, scale)
+    better = best.startswith(tuple(f"{m} is better" for m in models))
+    if design and len(models) == 2 and better:
+        best += _by_how_much(study, design.primary, scale)
     return f"{best}."
 
 

@@ -116,6 +116,7 @@ def test_helm(tmp_path: Path) -> None:
         (*task, item, "", trial, 0, "scored", score) for (item, trial), score in scores.items()
     )
     assert table.warnings == (f"task {task[1]}: perturbed instances are left out (4 times)",)
+    assert not table.labels  # trials have no names that runs of other models share
     path.write_text(path.read_text().replace('"test"', '"valid"', 8))
     assert [data.name for data in read(tmp_path).data_sets] == [f"{task[1]} (valid)", task[1]]
 
@@ -233,6 +234,7 @@ def test_folders_are_searched(tmp_path: Path) -> None:
     writing.evals(tmp_path / "d.jsonl", "d", [("1", "match", {"correct": True})])
     (tmp_path / "e.jsonl").write_text('{"item": 1, "correct": true}\n')
     (tmp_path / "notes.jsonl").write_text('{"remark": "none of ours"}\n')
+    (tmp_path / "picture.csv").write_bytes(b"\0\xff")
     (tmp_path / "samples_10.json").write_text('{"batch": 10}')
     (tmp_path / ".hidden").mkdir()
     writing.lm_eval(tmp_path / ".hidden", "z", {"none": [1.0]})
