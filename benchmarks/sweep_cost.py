@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,20 +147,19 @@ def _planned(
     """The runs as they are planned, their cohorts, and operations: computed, and needed."""
     from jaxeval.studies import costs, padding, sweeps
 
-    jobs, sizes = padding.jobs(entries), padding.bucket_sizes(prepared)
-    machine = sweeps.machine_of(prepared)
+    jobs, machine = padding.jobs(entries), sweeps.machine_of(prepared)
     if args.how == "ragged":
-        estimates = costs.plan(jobs, sizes, machine)
+        estimates = costs.plan(jobs, machine)
         operations = sum(estimate.operations for estimate in estimates)
         needed = sum(estimate.needed for estimate in estimates)
     else:
         entries = [_without_member_sizes(entry) for entry in entries]
         alone = dataclasses.replace(machine, devices=1, compile_seconds=0.0)  # nothing is joined
-        apart = costs.plan(padding.jobs(entries), sizes, alone)
+        apart = costs.plan(padding.jobs(entries), alone)
         estimates = _by_operations(apart, jobs)[args.part :: args.parts]
         of_part = [jobs[number] for estimate in estimates for number in estimate.jobs]
-        operations = sum(_operations(job, _padded_rows(job, sizes)) for job in of_part)
-        needed = sum(_operations(job, sum(sizes)) for job in of_part)
+        operations = sum(_operations(job, _padded_rows(job, machine.sizes)) for job in of_part)
+        needed = sum(_operations(job, sum(machine.sizes)) for job in of_part)
     return entries, estimates, {"operations": operations, "needed": needed}
 
 
@@ -183,7 +183,7 @@ def _operations(job: Any, rows: int) -> float:
     return job.epochs * rows * job.shape.operations(job.shape)
 
 
-def _padded_rows(job: Any, sizes: list[int]) -> int:
+def _padded_rows(job: Any, sizes: Sequence[int]) -> int:
     from jaxeval.studies import costs
 
     return costs.rows_computed(sizes, job.batch_size, job.batch_size)

@@ -191,7 +191,20 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
         raise ConfigError("compare: expected sequences of scores, runs, or a table first")
     named = given[0] if len(given) == 1 and isinstance(given[0], Mapping) else None
     by_name = named or dict(zip(string.ascii_uppercase, given, strict=False))
-    scores = {str(name): _to_numbers(str(name), values) for name, values in by_name.items()}
+    scores = dict[str, np.ndarray]()
+    for name, values in ((str(name), values) for name, values in by_name.items()):
+        try:
+            numbers = results.floats(values, "expected numbers")
+        except DataError:
+            numbers = np.zeros(())
+        if numbers.ndim != 1 or not len(numbers):
+            found = f"expected a sequence of numbers, got {values!r:.60}"
+            raise DataError(f"{name}: {found}", "scores")
+        if len(wrong := np.flatnonzero(~np.isfinite(numbers))):
+            what = "missing" if np.isnan(numbers[wrong[0]]) else "infinite"
+            what += f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+            raise DataError(f"{name}: score {wrong[0] + 1} is {what}; expected finite numbers")
+        scores[name] = numbers
     sizes = [len(values) for values in scores.values()]
     if paired and len({*sizes}) > 1:
         shown = listed([f"{name} has {len(values)}" for name, values in scores.items()])
@@ -203,18 +216,3 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
     }
     table = Columns("scores", columns, range(1, sum(sizes) + 1))
     return tables.from_columns(table, Layout(higher_is_better=layout.higher_is_better))
-
-
-def _to_numbers(name: str, values: object) -> np.ndarray:
-    try:
-        numbers = results.floats(values, "expected numbers")
-    except DataError:
-        numbers = np.zeros(())
-    if numbers.ndim != 1 or not len(numbers):
-        raise DataError(f"{name}: expected a sequence of numbers, got {values!r:.60}", "scores")
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        what = "missing" if np.isnan(numbers[wrong[0]]) else "infinite"
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise DataError(f"{name}: score {wrong[0] + 1} is {what}{more}; expected finite numbers")
-    return numbers

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax import traverse_util
 from jax import lax
 
 from jaxeval import files
@@ -253,17 +254,11 @@ def _counted(
     return [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
 
 
-def _names(params: Tree) -> list[str]:
-    """The name of each leaf: the keys that lead to it, joined by "/"."""
-    paths = jax.tree_util.tree_flatten_with_path(params)[0]
-    return ["/".join(str(key.key) for key in path) for path, _ in paths]
-
-
-def save(path: Path, params: Tree) -> None:
+def save(path: Path, params: Mapping[str, Any]) -> None:
     """Writes parameters atomically: one file of arrays, readable with numpy alone."""
-    leaves = map(np.asarray, jax.tree.leaves(jax.device_get(params)))
+    arrays = traverse_util.flatten_dict(jax.device_get(params), sep="/")
     with files.replacing(path, "wb") as stream:
-        np.savez(stream, allow_pickle=False, **dict(zip(_names(params), leaves, strict=True)))
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -281,8 +276,7 @@ def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
     `like` is the expected tree of shapes and dtypes. Raises DataError, naming the path, if the
     arrays are of another model.
     """
-    leaves, structure = jax.tree.flatten(like)
-    named = dict(zip(_names(like), leaves, strict=True))
+    named = traverse_util.flatten_dict(like, sep="/")
     shapes, found = (
         {name: f"{leaf.dtype}{[*leaf.shape]}" for name, leaf in each.items()}
         for each in (named, arrays)
@@ -293,4 +287,4 @@ def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
             raise DataError(
                 f"parameters of another model: {name} is {other}, expected {shape}", path
             )
-    return jax.tree.unflatten(structure, [arrays[name] for name in shapes])
+    return traverse_util.unflatten_dict({name: arrays[name] for name in named}, sep="/")

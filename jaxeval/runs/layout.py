@@ -73,8 +73,6 @@ class Layout:
             if role not in (*ROLES, *PICKS, *_OF_ITEMS):
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
-        if self.missing not in ("error", "drop", "zero"):
-            raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
 
 
 @functools.lru_cache(1 << 16)

@@ -171,9 +171,8 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
             by_model[model] = [(row, kept[key]) for row, key in keys if key in kept]
             without |= {model: None} if len(by_model[model]) < len(rows) else {}
         if by_model and not without:
-            same, reasons = _on_same_items(by_model)
-            notes += reasons
-            data_sets += [_data_set(data, same, part)] if len(same) > 1 else []
+            found, reasons = _data_set(data, by_model, part)
+            data_sets, notes = [*data_sets, *found], [*notes, *reasons]
     if without:
         keep = f"train with {argument('outputs', True)} keeps them"
         notes = [f"No tests on single items: {', '.join(without)} without outcomes; {keep}."]
@@ -198,20 +197,6 @@ def _of_one_split(data: DataSetScores, members: Sequence[MemberRow]) -> dict[str
     return by_model if shared else {}
 
 
-def _on_same_items(
-    by_model: Mapping[str, Sequence[_Run]],
-) -> tuple[dict[str, Sequence[_Run]], list[str]]:
-    """Returns the models that were scored on the items of the first, and why others were not."""
-    name, (first, *_) = next(iter(by_model.items()))
-    why = {
-        model: next(filter(None, (_mismatch(first, run) for run in runs)), "")
-        for model, runs in by_model.items()
-    }
-    head = f"No tests on single items of {name} and"
-    notes = [f"{head} {model}: {reason}." for model, reason in why.items() if reason]
-    return {model: runs for model, runs in by_model.items() if not why[model]}, notes
-
-
 def _mismatch(a: _Run, b: _Run) -> str:
     """Returns why two runs cannot be compared item by item; "" if they can."""
     (member, of_a), (other, of_b) = a, b
@@ -230,9 +215,14 @@ def _mismatch(a: _Run, b: _Run) -> str:
 
 def _data_set(
     data: DataSetScores, by_model: Mapping[str, Sequence[_Run]], part: str
-) -> DataSetScores:
-    models, names = {}, next(iter(by_model.values()))[0][1].names
+) -> tuple[list[DataSetScores], list[str]]:
+    """Returns the scores of models on the items of the first, and why others have none."""
+    base, (first, *_) = next(iter(by_model.items()))
+    models, notes, names = dict[str, ModelScores](), list[str](), first[1].names
     for model, runs in by_model.items():
+        if reason := next(filter(None, (_mismatch(first, run) for run in runs)), ""):
+            notes.append(f"No tests on single items of {base} and {model}: {reason}.")
+            continue
         every = np.stack([outcomes.counts for _, outcomes in runs], axis=1)
         values = metrics.item_values(every.astype(np.float64), names, data.metric)
         assert values is not None  # runs on the same items have a scoring
@@ -245,5 +235,6 @@ def _data_set(
             None if np.isnan(devs).all() else devs,
             every,
         )
-    items = tuple(map(str, range(len(next(iter(models.values())).scores))))
-    return dataclasses.replace(data, models=models, items=items, counts=names, part=part)
+    items = tuple(map(str, range(len(first[1].counts))))
+    found = dataclasses.replace(data, models=models, items=items, counts=names, part=part)
+    return [found] * (len(models) > 1), notes

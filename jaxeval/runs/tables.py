@@ -196,47 +196,38 @@ def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Colum
 def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
-    A table that names its models stays as it is.
+    Names are as lstm-seed1 and seed_1/lstm, or begin with those of the requested models. A table
+    that names its models stays as it is.
 
-    Raises DataError: the names do not tell models and seeds.
+    Raises DataError: the names do not tell models and seeds; a column may.
     """
     if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
         return table, []
-    own = [name for name in table.values if name not in (*ROLES, "Name")]
-    parted = _models_and_seeds(runs, layout.models, table.source, own)
-    there = table.select(np.flatnonzero([run in parted for run in runs]))
-    models, seeds = zip(*(parted[run] for run in runs if run in parted), strict=True)
-    values = {"model": models, "seed": seeds, **there.values}
-    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
-    if left := [run for run in runs if run not in parted]:
-        notes.append(f"not read: runs of other models ({listed(left, 4)})")
-    return Columns(table.source, values, there.rows), notes
-
-
-def _models_and_seeds(
-    runs: Sequence[str], models: Sequence[str], source: str, columns: Sequence[str]
-) -> Mapping[str, tuple[str, str]]:
-    """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
-
-    Raises DataError: they do not tell; one of the columns may.
-    """
-    begun = {
+    parted = {
         run: (max(mine, key=len), run)
         for run in runs
-        if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
+        if (mine := [m for m in layout.models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
     }
-    if models and {model for model, _ in begun.values()} == {*models}:
-        return begun
-    found = {run: match for run in runs if (match := _SEED.search(run))}
-    if len(found) == len({*runs}):
-        return {
+    if not layout.models or {model for model, _ in parted.values()} != {*layout.models}:
+        found = {run: match for run in runs if (match := _SEED.search(run))}
+        parted = {
             run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
             for run, seed in found.items()
         }
-    named, known = argument("column", {"model": "NAME"}), listed(columns)
-    raise DataError(
-        f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
-        "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {named} names one{': ' * bool(known)}{known}",
-        source,
-    )
+        if len(parted) < len({*runs}):
+            known = listed(name for name in table.values if name not in (*ROLES, "Name"))
+            named = f"{argument('column', {'model': 'NAME'})} names one{': ' * bool(known)}{known}"
+            raise DataError(
+                f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
+                "MODEL-seed1, the names of models (all runs whose names begin so), or the table "
+                f"of runs with its config columns, of which {named}",
+                table.source,
+            )
+    there = table.select(np.flatnonzero([run in parted for run in runs]))
+    models, seeds = zip(*(parted[run] for run in runs if run in parted), strict=True)
+    notes = [f"models and seeds are read from the names of runs ({runs[0]} ...)"]
+    if left := [run for run in runs if run not in parted]:
+        notes.append(f"not read: runs of other models ({listed(left, 4)})")
+    return dataclasses.replace(
+        there, values={"model": models, "seed": seeds, **there.values}
+    ), notes

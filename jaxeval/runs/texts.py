@@ -79,7 +79,10 @@ class Cells(Sequence[str]):
             pairs = zip(numbers, self.cells.chunks, strict=True)
             if all(of.cast(pyarrow.string()).equals(chunk) for of, chunk in pairs):
                 values, numbers = np.concatenate(numbers), []  # held once
-                return _of_integers(values)
+                first, codes = appearance(values)
+                parts = np.array_split(values[first], 64)  # all at once take more than their names
+                names = itertools.chain.from_iterable(part.tolist() for part in parts)
+                return Coded(tuple(map(str, names)), codes)
         whole = self.cells.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
         release_memory()
         return Coded(tuple(whole.dictionary.to_pylist()), whole.indices.to_numpy())
@@ -106,13 +109,6 @@ def release_memory() -> None:
     """Gives the memory of texts that are gone back to the system."""
     if pyarrow := sys.modules.get("pyarrow"):
         pyarrow.default_memory_pool().release_unused()
-
-
-def _of_integers(values: np.ndarray) -> Coded:
-    first, codes = appearance(values)
-    parts = np.array_split(values[first], 64)  # all at once take more than their names
-    names = map(str, itertools.chain.from_iterable(part.tolist() for part in parts))
-    return Coded(tuple(names), codes)
 
 
 def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> list[Any]:

@@ -71,11 +71,12 @@ class Job(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """The machine; its devices share a cohort's members."""
+    """The machine, whose devices share a cohort's members, and the corpus on it."""
 
     devices: int
     rate: float  # floating-point operations per second of one device, in products of many rows
     compile_seconds: float  # of a cohort's programs
+    sizes: Sequence[int]  # train rows of each bucket of the corpus
 
 
 class Estimate(NamedTuple):
@@ -106,16 +107,12 @@ def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> in
     return full + rest
 
 
-def plan(
-    runs: Sequence[Job], sizes: Sequence[int], machine: Machine, most: int | None = None
-) -> list[Estimate]:
+def plan(runs: Sequence[Job], machine: Machine, most: int | None = None) -> list[Estimate]:
     """Returns the cohorts, those of the first runs first.
 
-    Args:
-      sizes: train rows of each bucket of the corpus.
-      most: number of cohorts; beyond it, the cheapest unions are made too.
+    `most`: number of cohorts; beyond it, the cheapest unions are made too.
     """
-    model = _Model(runs, sizes, machine)
+    model = _Model(runs, machine)
     by_shape: dict[Shape, _Group] = {}  # equal shapes waste nothing
     for number, run in enumerate(runs):
         before, shape = by_shape.get(run.shape, ((), run.shape))
@@ -126,7 +123,6 @@ def plan(
 
 def as_grouped(
     runs: Sequence[Job],
-    sizes: Sequence[int],
     machine: Machine,
     groups: Sequence[Sequence[int]],
     micro_batches: Sequence[int],
@@ -137,7 +133,7 @@ def as_grouped(
     `shapes` may hold more than the runs need; None: what they need. Raises ValueError if runs of a
     group cannot share a program.
     """
-    model, cohorts = _Model(runs, sizes, machine), []
+    model, cohorts = _Model(runs, machine), []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
         whole: Shape | None = runs[numbers[0]].shape if numbers else None
         for number in numbers[1:]:
@@ -152,8 +148,8 @@ def as_grouped(
 class _Model:
     """The costs of groups of runs; arrays [n, M] are of each run for each micro-batch size."""
 
-    def __init__(self, runs: Sequence[Job], sizes: Sequence[int], machine: Machine):
-        self.runs, self.sizes, self.machine = runs, sizes, machine
+    def __init__(self, runs: Sequence[Job], machine: Machine):
+        self.runs, self.machine, sizes = runs, machine, machine.sizes
         self.rows = [  # computed in all epochs, padding included
             run.epochs
             * np.array([rows_computed(sizes, run.batch_size, m) for m in _MICRO_BATCHES], float)
@@ -195,7 +191,7 @@ class _Model:
             self.machine.compile_seconds,
             float(seconds[best]),
             float(self.operations(group)[0][:, best].sum()),
-            sum(r.epochs * sum(self.sizes) * r.shape.operations(r.shape) for r in runs),
+            sum(r.epochs * sum(self.machine.sizes) * r.shape.operations(r.shape) for r in runs),
         )
 
 

@@ -37,11 +37,6 @@ def jobs(each: Iterable[Entry]) -> list[Job]:
     return known
 
 
-def bucket_sizes(own: prepared.Prepared) -> list[int]:
-    """Returns the train rows of each bucket of the corpus."""
-    return [len(rows) for rows in own.data.split(0).train]
-
-
 def neutral(configs: Iterable[Any]) -> dict[str, float]:
     """Returns neutral values under all names that a run of a sweep may have."""
     return {
@@ -206,7 +201,6 @@ def _ends(distribution: Distribution) -> Sequence[Any]:
 def choose_buckets(
     drawn: Sequence[Entry],
     largest: Sequence[Entry],
-    sizes: Sequence[int],
     machine: Machine,
     trainings: int,
 ) -> list[tuple[Bucket, list[Entry]]]:
@@ -223,15 +217,13 @@ def choose_buckets(
     scaled = machine.compile_seconds * count / max(trainings, 1)  # to the sample
     rows = min((job.batch_size for job in each), default=1)
     chosen = []
-    for e in costs.plan(each, sizes, dataclasses.replace(machine, compile_seconds=scaled)):
+    for e in costs.plan(each, dataclasses.replace(machine, compile_seconds=scaled)):
         held = [_in_batches(entries[k], rows) for k in e.jobs]
         chosen.append(((e.shape, e.micro_batch), held))
     return chosen
 
 
-def place(
-    buckets: Sequence[Bucket], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
-) -> list[Estimate]:
+def place(buckets: Sequence[Bucket], jobs: Sequence[Job], machine: Machine) -> list[Estimate]:
     """Returns the populations of a batch, by the buckets of a search.
 
     A trial goes to the bucket that holds it with the least arithmetic; those that fit into none
@@ -250,7 +242,7 @@ def place(
 
     def estimate(k: int, numbers: Sequence[int]) -> Estimate:
         shape, rows = buckets[k]
-        return costs.as_grouped(jobs, sizes, machine, [numbers], [rows], [shape])[0]
+        return costs.as_grouped(jobs, machine, [numbers], [rows], [shape])[0]
 
     while True:
         saved = {
@@ -265,6 +257,6 @@ def place(
         gone, larger = max(saved, key=lambda pair: saved[pair])
         groups[larger] = sorted([*groups[larger], *groups.pop(gone)])
     placed = [estimate(k, numbers) for k, numbers in groups.items()]
-    for alone in costs.plan([jobs[number] for number in unheld], sizes, machine):
+    for alone in costs.plan([jobs[number] for number in unheld], machine):
         placed.append(alone._replace(jobs=tuple(unheld[n] for n in alone.jobs)))
     return sorted(placed, key=lambda e: e.jobs)

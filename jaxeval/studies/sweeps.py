@@ -55,19 +55,15 @@ class DrawnSweep:
         Raises RunError if the file is damaged or holds other draws.
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
-        sizes, before, known = padding.bucket_sizes(self.base), list[costs.Estimate](), 0
-        if self._path.exists():
-            before = self._planned(jobs, sizes, machine)
-            known = sum(len(estimate.jobs) for estimate in before)
-        new = costs.plan(jobs[known:], sizes, machine, most_programs)
+        before = self._planned(jobs, machine) if self._path.exists() else []
+        known = sum(len(estimate.jobs) for estimate in before)
+        new = costs.plan(jobs[known:], machine, most_programs)
         return before + [
             estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
             for estimate in new
         ]
 
-    def _planned(
-        self, jobs: Sequence[costs.Job], sizes: Sequence[int], machine: costs.Machine
-    ) -> list[costs.Estimate]:
+    def _planned(self, jobs: Sequence[costs.Job], machine: costs.Machine) -> list[costs.Estimate]:
         """The cohorts of the file."""
         path, passing, then = self._path, (RunError, MemoryError), f"; delete it: {RECORDED}"
         with parsing("not the plan of this sweep", path, None, RunError, passing, then):
@@ -83,7 +79,7 @@ class DrawnSweep:
             if values != [dict(entry.trial.values) for entry in self.entries[: len(values)]]:
                 other = "holds other draws than this version makes; give the sweep another"
                 raise RunError(f"{path}: {other} {argument('out')}")
-            return costs.as_grouped(jobs, sizes, machine, groups, rows)
+            return costs.as_grouped(jobs, machine, groups, rows)
 
     def save(self, estimates: Sequence[costs.Estimate]) -> None:
         """Writes all draws and the cohorts atomically."""
@@ -183,9 +179,10 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
 
 
 def machine_of(base: prepared.Prepared) -> costs.Machine:
-    """Returns the speed of this machine, for the padded widths of a corpus."""
+    """Returns the speed of this machine, with the corpus of a config."""
     return costs.Machine(
         len(jax.devices()),
         _RATES.get(jax.default_backend(), _ACCELERATOR),
         _COMPILE_SECONDS * len(base.data.corpus.buckets),
+        [len(rows) for rows in base.data.split(0).train],
     )

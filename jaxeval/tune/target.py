@@ -58,8 +58,8 @@ class Target:
             [entry for entry in map(self._drawn, sample) if entry is not None]
             for sample in padding.sample(self.search.space, {f"model.{key}" for key in ragged})
         )
-        sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
-        chosen = padding.choose_buckets(drawn, largest, sizes, machine, trainings)
+        machine = sweeps.machine_of(self.base)
+        chosen = padding.choose_buckets(drawn, largest, machine, trainings)
         fits = lambda shape: memory.fits(shape.parameters(), config.training, lanes)  # noqa: E731
         each = [(bucket, entries) for bucket, entries in chosen if fits(bucket[0])]
         keys = {parameter.key for parameter in self.search.space.parameters}
@@ -98,8 +98,7 @@ class Target:
     ) -> list[costs.Estimate]:
         """Returns populations of trials by the costs of compiling, padding and waiting."""
         known = [(p.shape, p.config.training.micro_batch) for p in padded if p.shape is not None]
-        sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
-        return padding.place(known, padding.jobs(entries), sizes, machine)
+        return padding.place(known, padding.jobs(entries), sweeps.machine_of(self.base))
 
 
 def target(

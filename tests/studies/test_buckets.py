@@ -32,7 +32,7 @@ ALONE = dataclasses.replace(MACHINE, devices=1)
 
 def test_each_goes_where_it_fits_and_costs_least() -> None:
     """Dies if a trial is padded to more than it needs, or to less."""
-    placed = padding.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
+    placed = padding.place(LADDER, _jobs(3, 10, 4, 29, 5), ALONE)
     assert [(e.jobs, e.shape) for e in placed] == [
         ((0, 2), _shape(4)),
         ((1, 4), _shape(10)),
@@ -51,11 +51,11 @@ def test_devices_do_not_idle(devices: int) -> None:
         used = sorted(set(which))
         groups = [[n for n, k in enumerate(which) if k == of] for of in used]
         shapes = [LADDER[k][0] for k in used]
-        estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), shapes)
+        estimates = costs.as_grouped(jobs, machine, groups, [16] * len(used), shapes)
         return sum(estimate.seconds for estimate in estimates)
 
     held = [[k for k, (b, _) in enumerate(LADDER) if b.holds(job.shape)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))
-    placed = padding.place(LADDER, jobs, [160], machine)
+    placed = padding.place(LADDER, jobs, machine)
     assert sum(estimate.seconds for estimate in placed) == pytest.approx(least)
     assert len(placed) == {1: 3, 2: 2, 8: 1}[devices]

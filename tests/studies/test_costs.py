@@ -9,7 +9,7 @@ import pytest
 
 from jaxeval.studies import costs
 
-MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0)
+MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0, sizes=[160])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,9 +80,10 @@ def test_the_search_is_near_the_best_of_all_partitions(rows: int) -> None:
         costs.Job(Square(int(generator.integers(1, 30))), int(generator.choice([16, 48])), 1)
         for _ in range(5)
     ]
-    estimates = costs.plan(runs, [rows], MACHINE)
+    machine = dataclasses.replace(MACHINE, sizes=[rows])
+    estimates = costs.plan(runs, machine)
     every = [
-        _seconds(costs.as_grouped(runs, [rows], MACHINE, groups, micro))
+        _seconds(costs.as_grouped(runs, machine, groups, micro))
         for groups in _partitions(list(range(5)))
         for micro in itertools.product((16, 64), repeat=len(groups))
     ]
@@ -98,7 +99,7 @@ def test_what_is_dear_decides() -> None:
     middle = dataclasses.replace(MACHINE, compile_seconds=0.05, devices=1)
 
     def groups(machine: costs.Machine) -> list[tuple[int, ...]]:
-        return [estimate.jobs for estimate in costs.plan(runs, [160], machine)]
+        return [estimate.jobs for estimate in costs.plan(runs, machine)]
 
     assert groups(dear) == [(0, 1, 2, 3)]
     assert groups(free) == [(0,), (1,), (2,), (3,)]
@@ -110,9 +111,9 @@ def test_no_more_than_asked_for_and_never_what_cannot_be() -> None:
     machine = dataclasses.replace(MACHINE, compile_seconds=0.0, devices=1)
     sizes = [Square(size) for size in (1, 2, 30, 31)]
     runs = [costs.Job(size, 16, 1) for size in sizes]
-    assert [e.jobs for e in costs.plan(runs, [160], machine, most=2)] == [(0, 1), (2, 3)]
+    assert [e.jobs for e in costs.plan(runs, machine, most=2)] == [(0, 1), (2, 3)]
     mixed = [costs.Job(Square(5, kind), 16, 1) for kind in "abab"]
-    assert [e.jobs for e in costs.plan(mixed, [160], machine, most=1)] == [(0, 2), (1, 3)]
+    assert [e.jobs for e in costs.plan(mixed, machine, most=1)] == [(0, 2), (1, 3)]
 
 
 def test_many_groups_are_joined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +121,7 @@ def test_many_groups_are_joined_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(costs, "_AT_ONCE", 4)
     runs = [costs.Job(Square(size), 16, 1) for size in range(1, 12)]
     for most in (None, 2):
-        found = costs.plan(runs, [160], MACHINE, most=most)
+        found = costs.plan(runs, MACHINE, most=most)
         assert sorted(job for each in found for job in each.jobs) == list(range(11))
         assert most is None or len(found) <= most
 
@@ -128,7 +129,7 @@ def test_many_groups_are_joined_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_waste_is_what_padding_costs() -> None:
     """Dies if padded rows or units are not counted: 2 x 2 of 4 x 4, 10 rows of 16."""
     runs = [costs.Job(Square(2), 10, 3), costs.Job(Square(4), 16, 3)]
-    (cohort,) = costs.as_grouped(runs, [80], MACHINE, [[0, 1]], [16])
+    (cohort,) = costs.as_grouped(runs, dataclasses.replace(MACHINE, sizes=[80]), [[0, 1]], [16])
     computed = 3 * (8 * 16 * 16 + 5 * 16 * 16)
     needed = 3 * 80 * (4 + 16)
     assert cohort.operations == computed
@@ -146,7 +147,7 @@ class Masked(Square):
 def test_each_member_costs_what_its_own_size_needs() -> None:
     """Dies if all members of a program cost as much as its largest."""
     runs = [costs.Job(Masked(2), 16, 1), costs.Job(Masked(4), 16, 3)]
-    (cohort,) = costs.as_grouped(runs, [16], MACHINE, [[0, 1]], [16])
+    (cohort,) = costs.as_grouped(runs, dataclasses.replace(MACHINE, sizes=[16]), [[0, 1]], [16])
     assert cohort.operations == 16 * (4 * 2 + 3 * 4 * 4)
 
 
@@ -155,4 +156,4 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]
     for groups, rows in (([[0, 1]], [16]), ([[]], [16]), ([[0], [1]], [16, 17])):
         with pytest.raises(ValueError, match=r"run|cohort|MICRO|tuple|in list"):
-            costs.as_grouped(runs, [160], MACHINE, groups, rows)
+            costs.as_grouped(runs, MACHINE, groups, rows)

@@ -62,9 +62,9 @@ def _sizes() -> list[Cohort]:
         trials.append(studies.Trial(tree, seed, values=values, study=study))
     loader = prepared.Loader()
     entries = cohorts.entries(trials, loader)
-    rows = padding.bucket_sizes(entries[0].prepared)
-    machine = costs.Machine(1, 1e9, 1e3)
-    return padding.by_estimates(entries, costs.plan(padding.jobs(entries), rows, machine), loader)
+    rows = [len(rows) for rows in entries[0].prepared.data.split(0).train]
+    estimates = costs.plan(padding.jobs(entries), costs.Machine(1, 1e9, 1e3, rows))
+    return padding.by_estimates(entries, estimates, loader)
 
 
 STUDIES = {

@@ -155,10 +155,8 @@ def settings(*given: Json) -> str:
     """Returns as text the settings that tell two models of one name apart; seeds do not."""
     found = []
     for tree in given:
-        words = tree.split(",") if isinstance(tree, str) else []
-        words += [
-            f"{k}={value}" for k, value in sorted(members(tree).items()) if value is not None
-        ]
+        named = (f"{k}={value}" for k, value in sorted(members(tree).items()) if value is not None)
+        words = tree.split(",") if isinstance(tree, str) else named
         found += [word for word in words if word and "seed" not in word.partition("=")[0]]
     return ",".join(found)
 
