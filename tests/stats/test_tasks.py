@@ -173,7 +173,7 @@ def test_runs_with_some_names_in_common() -> None:
 
 
 def test_a_mean_is_over_what_its_model_has() -> None:
-    """Dies if the single run of one model takes the runs from the other's mean, or gives it some."""
+    """Dies if the single run of one model takes the runs from the mean of the other."""
     scores = {"a": DRAW.normal(size=(40, 3)), "b": DRAW.normal(size=(40, 1))}
     found = studied([task("t", "points", scores)])
     over = {row.model: row.mean.over for row in found.boards[0].rows}  # type: ignore[union-attr]
