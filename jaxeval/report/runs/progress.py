@@ -13,7 +13,9 @@ from jaxeval.runs.records import Experiment, MemberResult
 from jaxeval.stats import describe
 
 if TYPE_CHECKING:
+    from jaxeval.contracts import Member
     from jaxeval.population import host
+    from jaxeval.population.slots import Slot
 
 _QUIET_SECONDS = 10.0  # at least, between two lines if the output is not a terminal
 _QUIET_SHARE = 0.1  # of the time so far: a day of training prints some hundred lines
@@ -33,6 +35,7 @@ class Progress:
         self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
         self._dev, self._ended = list[float](), list[int]()  # scores; epochs of ended members
+        self._paused: dict[Member, Slot] = {}  # counted as ended, unless they go on
         self._begun = self._printed = time.monotonic()
         self._compiling: dict[str, float | None] = {}
         self._spent: float | None = None  # seconds, after the first epoch
@@ -85,6 +88,7 @@ class Progress:
 
     def epoch(self, report: "host.Report") -> None:
         """Shows the members, dev scores and time left after an epoch of the population."""
+        going_on = self._going_on(report)
         finished = [slot.epoch for slot in report.ended if slot.status != "failed"]
         training = [slot.epoch for slot in report.slots if slot.active]
         self._ended += finished
@@ -95,8 +99,8 @@ class Progress:
         else:  # the first epoch includes some compilation
             self._spent = 0.0
         task, left = self._bar.tasks[0], len(training) + report.waiting
-        ended = int(task.completed) + len(report.ended)
-        total = max(int(task.total or 0), ended + left)  # other members may have joined
+        ended = int(task.completed) + len(report.ended) - going_on
+        total = max(int(task.total or 0) - going_on, ended + left)  # others may have joined
         line = self._status(report, training) + self._left(training, report.waiting)
         self._bar.update(task.id, description=line, completed=ended, total=total)
         now = time.monotonic()
@@ -104,6 +108,18 @@ class Progress:
         if not self._console.is_terminal and now - self._printed > quiet:
             self._printed = now
             self.say(line)
+
+    def _going_on(self, report: "host.Report") -> int:
+        """Forgets the pauses of members that train again, and returns their number."""
+        each = [slot.member for slot in (*report.slots, *report.ended)]
+        over = [self._paused.pop(who) for who in each if who in self._paused]
+        for slot in over:
+            self._ended.remove(slot.epoch)
+            if slot.reported is not None:
+                self._dev.remove(slot.reported)
+        paused = [slot for slot in report.ended if slot.status == "paused"]
+        self._paused |= {slot.member: slot for slot in paused if slot.member is not None}
+        return len(over)
 
     def _left(self, training: Sequence[int], waiting: int) -> str:
         """Estimates the time left if all train as long as those that have ended, on average."""

@@ -16,12 +16,12 @@ RECORD = runs.Experiment(
 )
 
 
-def _slot(epoch: int, reported: float | None = None) -> Any:
-    return SimpleNamespace(active=True, epoch=epoch, reported=reported)
+def _slot(epoch: int, reported: float | None = None, **more: object) -> Any:
+    return SimpleNamespace(active=True, member=None, epoch=epoch, reported=reported, **more)
 
 
 def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:
-    ends = [SimpleNamespace(epoch=n, reported=0.5, status="finished") for n in ended]
+    ends = [_slot(n, 0.5, status="finished") for n in ended]
     return SimpleNamespace(slots=slots, waiting=waiting, seconds=seconds, ended=ends)
 
 
@@ -73,6 +73,26 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
         clock[0] += 11
         shown.epoch(_report([_slot(2)], 1, 8.0, 4))  # two trained for 8 s; 2 + 4 epochs are left
     assert capsys.readouterr().err.splitlines()[-1].endswith("about 24 s left")
+
+
+def test_a_pause_that_ends(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a member that pauses and goes on counts twice, or its score at the pause does."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    paused = SimpleNamespace(member="a", active=True, epoch=2, reported=0.25, status="paused")
+    with progress.Progress(RECORD, 2, []) as shown:
+        shown.epoch(_report([_slot(2)], 0, 1.0))
+        report = _report([_slot(3)], 0, 1.0)
+        report.ended = [paused]
+        shown.epoch(report)
+        shown.join(1, [])
+        going_on = SimpleNamespace(member="a", active=True, epoch=3, reported=0.75)
+        shown.epoch(_report([going_on], 0, 1.0, 4))
+        assert "lowest 50.00, median 62.50, highest 75.00" in shown.line
+        shown.epoch(_report([], 0, 1.0, 4))
+    assert "2/2 members ended" in capsys.readouterr().err
 
 
 def test_compilation_on_a_terminal(clock: list[float]) -> None:
