@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError, JaxevalError
 from tests import comparing, from_python
 from tests.from_python import TOY, compare
@@ -85,9 +84,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda said: compare(_LOW, _HIGH, lower_is_better=_turned(said)).to_dict()["pairs"],
     "read_scores": lambda said: (
         jaxeval.read_scores("tidy.csv", lower_is_better=_turned(said)).higher_is_better
-    ),
-    "Tuner": lambda said: (
-        tuning.Tuner({"x": {"uniform": [0, 1]}}, higher_is_better=said).history.higher_is_better
     ),
 }
 

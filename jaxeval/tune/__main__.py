@@ -4,7 +4,7 @@ import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters
 from jaxeval.config import toml
@@ -202,7 +202,6 @@ def _search(
 ) -> "Search":
     """The search that the arguments describe; ConfigError where they do not go together."""
     from jaxeval.tuning import Search
-    from jaxeval.tuning.candidates import setting
     from jaxeval.tuning.history import Halving
 
     if trials * seeds > parameters.MOST:
@@ -211,10 +210,8 @@ def _search(
     if halving is None and min_epochs is not None:
         raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
     stops = None if halving is None else Halving(halving, min_epochs or 1)
-    first = tuple(
-        setting(space, _assigned(each) if isinstance(each, str) else each) for each in enqueue
-    )
-    return Search(space, method, seed, seeds, halving=stops, enqueued=first)
+    first: Any = [_assigned(each) if isinstance(each, str) else each for each in enqueue]
+    return Search(space, method, seed, seeds, stops, first)
 
 
 def _assigned(text: str) -> dict[str, object]:

@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jaxeval.bandits.running import as_number
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
@@ -102,14 +103,20 @@ class History:
         return dataclasses.replace(self, evaluations=(*self.evaluations, new))
 
     def tell(
-        self, number: int, outcome: Sequence[float] | str, stopped: Stopped | None = None
+        self, number: int, outcome: float | Sequence[float] | str, stopped: Stopped | None = None
     ) -> "History":
-        """Adds the scores of a running evaluation, one a seed, or the cause of its failure."""
+        """Adds the score of a running evaluation, or one a seed, or the cause of its failure."""
         if not 0 <= number < len(self.evaluations) or self.evaluations[number].ended:
             raise DataError(f"evaluation {number}: was never proposed, or has a result")
         if isinstance(outcome, str):
-            return self.change(number, failure=outcome)
-        return self.change(number, scores=tuple(outcome), stopped=stopped)
+            return self.change(number, failure=outcome or "failed")
+        several = isinstance(outcome, list | tuple) or getattr(outcome, "ndim", 0) == 1
+        each: Any = outcome if several else [outcome]
+        scores = tuple(score for score in map(as_number, each) if score is not None)
+        if not scores or len(scores) < len(each):
+            expected = "expected a score, one a seed, or why there is none"
+            raise DataError(f"evaluation {number}: {expected}, got {outcome!r:.60}")
+        return self.change(number, scores=scores, stopped=stopped)
 
     def change(self, number: int, **new: Any) -> "History":
         """Replaces fields of an evaluation."""

@@ -5,7 +5,7 @@ import json
 import math
 from pathlib import Path
 
-from jaxeval import runs, tuning
+from jaxeval import runs, space, tuning
 from jaxeval.config import reading
 from jaxeval.tuning import running
 from tests.runs import test_store
@@ -25,15 +25,17 @@ def _score(learning_rate: float, layers: int, cell: str) -> float:
 
 def write_search(folder: Path, count: int = 12) -> None:
     """Adds a search: some settings with scores, one that runs, two fresh seeds of the best."""
-    tuner = tuning.Tuner(SPACE, method="sobol")
-    for trial in tuner.ask(count):
-        tuner.tell(trial.number, _score(**trial.values))  # type: ignore[arg-type]
-    search, history = tuner.search, tuner.history
+    search = tuning.Search(space.from_dict(SPACE), "sobol")
+    history, trials = search.ask(tuning.History(), count)
+    for trial in trials:
+        history = history.tell(trial.number, _score(**trial.values))  # type: ignore[arg-type]
+    chosen = search.best(history)
+    assert chosen is not None
     path = folder / "tunings" / f"{SEARCH}.json"
     with running.opened(path, search, True, {"experiment": SEARCH}, count) as state:
         state.history = search.ask(history, 1)[0]
         state.save()
-    best = dict(tuner.best().values)
+    best = dict(chosen.values)
     training = {"learning_rate": best.pop("learning_rate"), "epochs": 4}
     configs = {
         SEARCH: {"name": "base", "tuning": search.to_dict()},
