@@ -5,7 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import configurations, datasets, hypotheses
+from jaxeval.stats import configurations, datasets, hypotheses, multiple
 
 
 def _table() -> dict[str, list]:
@@ -76,6 +76,12 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
                 assert option.brown_forsythe.p_value == pytest.approx(levene.pvalue)
                 assert option.sign_test == hypotheses.sign_test(cells[:, k], cells[:, best])
         assert group.friedman == datasets.friedman(cells)
+    tests = [(of.sign_test, of.brown_forsythe) for group in comparisons for of in group.options]
+    every = [test.p_value for both in tests for test in both if test]
+    every += [group.friedman.p_value for group in comparisons if group.friedman]
+    corrected = [p for group in comparisons for of in group.options for p in of.adjusted.values()]
+    corrected += [group.friedman_adjusted or 0.0 for group in comparisons]
+    assert corrected == multiple.adjust_p_values(every).tolist()
 
 
 def test_incomplete_configurations_are_left_out_and_ties_shared() -> None:

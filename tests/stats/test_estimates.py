@@ -89,7 +89,8 @@ def test_difference_over_both_by_brute_force() -> None:
 
 
 def test_missing_cells_are_what_least_squares_fits() -> None:
-    """Dies if a run that misses hard items looks better: Yates's estimate by lstsq."""
+    """Dies if a run that misses hard items looks better, or fitted cells count as seen: Yates's
+    estimate and the mean square of its residuals, by lstsq."""
     scores = _draw(14, 20, 4)
     hidden = scores.copy()
     hidden[np.argsort(scores.mean(1))[:5], 0] = np.nan
@@ -102,6 +103,10 @@ def test_missing_cells_are_what_least_squares_fits() -> None:
     found = estimate(hidden)
     assert found.value == pytest.approx(expected.mean())
     assert np.nanmean(hidden) - found.value > 0.05
+    (interaction,) = tables.tables({"m": hidden[..., None]})["m"].parts.interaction
+    residuals = hidden[item, run] - fitted[item, run]
+    expected_square = np.sum(residuals**2) / (19 * 3 - 5)
+    assert interaction.variance == pytest.approx(expected_square / (20 * 4))
     assert found.sizes.missing == 5
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import failures, multiple, samples, study
 from jaxeval.stats.results import Rules
-from tests.stats.cubes import runs
+from tests.stats.cubes import runs, task
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -103,3 +104,11 @@ def test_scores_of_runs_that_seem_to_have_failed_are_named(lower: bool) -> None:
     (line,) = [line for line in found if "far worse" in line]
     assert line.startswith("B: 3 of 10 scores")
     assert f"({0.1 * sign:.4g} at best, the others from {good[3:].min() * sign:.4g})" in line
+
+
+def test_items_with_a_failed_answer_are_counted() -> None:
+    """Dies if an item counts as failed only where all its answers are."""
+    data = task("t", "acc", {"a": np.ones((9, 2)), "b": np.ones((9, 2))})
+    data.models["a"].status[:3, 0] = Status.FAILED
+    found = failures.compare(Scores("scores", ("a", "b"), (data,)))
+    assert found is not None and found.counts == {("a", "t"): (3, 6), ("b", "t"): (0, 9)}

@@ -170,3 +170,12 @@ def test_runs_with_some_names_in_common() -> None:
     assert found.item_design is not None and found.item_design.shared_runs and not found.notes
     assert found.overall[0].difference is not None
     assert found.overall[0].difference.se == pytest.approx(np.sqrt(expected + of_m1))
+
+
+def test_a_mean_is_over_what_its_model_has() -> None:
+    """Dies if the single run of one model takes the runs from the mean of the other."""
+    scores = {"a": DRAW.normal(size=(40, 3)), "b": DRAW.normal(size=(40, 1))}
+    found = studied([task("t", "points", scores)])
+    over = {row.model: row.mean.over for row in found.boards[0].rows}  # type: ignore[union-attr]
+    assert over == {"a": BOTH, "b": ("items",)}
+    assert found.pairs[0].difference is not None and found.pairs[0].difference.over == ("items",)

@@ -34,16 +34,14 @@ _EXPECTED = (
     "per_instance_stats.json of HELM, .jsonl of openai/evals or of predictions, .csv of items"
 )
 _CODED = ("model", "dataset", "metric", "item", "cluster", "content")
-_NAMED: dict[re.Pattern[str], Reader] = {
-    re.compile(r".*\.eval"): inspect_logs.read,
-    programs.SAMPLES: programs.read_lm_eval,
-    re.compile(re.escape(programs.HELM)): programs.read_helm,
-}
-_TEXTS: dict[Reader, Callable[[Path, Collection[str]], Iterator[tuple[str, Text]]]] = {
-    inspect_logs.read: inspect_logs.texts,
-    programs.read_lm_eval: programs.lm_eval_texts,
-    programs.read_helm: programs.helm_texts,
-    programs.read_evals: programs.evals_texts,
+_Texts = Callable[[Path, Collection[str]], Iterator[tuple[str, Text]]]
+# reader of scores -> the names of its files ("": known by their content), reader of texts
+_FORMATS: dict[Reader, tuple[str, _Texts]] = {
+    inspect_logs.read: (r".*\.eval", inspect_logs.texts),
+    programs.read_lm_eval: (programs.SAMPLES.pattern, programs.lm_eval_texts),
+    programs.read_helm: (re.escape(programs.HELM), programs.helm_texts),
+    programs.read_evals: ("", programs.evals_texts),
+    answers.read: ("", answers.texts),
 }
 
 
@@ -104,9 +102,9 @@ def read_texts(path: Path, wanted: Collection[str]) -> dict[str, Text]:
     Raises:
       DataError: the log cannot be read.
     """
-    found, reader = dict[str, Text](), _reader(path, True)
+    found = dict[str, Text]()
+    _, texts = _FORMATS[_reader(path, True) or answers.read]
     with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
-        texts = _TEXTS.get(reader, answers.texts) if reader else answers.texts
         for item, new in texts(path, wanted):
             if item in wanted:
                 both = zip(found.get(item, Text()), map(_short, new), strict=True)
@@ -155,7 +153,8 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return answers.read
     if path.suffix not in _SUFFIXES:
         return None
-    named = next((of for name, of in _NAMED.items() if name.fullmatch(path.name)), None)
+    known = (of for of, (name, _) in _FORMATS.items() if re.fullmatch(name, path.name))
+    named = next(known, None)
     if named or _INSPECT.match(path.name) or path.suffix != ".json":
         text.refuse_pointer(path)  # other JSON may be there, such as a model's
     if named:
