@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -98,6 +100,14 @@ def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None
     assert tune(two) == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     same_rungs(searched(folder), searched(tmp_path / "one"))
+
+
+def test_a_worker_that_meets_no_signal_ends() -> None:
+    """Dies if a worker waits for ever when the process that hands out jobs has gone, and the
+    signal that stops it came between the last epoch of a job and its end."""
+    deaf = 'trap "" TERM; exec "$0" -m jaxeval.launchers.worker 1'
+    words = ["sh", "-c", deaf, sys.executable]
+    assert subprocess.run(words, stdin=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("text", ["local", "local:0", "local:x", "lokal:2", "", "local:99999"])
