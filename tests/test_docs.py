@@ -36,6 +36,7 @@ LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([\w-]+))?\)")
 SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1"]
 SMALL += ["model.encoder=window", "model.window.hidden=4", "model.dropout.kind=naive"]
 SMALL += ["model.characters.encoder=none", "training.epochs=1", "training.batch_size=32"]
+SMALL += ["training.lanes=2"]  # for any number of seeds, so that pages share programs
 # every call of python and jaxeval as a line of words; nothing else can be called
 STAND_INS = r"""
 note() { printf '%s\x1f' "$@" >&3; printf '\x1e' >&3; }

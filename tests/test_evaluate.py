@@ -15,12 +15,14 @@ from tests import tiny_corpora
 from tests.verbs import evaluate, train
 
 KEPT = ["training.save_models=true", "training.patience=0"]
+WINDOWS = ["model.encoder=window", "model.window.hidden=8", "model.dropout.kind=naive"]
+WINDOWS += ["model.characters.encoder=none", "training.epochs=2"]  # little is compiled
 
 
 @pytest.mark.parametrize(
     ("corpus", "words"),
     [
-        (tiny_corpora.tags, tiny_corpora.TAGS),
+        (tiny_corpora.tags, [*tiny_corpora.TAGS, *WINDOWS]),
         (tiny_corpora.text, [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]),
         (tiny_corpora.opinions, tiny_corpora.OPINIONS),
     ],

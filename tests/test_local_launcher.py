@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.tuning import running
 from jaxeval.tuning.history import Evaluation
 from tests import processes, tiny_corpora
-from tests.verbs import train, tune
+from tests.verbs import tune
 
 WORDS = [
     *(*tiny_corpora.BAG, "training.epochs=30", "training.patience=0"),
@@ -46,25 +48,6 @@ def wait_for_epochs(folder: Path, times: int, jobs: int = 1) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("no epoch")
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
-def test_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
-    """Dies if kill -9 of a worker ends the study, workers outlive a killed driver, or a score is
-    another than that of one process."""
-    assert train([*WORDS, "--out", str(tmp_path / "one")]) == 0
-    folder = tmp_path / "jobs"
-    words = [*WORDS, "--out", str(folder), "--launch", "local:2"]
-    driver = processes.start("train", *words)
-    wait_for_epochs(folder, 1)
-    os.kill(_children(driver.process.pid)[0], signal.SIGKILL)
-    wait_for_epochs(folder, 8)
-    workers = _children(driver.process.pid)
-    driver.send(signal.SIGKILL)
-    assert driver.wait().returncode == -signal.SIGKILL
-    assert train(words) == 0
-    assert rows(folder) == rows(tmp_path / "one")
-    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
 def halved(folder: Path, launch: str) -> list[str]:
@@ -101,8 +84,9 @@ def same_rungs(some: list[Evaluation], others: list[Evaluation]) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
 def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
-    """Dies if a paused training begins anew, is lost or runs twice when a worker or the driver
-    is killed, or a score at a rung is another than that of one process."""
+    """Dies if kill -9 of a worker ends the search, workers outlive a killed driver, a training,
+    paused or not, begins anew, is lost or runs twice, or a score is another than that of one
+    process."""
     one, two = halved(tmp_path, launchers.HERE), halved(tmp_path, "local:2")
     one[-1], folder = str(tmp_path / "one"), Path(two[-1])
     assert tune(one) == 0
@@ -110,10 +94,20 @@ def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None
     wait_for_epochs(folder, 4)
     os.kill(_children(driver.process.pid)[0], signal.SIGKILL)
     wait_for_epochs(folder, 24)
+    workers = _children(driver.process.pid)
     driver.send(signal.SIGKILL)
     assert driver.wait().returncode == -signal.SIGKILL
     assert tune(two) == 0
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     same_rungs(searched(folder), searched(tmp_path / "one"))
+
+
+def test_a_worker_that_meets_no_signal_ends() -> None:
+    """Dies if a worker waits for ever when the process that hands out jobs has gone, and the
+    signal that stops it came between the last epoch of a job and its end."""
+    deaf = 'trap "" TERM; exec "$0" -m jaxeval.launchers.worker 1'
+    words = ["sh", "-c", deaf, sys.executable]
+    assert subprocess.run(words, stdin=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("text", ["local", "local:0", "local:x", "lokal:2", "", "local:99999"])

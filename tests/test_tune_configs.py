@@ -124,16 +124,12 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
             trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert (end.result.dev,) == e.scores
-    for crash in (3,) if halving else (1, len(search.saved) - 2):
-        killed, folder = (
-            Search(SIZES, halving=halving),
-            tmp_path / str(crash),
-        )
-        with pytest.raises(Crash):
-            killed.go_on(folder, crash)
-        again = Search(SIZES, halving=halving, saved=killed.saved[-1])
-        assert again.go_on(folder) == history
-        assert rows(folder) == rows(tmp_path / "whole") and not left(folder)
+    killed, folder = Search(SIZES, halving=halving), tmp_path / "killed"
+    with pytest.raises(Crash):
+        killed.go_on(folder, 3)
+    again = Search(SIZES, halving=halving, saved=killed.saved[-1])
+    assert again.go_on(folder) == history
+    assert rows(folder) == rows(tmp_path / "whole") and not left(folder)
     if halving is None:
         _jobs_give(history, search.target.session, rows(tmp_path / "whole"), tmp_path)
 
@@ -152,11 +148,11 @@ def _jobs_give(
         assert max(pending) == 3 and len(engine.started) == 6 == len({*engine.started})
         killed = Search(SIZES, halving=None)
         with pytest.raises(Crash):
-            killed.go_on(folder / "killed", 3, 6, launcher=here.Here(3))
+            killed.go_on(folder / "killed jobs", 3, 6, launcher=here.Here(3))
         again = Search(SIZES, halving=None, saved=killed.saved[-1])
-        launched = again.go_on(folder / "killed", trials=6, launcher=here.Here(3))
+        launched = again.go_on(folder / "killed jobs", trials=6, launcher=here.Here(3))
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
-    for name in ("jobs", "killed"):
+    for name in ("jobs", "killed jobs"):
         assert rows(folder / name) == recorded[:6] and not left(folder / name)
 
 

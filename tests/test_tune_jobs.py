@@ -6,6 +6,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.tasks import registry
+from jaxeval.tune.populations import Populations
 from jaxeval.tuning.history import History
 from tests.studies import here, toy_kind, toy_sizes
 from tests.tune_searches import TOY, Crash, Search, left, rows
@@ -37,7 +38,7 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
         assert _decided(launched) == _decided(history) and len(search.epochs) == epochs
         rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)
         assert len(engine.started) == rungs > 10 == len({*engine.started})
-        for crash, engine in (2, here.Here(1, [0, 1])), (len(search.saved) - 2, None), (7, None):
+        for crash, engine in (2, here.Here(1, [0, 1])), (7, None):
             killed, folder = Search(TOY, "toy"), tmp_path / str(crash)
             with pytest.raises(Crash):
                 killed.go_on(folder, crash, parallel=1, launcher=here.Here(1))
@@ -49,13 +50,23 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
         assert [e.values for e in lost.evaluations] == [e.values for e in history.evaluations]
     curves = [[*map(_score, runs.load_curves(tmp_path / name))] for name in ("one", "jobs")]
     assert curves[0] == curves[1] and rows(tmp_path / "jobs") == rows(tmp_path / "one")
-    for name in ("jobs", "2", "three"):
+    for name in ("jobs", "2", str(len(search.saved) - 2), "7", "three"):
         assert not left(tmp_path / name)
         assert not [*(tmp_path / name / "jobs").glob("*/job.json")]
     # otherwise who goes on depends on who arrives first, and no score does
     for e, other in zip(at_once.evaluations, history.evaluations, strict=True):
         both = min(len(e.rungs), len(other.rungs))
         assert e.values == other.values and e.rungs[:both] == other.rungs[:both] != ()
+
+
+def test_jobs_leave_no_population_behind(tmp_path: Path) -> None:
+    """Dies if checkpoints of a search in one process, which jobs do not use, stay for ever."""
+    search = Search(TOY, "toy")
+    for name in ("-0", "-1-abc", "1-0"):  # the last one is another search's
+        (tmp_path / "checkpoints" / f"{search.target.record.id}{name}").mkdir(parents=True)
+    with runs.open_store(tmp_path) as store:
+        Populations(search.target, search, store, tmp_path, 3, jobs=True)
+    assert left(tmp_path) == [f"{search.target.record.id}1-0"]
 
 
 def _decided(history: History) -> list[tuple]:

@@ -54,9 +54,10 @@ def _session() -> "Session":
 
 
 def _read(paths: "queue.SimpleQueue[str]") -> None:
-    """Reads paths of jobs; without a reader at the other end, the process stops in order."""
+    """Reads paths of jobs; at the end of input, which adds "", the process stops in order."""
     for line in sys.stdin:
         paths.put(line.rstrip("\n"))
+    paths.put("")  # a job whose last epoch has ended meets no signal
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -66,8 +67,8 @@ def _main(devices: int) -> None:
     os.dup2(2, 1)
     paths: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(paths,), daemon=True).start()
-    while True:
-        work(paths.get(), devices)
+    while path := paths.get():
+        work(path, devices)
         print(file=answers, flush=True)
 
 

@@ -187,8 +187,8 @@ def violins(
 
 def _violin(panel: "Axes", x: float, values: np.ndarray, number: int) -> None:
     """Draws a density, quartiles, the median and the scores, of which many become fewer."""
-    low, middle, high = describe.five_numbers(values)[1:4]
-    if len(values) > _MOST_POINTS:  # evenly spaced order statistics
+    (low, middle, high), many = describe.five_numbers(values)[1:4], len(values) > _MOST_POINTS
+    if many:  # evenly spaced order statistics
         values = np.quantile(values, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
     if len(np.unique(values)) >= _FEWEST:
         panel.violinplot([values], [x], widths=0.36, showextrema=False)
@@ -196,7 +196,7 @@ def _violin(panel: "Axes", x: float, values: np.ndarray, number: int) -> None:
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     crowded = len(values) > _MOST_MARKS
     offsets = jitter(len(values), 0.28 if crowded else 0.18)[ranks]
-    style: Any = {"s": 6, "alpha": 0.5, "linewidths": 0}
+    style: Any = {"s": 6, "alpha": 0.5, "linewidths": 0, "rasterized": many}
     if not crowded:
         offsets += np.copysign(0.055, offsets)  # beside the bar
         style = {"s": 22, "alpha": 1.0, "linewidths": 0.6}

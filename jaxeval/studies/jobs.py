@@ -18,6 +18,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+
 from jaxeval import files, runs
 from jaxeval.config import reading
 from jaxeval.errors import RunError
@@ -179,7 +181,8 @@ def merge(path: Path, store: runs.Store) -> None:
         if (path.parent / stores.FILE).exists():  # without tables if its process died at once
             with runs.open_store(path.parent, shared=False) as shard:
                 store.merge(shard)
-        keys = json.loads(path.read_text(encoding="utf-8"))["keys"]
+        there = path.exists()  # else another process has merged it
+        keys = json.loads(path.read_text(encoding="utf-8"))["keys"] if there else []
         ended = {key: store.ended(key) for key in {experiment for experiment, *_ in keys}}
         if all(tuple(key) in ended[experiment] for experiment, *key in keys):
             for gone in path.parents[2].glob(f"checkpoints/{path.parent.name}*"):
@@ -187,8 +190,20 @@ def merge(path: Path, store: runs.Store) -> None:
             shutil.rmtree(path.parent, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def merged(folder: Path, store: runs.Store) -> Iterator[None]:
+    """Merges what jobs of an earlier process have left, before and after."""
+    merge_all(folder, store)
+    try:
+        yield
+    finally:
+        merge_all(folder, store)
+
+
 def merge_all(folder: Path, store: runs.Store) -> None:
     """Merges the shards of all jobs of a runs folder that no process trains."""
+    if jax.process_index():  # the first process has the database
+        return
     for path in sorted(folder.glob("jobs/*/job.json")):
         with contextlib.suppress(files.Busy):
             merge(path, store)

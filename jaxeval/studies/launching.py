@@ -5,6 +5,7 @@ The engine places, starts and restarts jobs; what a job has done is read from th
 
 import contextlib
 import dataclasses
+import shutil
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
@@ -75,11 +76,11 @@ def run(
     """
     if launcher is None:
         how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
-        yield from running.run(planned, store, folder, **how)
+        with jobs.merged(folder, store):
+            yield from running.run(planned, store, folder, **how)
         return
     with contextlib.ExitStack() as held:
-        jobs.merge_all(folder, store)
-        held.callback(jobs.merge_all, folder, store)
+        held.enter_context(jobs.merged(folder, store))
         held.enter_context(contextlib.closing(launcher))
         storage = recording.Storage(store, folder, outputs)
         yield from _Watch(storage, launcher, lanes, held).events(planned, more)
@@ -180,6 +181,8 @@ class _Watch:
                 with contextlib.suppress(files.Busy):
                     jobs.merge(path, self._storage.store)
             if all(other.whole is not job.whole for other in self._submitted.values()):
+                here = self._storage.folder / "checkpoints" / job.whole.name  # of one process
+                shutil.rmtree(here, ignore_errors=True)
                 yield running.Finished(job.whole)
         elif not (job.end and job.end.error) and job.tries < _TRIES:
             job.end, job.tries = None, job.tries + 1

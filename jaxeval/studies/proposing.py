@@ -10,7 +10,7 @@ import jax
 from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.population import host
-from jaxeval.studies import launching, memory, running
+from jaxeval.studies import jobs, launching, memory, running
 from jaxeval.studies.cohorts import Cohort, Entry
 
 
@@ -71,18 +71,19 @@ def train(
 def _events(
     proposer: Proposer, store: runs.Store, folder: Path, launcher: launching.Launcher | None
 ) -> Generator[running.Event, None, None]:
-    planned, session = proposer.more(), proposer.session
+    session = proposer.session
     if launcher is not None:
+        planned = proposer.more()
         lanes = proposer.lanes(planned, launcher.workers)
         more: dict[str, Any] = {"launcher": launcher, "lanes": lanes, "more": proposer.more}
         yield from launching.run(planned, store, folder, session=session, **more)
         return
-    while planned:
-        lanes = proposer.lanes(planned, None)
-        more = {"session": session, "lanes": lanes, "feed": proposer.feed}
-        try:
-            yield from running.run(planned, store, folder, **more)
-        except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
-            if not (memory.exhausted(error) and proposer.exhausted(planned)):
-                raise
-        planned = proposer.more()
+    with jobs.merged(folder, store):
+        while planned := proposer.more():
+            lanes = proposer.lanes(planned, None)
+            more = {"session": session, "lanes": lanes, "feed": proposer.feed}
+            try:
+                yield from running.run(planned, store, folder, **more)
+            except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
+                if not (memory.exhausted(error) and proposer.exhausted(planned)):
+                    raise

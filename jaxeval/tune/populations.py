@@ -63,6 +63,7 @@ class Populations(proposing.Proposer):
         self._narrow = ""  # name of a cohort that does not fit into memory in all its lanes
         if jobs:  # settings that an earlier process has given to jobs wait
             self._leave([evaluation.number for evaluation in self._history.pending])
+            self._remove(target.record.id)  # of populations
         self._stop_paused()
 
     @property
@@ -138,10 +139,11 @@ class Populations(proposing.Proposer):
         """Removes the checkpoints of the population that was trained, if all of it has ended."""
         if self._program is None or self._unended(self._number):
             return
-        self._narrow, name = "", f"{self.target.record.id}-{self._number}"
-        for path in sorted(
-            self._checkpoints.glob(f"{name}*")
-        ):  # with other shapes names are longer
+        self._narrow = ""
+        self._remove(f"{self.target.record.id}-{self._number}")
+
+    def _remove(self, name: str) -> None:
+        for path in [*self._checkpoints.glob(f"{name}*")]:  # with other shapes names are longer
             if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
                 with contextlib.suppress(RunError), running.locked(path.parents[1], path.name):
                     shutil.rmtree(path, ignore_errors=True)

@@ -86,6 +86,16 @@ def test_a_study_that_is_precise_enough() -> None:
     assert "The 6 runs of this study reach " in found and found.endswith(" already.")
 
 
+def test_repeats_have_the_digits_of_their_spread() -> None:
+    """Dies if an sd is rounded away, is another's, or its interval is left out."""
+    of = nested.noise([[0.8, 0.80012], [0.8003, 0.80041], [0.7995, 0.79961]])
+    table, line = Noise("f", "number", {"dev": of, "test": of}).document().blocks
+    assert isinstance(table, Table) and str(line).startswith("3 seeds, 2 runs each")
+    low, high = of.sd_repeat_interval[:2]
+    said = ["dev", f"{of.mean:.6f}", f"{of.sd:.6f}", f"{of.sd_repeat:.6f} [{low:.6f}, {high:.6f}]"]
+    assert [*table.rows[0]][:4] == said
+
+
 def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
     """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
     draw = np.random.default_rng(0)

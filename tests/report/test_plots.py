@@ -45,6 +45,7 @@ def test_no_mark_hides_the_median(count: int) -> None:
     plots.violins(panel, ["a"], [{0: values, 1: values[:0]}])
     marks = panel.collections[-1]
     assert len(marks.get_offsets()) == min(count, 500)
+    assert np.max(marks.get_offsets()[:, 0]) < 0 < panel.get_xlim()[1]  # the first one is left
     assert panel.get_xticklabels()[0].get_text() == f"a\n(n = {count} and 0)"
     white = [line for line in panel.lines if to_rgba(line.get_color()) == to_rgba("white")]
     assert white[-1].get_ydata() == pytest.approx([np.median(values)] * 2)

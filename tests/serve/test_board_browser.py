@@ -1,36 +1,14 @@
 """A board in a browser: uploaded, judged, ticked, compared and deleted by its pages alone."""
 
-import contextlib
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
-from jaxeval.serve import app, boards
+from jaxeval.serve import boards
 from jaxeval.serve.board import Board
-from tests.serve import chromium
+from tests.serve import chromium, servers
 
 pytestmark = pytest.mark.slow
-
-
-@contextlib.contextmanager
-def _served(of: Board) -> Iterator[str]:
-    """The address of a server in a thread."""
-    settings = uvicorn.Config(app.make(boards.part(of), None), port=0, log_level="error")
-    listening = settings.bind_socket()
-    server = uvicorn.Server(settings)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    while not server.started:  # what it imports by then may not come in the middle of a fork
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def _send(tab: chromium.Tab, **fields: str) -> str:
@@ -47,7 +25,10 @@ def test_a_browser_does_it_all(opened: Board, tmp_path: Path) -> None:
     """Dies if a form sends something else than its file and fields, or a refusal is not shown."""
     file = tmp_path / "mine.txt"
     file.write_text("mine")
-    with _served(opened) as address, chromium.tab(tmp_path / "profile") as tab:
+    with (
+        servers.threaded(boards.part(opened)) as address,
+        chromium.tab(tmp_path / "profile") as tab,
+    ):
         for name in ("first", "second"):
             tab.open(f"{address}/queue")
             root = tab.call("DOM.getDocument")["root"]["nodeId"]

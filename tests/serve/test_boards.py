@@ -100,6 +100,14 @@ def test_pages_say_what_the_verb_prints(ranked: tuple[TestClient, Any]) -> None:
         assert len(said) > 10
         assert [part for part in said if part not in answer.text] == []
         assert data["modes"] == json.loads(json.dumps(expected.to_dict()["modes"]))
+    for path in (
+        "/queue.csv",
+        f"{made['good']['page']}.csv",
+        "/vectors/compare.csv",
+        "/tables.csv",
+    ):
+        answer = site.get(path, params=ticked)
+        assert answer.status_code == 404 and answer.text.count("\n") == 1
     pages = [
         one.text,
         two.text,
@@ -204,6 +212,8 @@ def test_what_is_deleted_leaves_no_page(
         if work == "show" and "good" in arguments["names"].values():
             (of,) = (of for of in opened.every("vectors") if of.name == "good")
             opened.remove(of)
+            for end in (".html", ".json"):  # which are written last
+                Path(arguments["target"]).with_suffix(end).touch()
         return answer
 
     monkeypatch.setattr(confined, "call", deleted_meanwhile)

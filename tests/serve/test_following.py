@@ -9,12 +9,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from jaxeval import runs
 from jaxeval.runs import following
-from jaxeval.serve import app, live
+from jaxeval.serve import live
 from tests.runs import test_store
+from tests.serve import servers
 from tests.serve.test_serve import client, write
 
 
@@ -59,19 +59,10 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
     """Dies if a browser waits for a commit, or gets again what it has."""
     write(tmp_path, "alpha", 0, ended=2, training=1)
     key, followed = f"{0:016x}", following.Following(tmp_path)
-    config = uvicorn.Config(
-        app.make(live.Site(followed, "runs").part(), None), port=0, log_level="error"
-    )
-    config.timeout_graceful_shutdown = 1
-    listening = config.bind_socket()
-    listening.listen()
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    address = f"http://127.0.0.1:{listening.getsockname()[1]}/events?kind=e&e={key}&after=0"
     received = []
-    try:
-        with urllib.request.urlopen(address, timeout=20) as stream:
+    with servers.threaded(live.Site(followed, "runs").part()) as address:
+        events = f"{address}/events?kind=e&e={key}&after=0"
+        with urllib.request.urlopen(events, timeout=20) as stream:
             for line in stream:
                 if not line.startswith(b"data: "):
                     continue
@@ -82,11 +73,7 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
                 row = dataclasses.replace(test_store.curve(3, epoch, 0.5), experiment=key)
                 with runs.open_store(tmp_path) as store:
                     store.record([], [row])
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
-        followed.close()
+    followed.close()
     epochs = [[point[0] for point in news["curves"][key]] for news in received]
     assert epochs == [[1, 2, 3, 4], [3], [4], [5]]
     assert [news["row"] for news in received] == [10, 11, 12, 13]

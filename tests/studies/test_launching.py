@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shutil
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -265,10 +266,38 @@ def test_all_cohorts_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_what_is_asked_for_later_is_shown_alike(tmp_path: Path) -> None:
     """Dies if cohorts that are added while others train show as events of somebody else."""
-    *first, last = [*toy_kind.planned(TRIALS[:2]), *_sizes()]
+    *first, last = [cohort for trial in TRIALS[:3] for cohort in toy_kind.planned([trial])]
     later, strange = iter([[last]]), list[object]()
     with runs.open_store(tmp_path) as store:
         asked: Any = {"launcher": here.Here(1), "more": lambda: next(later, ())}
         trained = studies.run(first, store, tmp_path, **asked)
         observe.watch(trained, other=lambda event, say: strange.append(event))
-        assert len(store.members()) == 7 and not strange
+        assert len(store.members()) == 3 and not strange
+
+
+def test_another_engine_goes_on(truth: tuple, tmp_path: Path) -> None:
+    """Dies if one process leaves jobs behind, or jobs leave the checkpoints of one process."""
+    planned, other = toy_kind.planned(TRIALS), here.Here(2)
+    for launcher in (here.Here(2, [2]), None, other):
+        with runs.open_store(tmp_path) as store:
+            happening = studies.run(planned, store, tmp_path, launcher=launcher)
+            next(event for event in happening if isinstance(event, host.Report))
+            happening.close()
+    assert [*tmp_path.glob("jobs/*/job.json")] and [*tmp_path.glob("checkpoints/*/")]
+    last = tmp_path / "copy"
+    shutil.copytree(tmp_path, last)
+    for folder, launcher in (tmp_path, None), (last, other):
+        _run(folder, planned, launcher)
+        assert _rows(folder)[:2] == truth[:2]
+        assert [*folder.glob("jobs/*")] == []
+        assert {path.suffix for path in folder.glob("checkpoints/*")} == {".lock"}
+
+
+def test_another_command_has_merged_a_job(tmp_path: Path) -> None:
+    """Dies if a command ends when another one in its runs folder has merged its job."""
+    with runs.open_store(tmp_path) as store:
+        for event in studies.run(toy_kind.planned(TRIALS), store, tmp_path, launcher=here.Here(1)):
+            if isinstance(event, host.Report):
+                jobs.merge_all(tmp_path, store)
+        assert len(store.members()) == len(TRIALS)
+    assert [*tmp_path.glob("jobs/*")] == []

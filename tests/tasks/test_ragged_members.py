@@ -59,11 +59,11 @@ def _alone(lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
 # how lanes are computed, and each member's sizes and batch size; the second is SMALL
 POPULATIONS: dict[str, tuple[Lanes, list[tuple[Sizes, int]]]] = {
     "attentive_lstm": (
-        _mapped,
+        jax.vmap,
         [({"embedding": 7, "hidden": 6, "encoder_layers": 2}, 3), (SMALL["attentive_lstm"], 5)],
     ),
     "transformer": (
-        jax.vmap,
+        _mapped,
         [
             ({**LARGE["transformer"], "embedding": 12, "encoder_layers": 1, "heads": 1}, 3),
             (SMALL["transformer"], 5),

@@ -94,10 +94,10 @@ def _best_so_far(tuned: Tuned) -> Figure:
 
 
 def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
-    searched, *_ = tuned.retrained.scores.values() if tuned.retrained is not None else [()]
-    if tuned.retrained is None or not searched:
+    again = tuned.retrained
+    if again is None or not (searched := next(iter(again.scores.values()))):
         return
-    summary = next(iter(tuned.retrained.parts.values()))
+    summary = next(iter(again.parts.values()))
     mean = statistics.fmean(searched)
     style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2, "linestyle": "--"}
     axes.axhline(scores.factor(tuned.unit) * mean, label="best, retrained", **style)
