@@ -96,7 +96,7 @@ language, evaluate
 language, ablation
     report runs --json out/report.json --save out/f
     compare runs --json out/compared.json --details
-seq2seq, ragged sweep
+seq2seq, attentive lstm, ragged sweep
     sensitivity runs --json out/sensitivity.json --save out/f --resamples 20 --details
     report runs --json out/report.json --save out/report.html
 """

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from scipy import stats as reference
 
-from jaxeval.sensitivity import analyze
+from jaxeval.sensitivity.analysis import analyze
 from jaxeval.stats import describe, power, ranks
 
 DESIGNS = ((5, 5), (8, 8), (10, 10), (20, 20), (5, 10), (10, 5), (10, 40), (40, 10))

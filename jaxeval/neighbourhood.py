@@ -12,7 +12,7 @@ from jaxeval import parameters
 from jaxeval.config import fields
 from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.parameters import Changes, Count, Natural, NonNegative, Number, Quiet
+from jaxeval.parameters import Changes, Natural, NonNegative, Number, Quiet
 from jaxeval.report import plots, scores, text
 from jaxeval.report.document import Document, Figure, Result, Table
 
@@ -116,7 +116,7 @@ def neighbourhood(
     *,
     data: str | Path | None = None,
     out: str | Path = "runs",
-    settings: Count = 64,
+    settings: Annotated[int, Number(_LEAST, parameters.MOST)] = 64,
     width: Annotated[float, Number(1e-6, 1)] = 0.2,
     within: NonNegative | None = None,
     range: Mapping[str, str] | None = None,
@@ -143,8 +143,6 @@ def neighbourhood(
       jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures
       jaxeval neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
     """
-    if settings < _LEAST:
-        raise ConfigError(f"{argument('settings', settings)}: expected at least {_LEAST}")
     from jaxeval import backend
 
     backend.prepare()

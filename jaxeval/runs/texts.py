@@ -156,18 +156,18 @@ def _scan(path: str | Path, delimiter: str) -> tuple[int, bytes]:
             piece = piece.removeprefix(text.BOM)
             head = piece[: piece.rfind(b"\n") + 1]
         lines += piece.count(b"\n")
-        returns += piece.count(b"\r") - (tail[-1:] + piece).count(b"\r\n")
-        both = tail + piece
+        if b"\r" in piece or tail.endswith(b"\r"):
+            returns += piece.count(b"\r") - (tail[-1:] + piece).count(b"\r\n")
         if b"\0" in piece:
             return 0, b""
-        if b'"' in both:  # quotes stand at the two ends of fields
-            data = np.frombuffer(both, np.uint8)
+        if b'"' in piece or b'"' in tail:  # quotes stand at the two ends of fields
+            data = np.frombuffer(tail + piece, np.uint8)
             places = np.flatnonzero(data[1:-1] == ord('"')) + 1
             opening = (np.arange(len(places)) + quotes) % 2 == 0
             quotes += len(places)
             if not edges[data[np.where(opening, places - 1, places + 1)]].all():
                 return 0, b""
-        tail = both[-2:]
+        tail = (tail + piece[-2:])[-2:]
     missing = tail[:1] != b"\n"  # the last line's end
     return (0 if returns or quotes % 2 else lines - 1 + missing), head
 

@@ -86,7 +86,6 @@ COMMANDS: dict[str, list[Call]] = {
             "training.micro_batch=8",
         )
     ],
-    "language, lstm, map": [Call("train", f"{_TEXT} --seeds 2")],
     "language, evaluate": [
         Call("train", f"{_TEXT} --seeds 2 training.save_models=true"),
         Call(

@@ -6,7 +6,8 @@ import re
 import numpy as np
 
 from jaxeval.report.sensitivity import Sensitivity
-from jaxeval.sensitivity import Analysis, analysis, analyze, difference
+from jaxeval.sensitivity import analysis
+from jaxeval.sensitivity.analysis import Analysis, analyze, difference
 from jaxeval.sensitivity.trials import Sweep
 
 

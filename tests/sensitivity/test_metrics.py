@@ -9,7 +9,8 @@ from scipy import stats
 
 from jaxeval import space
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.sensitivity import analyze, difference, metrics
+from jaxeval.sensitivity import metrics
+from jaxeval.sensitivity.analysis import analyze, difference
 from jaxeval.sensitivity.metrics import axes
 
 DRAW = np.random.default_rng(0)

@@ -151,6 +151,24 @@ def test_each_member_costs_what_its_own_size_needs() -> None:
     assert cohort.operations == 16 * (4 * 2 + 3 * 4 * 4)
 
 
+class Large(Square):
+    """An update of its parameters takes longer than all arithmetic."""
+
+    def parameters(self) -> int:
+        """Very many."""
+        return 10**15
+
+
+def test_updates_are_counted_bucket_by_bucket() -> None:
+    """Dies if a bucket's last batch, or a bucket, costs no update."""
+    jobs = [costs.Job(Large(1), 10, 3)]
+    seconds = []
+    for sizes in ([50], [25, 25], [25, 20]):
+        machine = dataclasses.replace(MACHINE, devices=1, sizes=sizes)
+        seconds.append(costs.as_grouped(jobs, machine, [[0]], [16])[0].seconds)
+    assert np.array(seconds) / seconds[0] == pytest.approx([1, 6 / 5, 5 / 5], rel=1e-6)
+
+
 def test_a_plan_that_cannot_be_is_refused() -> None:
     """Dies if a damaged plan is trained."""
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]
