@@ -21,6 +21,7 @@ _toys = from_python.toys  # a fixture of all tests here
         ({"parallel": -1}, "parallel: expected a whole number from 1 to 1000000, got -1"),
         ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
         ({"halving": 1}, "halving: expected a factor of at least 2, got 1"),
+        ({"halving": 2, "seeds": 2}, "seeds: expected 1 with halving"),
         ({"seeds": "x"}, "seeds: expected a whole number from 1"),
         ({"min_epochs": 2}, "min_epochs: goes with halving"),
     ],

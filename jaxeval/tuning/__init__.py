@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from jaxeval import space as spaces
 from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
 from jaxeval.space import Space
@@ -47,7 +47,7 @@ class Search:
             expected = ", ".join(get_args(Method))
             raise ConfigError(f"method: expected one of {expected}, got {self.method!r}")
         if self.halving is not None and self.seeds > 1:
-            raise ConfigError("halving: expected one seed a setting, got several")
+            raise ConfigError(f"{argument('seeds')}: expected 1 with {argument('halving')}")
         first = tuple(candidates.setting(self.space, values) for values in self.enqueued)
         object.__setattr__(self, "enqueued", first)  # as the space has them
         for name, least in _LEAST.items():

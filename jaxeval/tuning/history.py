@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from jaxeval.bandits.running import as_number
 from jaxeval.config import reading
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.space.distributions import Value
 
@@ -191,7 +191,8 @@ class Halving:
 
     def __post_init__(self) -> None:
         if self.factor < 2:
-            raise ConfigError(f"halving: expected a factor of at least 2, got {self.factor}")
+            expected = f"expected a factor of at least 2, got {self.factor}"
+            raise ConfigError(f"{argument('halving')}: {expected}")
 
     def rungs(self, epochs: int) -> list[int]:
         """Returns the rungs of a training of so many epochs, all before the last epoch."""

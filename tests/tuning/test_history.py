@@ -102,7 +102,7 @@ def test_rungs_are_powers_below_the_last_epoch() -> None:
     assert Halving(3).rungs(27) == [1, 3, 9]
     assert Halving(2, 5).rungs(20) == [5, 10]
     assert Halving(4, 5).rungs(5) == []
-    with pytest.raises(ConfigError, match="a factor of at least 2"):
+    with pytest.raises(ConfigError, match="--halving: expected a factor of at least 2"):
         Halving(1)
 
 
