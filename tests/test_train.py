@@ -14,7 +14,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.population import host, loop
-from jaxeval.runs import schema, store
+from jaxeval.runs import store
 from tests import processes, tiny_corpora
 from tests.verbs import train
 
@@ -25,7 +25,7 @@ TINY = [
 # the method after which a process kills itself (SIGKILL)
 _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
-    "write": (schema.Table, "insert"),  # inside the transaction
+    "write": (store._Table, "insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
     "checkpoint": (loop._Checkpoints, "save"),  # while it is written in the background
 }
