@@ -189,5 +189,6 @@ class _Watch:
             self._launcher.submit([path])
         else:
             del self._submitted[path]
-            died = f"its process ended {job.tries} times without an epoch; its log says why"
+            logs = f"logs in {path.parent.parent} say why"
+            died = f"its process ended {job.tries} times without an epoch; {logs}"
             self._failures.append((job.end and job.end.error) or f"{path}: {died}")
