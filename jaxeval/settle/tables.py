@@ -139,35 +139,9 @@ def settled(
       DataError: there are not two models with scores, the base has a failed run, scores of data
         sets have no mean, or seeds of a growing table are not consecutive.
     """
-    if len(scores.models) != 2:
-        names = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
-        expected = "expected the names of a base and a candidate"
-        raise DataError(f"{expected}, found {names}", scores.source)
     each, higher = _mean_over_data_sets(scores, growing), scores.higher_is_better
     rule = dataclasses.replace(rule, paired=each.unit == "split", higher_is_better=higher)
-    cell = next(iter(each.by_data_set.values()), {})
-    lost = next(iter(each.failed.values()), {})
-    known = {m: dict(zip(*(x.tolist() for x in of), strict=True)) for m, of in cell.items()}
-    ended = {m: [*known.get(m, ()), *lost.get(m, ())] for m in scores.models}
-    if not growing and (absent := [model for model, labels in ended.items() if not labels]):
-        raise DataError(f"{absent[0]}: no usable score", scores.source)
-    order = dict[str, int]()
-    if each.unit == "row":  # rows have no order of their own
-        if seeds:
-            raise DataError(f"no column of seeds for {argument('seeds')}", scores.source)
-        order_of = {m: {k: n for n, k in enumerate(sorted(of), 1)} for m, of in ended.items()}
-    else:
-        labels = dict.fromkeys(itertools.chain(*known.values(), *lost.values()))
-        order = _order([*labels], seeds, growing, scores.source)
-        order_of = dict.fromkeys(scores.models, order)
-    found, failed = {}, {}
-    for model, of in order_of.items():
-        counted = {label: place for label, place in of.items() if place <= rule.most}
-        own, without = known.get(model, {}), lost.get(model, ())
-        found[model] = {counted[label]: x for label, x in own.items() if label in counted}
-        why = f"{each.noun} {{}} failed".format
-        failed[model] = {counted[label]: why(label) for label in without if label in counted}
-    state = dataclasses.replace(State.begin(scores.models), scores=found, lost=failed)
+    state, order = _state(scores, each, seeds, rule.most, growing)
     places = [data.name for data in scores.data_sets]
     mean = [f"mean over the data sets {', '.join(places)}"] * (len(places) > 1)
     more = {
@@ -179,8 +153,41 @@ def settled(
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 
 
+def _state(
+    scores: Scores, each: Samples, seeds: Sequence[int], most: int, growing: bool
+) -> tuple[State, dict[str, int]]:
+    """Returns scores and failures by place, and the place of each seed; rows have no seeds."""
+    cell = next(iter(each.by_data_set.values()), {})
+    lost = next(iter(each.failed.values()), {})
+    known = {m: dict(zip(*(x.tolist() for x in of), strict=True)) for m, of in cell.items()}
+    ended = {m: [*known.get(m, ()), *lost.get(m, ())] for m in scores.models}
+    if not growing and (absent := [model for model, labels in ended.items() if not labels]):
+        raise DataError(f"{absent[0]}: no usable score", scores.source)
+    order = dict[str, int]()
+    if each.unit == "row":  # rows have no order of their own
+        if seeds:
+            raise DataError(f"no column of seeds for {argument('seeds')}", scores.source)
+        places = {m: {k: n for n, k in enumerate(sorted(of), 1)} for m, of in ended.items()}
+    else:
+        labels = dict.fromkeys(itertools.chain(*known.values(), *lost.values()))
+        order = _order([*labels], seeds, growing, scores.source)
+        places = dict.fromkeys(scores.models, order)
+    found, failed = {}, {}
+    for model, of in places.items():
+        counted = {label: place for label, place in of.items() if place <= most}
+        own, without = known.get(model, {}), lost.get(model, ())
+        found[model] = {counted[label]: x for label, x in own.items() if label in counted}
+        why = f"{each.noun} {{}} failed".format
+        failed[model] = {counted[label]: why(label) for label in without if label in counted}
+    return dataclasses.replace(State.begin(scores.models), scores=found, lost=failed), order
+
+
 def _mean_over_data_sets(scores: Scores, growing: bool) -> Samples:
     """Averages each seed over the data sets; one that lacks a data set does not count."""
+    if len(scores.models) != 2:
+        given = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
+        expected = "expected the names of a base and a candidate"
+        raise DataError(f"{expected}, found {given}", scores.source)
     each, names = samples.samples(scores), [data.name for data in scores.data_sets]
     if len(names) == 1:
         return each
