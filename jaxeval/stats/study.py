@@ -50,7 +50,6 @@ class Board(NamedTuple):
     metric: str
     higher_is_better: bool
     rows: tuple[Row, ...]
-    told_apart: tuple[tuple[str, str], ...]  # (better, worse), after the correction
     detectable: planning.Detectable | None  # of items
 
 
@@ -223,7 +222,7 @@ def _board(
     if rules is not None:
         differences = [pair.difference for pair in compared if pair.difference]
         found = planning.detectable(differences, rules.alpha / len(pairs))
-    return Board(name, of.metric, of.higher_is_better, rows, apart, found)
+    return Board(name, of.metric, of.higher_is_better, rows, found)
 
 
 def decision(study: Study) -> tuple[Outcome, tuple[str | None, ...]]:
