@@ -200,7 +200,8 @@ def _mean_over_data_sets(scores: Scores, growing: bool) -> Samples:
     cells = [each.by_data_set.get(name, {}) for name in names]
     for name, cell in zip(names, cells, strict=True):
         if absent := [model for model in scores.models if model not in cell]:
-            raise DataError(f"{absent[0]}: no usable score on {name}", scores.source)
+            expected = "expected some on all data sets, or a table without this one"
+            raise DataError(f"{absent[0]}: no usable score on {name}; {expected}", scores.source)
     means = ([cell[model].scores.mean() for cell in cells] for model in scores.models)
     if not datasets.one_scale(map(np.array, means)):
         expected = "expected scores of one scale, or of one data set"
