@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -39,6 +39,9 @@ class Runs(Result):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __iter__(self) -> Iterator[MemberRow]:
+        return iter(self.rows)
 
     def __getitem__(self, name: str) -> "Runs":
         """Returns the members of one experiment, by its name, its id or the start of its id.

@@ -85,7 +85,7 @@ def test_scores_are_of_one_experiment() -> None:
     both = results.Runs(tuple(rows), "here")
     with pytest.raises(errors.ConfigError, match=r"runs\['a'\]"):
         both.scores()
-    assert both["b"].scores().tolist() == [0.5]
+    assert both["b"].scores().tolist() == [0.5] and [*both] == rows
     with pytest.raises(errors.ConfigError, match="expected dev or test"):
         both["a"].scores("train")  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match=r"no runs of 'c'; has a \(a\), b \(b\)"):
