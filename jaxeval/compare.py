@@ -13,7 +13,7 @@ from jaxeval.report.comparison import Comparison, looks
 from jaxeval.runs import items as predictions
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs import records
-from jaxeval.runs.layout import Layout, Mismatched, Missing
+from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import failures, results, single_models
 from jaxeval.stats.results import Method, Rules
@@ -83,14 +83,9 @@ def _compared(
     Args:
       named: the models were named; else one of one run is left out, if two others are left.
     """
-    alone, failed = _single(scores), failures.failed_runs(scores)
-    left = [model for model in alone if not (items and items.data_sets) or model in failed]
-    free = not named and control is None and len(scores.data_sets) == 1
-    if free and left and len(scores.models) - len(alone) > 1:
-        others = scores.only([model for model in scores.models if model not in left])
-        note = f"left out, as they have one score each: {', '.join(left)}"
-        scores = dataclasses.replace(others, warnings=(*others.warnings, note))
-        alone = _single(scores)
+    if not named and control is None and len(scores.data_sets) == 1:
+        scores = _several_scores(scores, items)
+    alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         if unit or control or ledger or rules.correction != "holm":
@@ -119,6 +114,17 @@ def _single(scores: Scores) -> list[str]:
     each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
     several = {model for model, finished in each if finished != 1}
     return [model for model in scores.models if model not in several]
+
+
+def _several_scores(scores: Scores, items: Scores | None) -> Scores:
+    """The scores without models of one score, if two others are left; those with items stay."""
+    alone, failed = _single(scores), failures.failed_runs(scores)
+    left = [model for model in alone if not (items and items.data_sets) or model in failed]
+    if not left or len(scores.models) - len(alone) < 2:
+        return scores
+    others = scores.only([model for model in scores.models if model not in left])
+    note = f"left out, as they have one score each: {', '.join(left)}"
+    return dataclasses.replace(others, warnings=(*others.warnings, note))
 
 
 def _over_items(items: Scores, rules: Rules) -> Study:
@@ -218,8 +224,8 @@ def compare_logs(
     factors = None if over is None else results.parse_over(over)
     complete = gate and missing == "error"
     rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
-    higher = None if lower_is_better is None else not lower_is_better
-    asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
+    own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}
+    asked = sources.layout(column, None, metric, missing, lower_is_better, **own)
     with cli.waiting("reading the logs"):
         scores = evaluations.read(logs, asked)
     if gate and (found := len(scores.models)) != 2:
