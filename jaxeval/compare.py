@@ -148,8 +148,8 @@ def _items_alone(scores: Scores, items: Scores, alone: Sequence[str]) -> Scores:
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(
-            f"{model}: 1 score, of runs of which others failed ({ended[model]}), which is no fair "
-            "sample of them; expected at least 2, better 5 or more (other seeds, splits)",
+            f"{model}: 1 score, since other runs failed ({ended[model]}); expected at least 2, "
+            "better 5 or more (other seeds, splits)",
             scores.source,
         )
     known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]

@@ -268,8 +268,8 @@ class _Repeating(running.Proposer[str]):
     def _refuse_constant(self) -> None:
         if len(every := {score for of in self.found.values() for score in of.values()}) == 1:
             raise DataError(
-                f"seeds 1 to {max(self.found[_FIRST])} have one score, {every.pop():g}: the seed "
-                "does not reach the program, or decides nothing; expected a program that uses "
+                f"seeds 1 to {max(self.found[_FIRST])} have the same score, {every.pop():g}: the "
+                "seed does not reach the program, or has no effect; expected a program that uses "
                 "{seed}",
                 self._command,
             )
