@@ -158,8 +158,8 @@ def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.nd
     largest = max(table.largest for table in tables)
     if math.sqrt(variance + runs + crossing + samples) <= _ROUNDING * largest:
         raise DataError(
-            f"the pilot shows no spread: on all of its {items} items the models differ by the "
-            "same; expected one whose items tell them apart, or known standard deviations"
+            "the pilot shows no spread: the models differ by the same amount on all of its "
+            f"{items} items; expected another pilot, or known standard deviations"
         )
     return Spread(unshared, runs, crossing, samples, items / len(groups.sizes))
 

@@ -64,7 +64,7 @@ def tables(
         groups = Groups(order, *np.unique(coded[order], return_index=True, return_counts=True)[1:])
     for noun, of in (("items", count), ("clusters", len(groups.sizes))):
         if of < 2:
-            raise DataError(f"{noun}: expected two or more; one says nothing of others")
+            raise DataError(f"{noun}: expected two or more; one says nothing about others")
     return {name: _table(values, groups, name) for name, values in scores.items()}
 
 

@@ -228,7 +228,7 @@ def choose_factors(
     if "runs" in over:
         raise DataError(
             f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
-            f"of others: {argument('over', 'items')}"
+            f"about others: {argument('over', 'items')}"
         )
     several = any(min(table.runs for table in of.tables.values()) > 1 for of in found)
     return over, (f"Over items alone on all tasks, since {has_one}.",) if several else ()
