@@ -1,4 +1,4 @@
-"""Trials, and what a config needs to be trained: the module where all rooms meet."""
+"""Trials, and what a config needs to be trained: where data, models and populations meet."""
 
 import dataclasses
 import itertools
