@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import jaxeval
 from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
 from jaxeval.report import runs as document
@@ -169,6 +170,8 @@ def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.Capture
     lines = capsys.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith("model") and "median" in line]
     assert len(said) == 6 and "members:" not in str(lines)
+    title = jaxeval.load(folder).document().title
+    assert title == "Score distributions: 6 experiments"
     assert said[2] == "model2 (id2): test f1 (%) median 72.00, 70.00 to 78.00; 5 early stopped"
     assert report([str(folder), "--details"]) == 0
     assert capsys.readouterr().out.count("members: 5 early stopped") == 6
