@@ -238,19 +238,18 @@ def read_unlabelled(
 ) -> list[LabelledText]:
     """Reads the texts of a file: JSON or tab-separated lines as in training, else one text a line.
 
-    Labels are optional and ignored. A file is tab-separated if it is named `*.tsv`, or if
-    `source.format` says so. Raises DataError: a line without a text; with a target, or without
-    one, other than the classifier was trained on (`targeted`); tabs in other files; `labels`.
+    Targets are read from JSON alone. Labels are optional and ignored. A file is tab-separated if
+    it is named `*.tsv`, or if `source.format` says so. Raises DataError: a line without a text;
+    with a target, or without one, other than the classifier was trained on (`targeted`); tabs in
+    other files; `labels`.
     """
     suffix, read = text.suffix(path), list[LabelledText]()
-    if labelled_text.SUFFIXES.get(suffix) == "json":
+    if targeted or labelled_text.SUFFIXES.get(suffix) == "json":
         read = labelled_text.read_json(path, labelled=False)
         if read[0].targeted != targeted:
             needs = "a target in every line" if targeted else "texts without targets"
             raise DataError(f"expected {needs}, as the classifier was trained on", path)
         return read
-    if targeted:
-        raise DataError("expected a file of JSON lines (.json, .jsonl) with text and target", path)
     for line in text.lines(path):
         content = line.text
         if suffix == ".tsv" or source.format == "tsv":

@@ -47,7 +47,7 @@ class _Answer(NamedTuple):
     log: str
     item: str
     score: float | None  # None if no answer has one
-    count: int  # of answers: runs, samples
+    answers: int  # how many: of all runs and samples
 
 
 class Pairs(NamedTuple):
