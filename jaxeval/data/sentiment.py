@@ -39,13 +39,15 @@ class SentimentSource:
     path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
-        about("auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
+        about("auto: by the ending .xml, .raw, .seg, .json, .jsonl, .tsv"),
     ] = "auto"
     train: fields.FilePattern = "*[Tt]rain*"
     dev: _PatternIfAny = "*[Dd]ev*"
     test: _PatternIfAny = "*[Tt]est*"
-    seed: Annotated[fields.Natural, about("of the generated corpus, of drawn parts")] = 1
-    sentences: Annotated[fields.Count, about("generated: of train; dev and test have half")] = 400
+    seed: Annotated[fields.Natural, about("seed of the generated corpus, or of drawn parts")] = 1
+    sentences: Annotated[
+        fields.Count, about("generated: size of train; dev and test have half")
+    ] = 400
 
 
 @reading.settings
@@ -59,12 +61,10 @@ class SentimentData(word_table.WordSettings):
     ] = "targets"
     split: Annotated[
         Literal["stratified", "block"],
-        about("random splits: by strata of texts, or blocks of neighbours"),
+        about("random splits: stratified over texts, or in blocks of neighbours"),
     ] = "stratified"
-    dev_fraction: Annotated[
-        _Fraction, about("drawn dev, dev of a block split: of all but test")
-    ] = 0.2
-    test_fraction: Annotated[_Fraction, about("drawn test, test of a block split: of all")] = 0.2
+    dev_fraction: Annotated[_Fraction, about("share drawn for dev, of all but test")] = 0.2
+    test_fraction: Annotated[_Fraction, about("share drawn for test")] = 0.2
     padded_to: word_table.PaddedTo = None
 
 
