@@ -113,6 +113,11 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
             f"{summary.never_learned} of {sum(summary.statuses.values())} never learned: dev "
             f"{summary.metric} stayed 0, and their test score is that of the last epoch"
         )
+    if lost := summary.statuses.get("diverged"):
+        yield (
+            f"{lost} of {sum(summary.statuses.values())} diverged: their scores, if any, are "
+            "those of the best epoch before; `compare` counts them as failed, without scores"
+        )
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs
         others = " of the others" if summary.never_learned else ""
