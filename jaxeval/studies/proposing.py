@@ -5,8 +5,6 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.population import host
@@ -43,9 +41,9 @@ class Proposer:
         """True if what still runs is not needed."""
         return False
 
-    def exhausted(self, planned: Sequence[Cohort]) -> bool:
-        """Prepares for less at once after the memory was exhausted; False: there is no less."""
-        del planned
+    def too_large(self, entries: Sequence[Entry]) -> bool:
+        """Receives trials that do not fit into memory one by one; False: it cannot do without."""
+        del entries
         return False
 
 
@@ -75,8 +73,9 @@ def _events(
     if launcher is not None:
         planned = proposer.more()
         lanes = proposer.lanes(planned, launcher.workers)
-        more: dict[str, Any] = {"launcher": launcher, "lanes": lanes, "more": proposer.more}
-        yield from launching.run(planned, store, folder, session=session, **more)
+        more: dict[str, Any] = {"session": session, "lanes": lanes, "more": proposer.more}
+        more |= {"launcher": launcher, "too_large": proposer.too_large}
+        yield from launching.run(planned, store, folder, **more)
         return
     with jobs.merged(folder, store):
         while planned := proposer.more():
@@ -84,6 +83,6 @@ def _events(
             more = {"session": session, "lanes": lanes, "feed": proposer.feed}
             try:
                 yield from running.run(planned, store, folder, **more)
-            except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
-                if not (memory.exhausted(error) and proposer.exhausted(planned)):
+            except memory.TooLarge:
+                if not proposer.too_large([e for cohort in planned for e in cohort.entries]):
                     raise

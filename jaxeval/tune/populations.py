@@ -36,7 +36,8 @@ class Populations(proposing.Proposer):
 
     The history says of each evaluation when it joined which population. It is saved before
     proposals are trained, and before results are recorded elsewhere: a killed search repeats
-    epochs, meets all when it did before, and decides nothing anew, unless it trained lane by lane.
+    epochs, meets all when it did before, and decides nothing anew, unless it trained in fewer
+    lanes. A setting that has ended, and was not recorded, is trained again, by whatever engine.
 
     Args:
       parallel: settings at once.
@@ -60,11 +61,12 @@ class Populations(proposing.Proposer):
         self._known = {e.number for e in self._history.ended}
         self._number = 0  # of the population that is trained
         self._program: OpenProgram | None = None  # its program; None: it has not begun
-        self._narrow = ""  # name of a cohort that does not fit into memory in all its lanes
-        if jobs:  # settings that an earlier process has given to jobs wait
-            self._leave([evaluation.number for evaluation in self._history.pending])
-            self._remove(target.record.id)  # of populations
+        self._again = set[int]()  # evaluations that have ended unrecorded, and wait
         self._stop_paused()
+        if jobs:  # settings that an earlier process has begun wait
+            begun = [e for e in self._history.evaluations if e.joined]
+            self._leave([e.number for e in begun if not e.ended or self._unrecorded(e)])
+            self._remove(target.record.id)  # of populations
 
     @property
     def _history(self) -> History:  # which may not be saved yet
@@ -97,8 +99,6 @@ class Populations(proposing.Proposer):
         if workers is not None:
             return -(-self._lanes // workers) if self._halving is None else 1
         (cohort,) = planned
-        if cohort.name == self._narrow:
-            return 1
         waits = self._halving is None and any(not e.joined for e in self._history.pending)
         return None if waits and cohort.problem.mode == "vmap" else self._lanes
 
@@ -108,13 +108,13 @@ class Populations(proposing.Proposer):
         arrivals = {who: joined[who.seed] for who in entries if who.seed in joined}
         return host.Feed(arrivals, functools.partial(self._after_epoch, entries))
 
-    def exhausted(self, planned: Sequence[Cohort]) -> bool:
-        """Goes on lane by lane; settings that do not fit so have failed."""
-        left = self._unended(self._number) if planned[0].name == self._narrow else {}
-        self._narrow = planned[0].name
-        for number in left:
+    def too_large(self, entries: Sequence[Entry]) -> bool:
+        """Settings that do not fit into memory have failed."""
+        each = {e.number for entry in entries if not (e := self._of(entry.trial)).ended}
+        self._leave(each)
+        for number in each:
             self.state.score(number, 0, "out of memory")
-        self._leave(left)
+        self.state.save()
         return True
 
     def ended(self, event: running.Ended) -> None:
@@ -124,7 +124,8 @@ class Populations(proposing.Proposer):
         result, trial = event.result, event.trial
         paused = result.status == "paused" and result.epochs == self._rung(trial)
         self._told([(trial, result.epochs, result.dev, None if paused else result.status)])
-        self._leave([self._of(trial).number] if paused else [])
+        setting = self._of(trial)
+        self._leave([setting.number] if paused and not setting.ended else [])
         self._stop_paused()
 
     def news(self) -> list[str]:
@@ -139,7 +140,6 @@ class Populations(proposing.Proposer):
         """Removes the checkpoints of the population that was trained, if all of it has ended."""
         if self._program is None or self._unended(self._number):
             return
-        self._narrow = ""
         self._remove(f"{self.target.record.id}-{self._number}")
 
     def _remove(self, name: str) -> None:
@@ -159,9 +159,12 @@ class Populations(proposing.Proposer):
         return next(e for e in self._history.evaluations if trial.seed in e.seeds)
 
     def _rung(self, trial: Trial) -> int:
-        """The epochs of a trial's next rung; 0: there is none."""
+        """The epochs of a trial's next rung, or of its last one; 0: there is none."""
+        setting = self._of(trial)
+        if setting.stopped:
+            return setting.stopped.epochs
         rungs = [] if self._halving is None else self._halving.rungs(_epochs(trial))
-        return next(iter(rungs[len(self._of(trial).rungs) :]), 0)
+        return next(iter(rungs[len(setting.rungs) :]), 0)
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -185,6 +188,7 @@ class Populations(proposing.Proposer):
         self._number, self._program = self._count(), None
         self._propose(0)
         waiting = [e for e in self._history.pending if e.joined is None]
+        waiting += [self._history.evaluations[number] for number in sorted(self._again)]
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
         if self._as_jobs and self._halving is not None:  # its program is its own
             each = dict([*each.items()][:1])
@@ -197,6 +201,7 @@ class Populations(proposing.Proposer):
             begin = [*first.values()][: None if self._halving is None else 1]
             self._program = self.target.program(begin, self._padded)
             each = {n: each[n] for n, entry in first.items() if self._program.takes(entry)}
+        self._again -= each.keys()
         for number in each:
             self._change(number, joined=(self._number, 0))
         self.state.save()
@@ -212,8 +217,12 @@ class Populations(proposing.Proposer):
         self.state.history = self._history.change(number, **new)
 
     def _leave(self, numbers: Iterable[int]) -> None:
+        """Lets evaluations wait for another population, or another job."""
         for number in numbers:
-            self._change(number, joined=None)
+            if self._history.evaluations[number].ended:
+                self._again.add(number)
+            else:
+                self._change(number, joined=None)
         self.state.save()
 
     def _propose(self, epochs: int) -> list[Entry]:
@@ -235,12 +244,12 @@ class Populations(proposing.Proposer):
         try:
             self.target.refuse_too_large(self.target.entries(evaluation)[0])
         except ConfigError as error:
-            self.state.history = self._history.tell(evaluation.number, str(error))
+            self.state.score(evaluation.number, 0, str(error))
             return []
         return self._unrecorded(evaluation)  # by a search whose state was lost
 
     def _unended(self, population: int) -> dict[int, list[Entry]]:
-        each = self._joined(population)
+        each = [e for e in self._joined(population) if e.number not in self._again]
         return {e.number: entries for e in each if (entries := self._unrecorded(e))}
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:
