@@ -157,10 +157,14 @@ def init(problem: Problem, shared: Shared, lane: Lane) -> MemberState:
 def parameter_shapes(problem: Problem, who: Member) -> Tree:
     """Returns shapes and types of a member's parameters, computing nothing."""
     hparams = {name: np.float32(value) for name, value in who.hparams}
-    split = problem.split(0)
-    lane = Lane(np.uint32(who.seed), hparams, split.tables, split.train)
-    shared = Shared(problem.corpus, steps([0], problem.training.batch_size))
-    return jax.eval_shape(functools.partial(init, problem), shared, lane).params
+    rows, shape = min(problem.training.at_once, problem.training.batch_size), jax.ShapeDtypeStruct
+    columns = jax.tree.map(
+        lambda column: shape((rows, *column.shape[1:]), column.dtype), problem.corpus.buckets[0]
+    )
+    weight: Any = shape((rows,), jnp.float32)
+    batch = Batch(columns, weight, problem.corpus.shared, problem.split(0).tables)
+    key = jax.eval_shape(root_key, 0)
+    return jax.jit(problem.task.init).eval_shape(key, batch, hparams)
 
 
 def evaluate(

@@ -14,7 +14,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, slots
 from jaxeval.report import tuning as reports
-from jaxeval.studies import Trial, prepared, proposing, running
+from jaxeval.studies import Trial, prepared, running, scheduling
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
@@ -26,7 +26,7 @@ from jaxeval.tuning.running import State
 _Progress = tuple[Trial, int, float | None, str | None]
 
 
-class Populations(proposing.Proposer):
+class Populations(scheduling.Scheduler):
     """A search whose settings are trained as populations, or as jobs of a launcher.
 
     A batch of settings is proposed when all before have ended; those that a program has room for
