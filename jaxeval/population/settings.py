@@ -166,7 +166,9 @@ class Training:
     save_models: Annotated[
         bool, fields.IMMATERIAL, about("write each member's best parameters into RUNS/models")
     ] = False
-    checkpoint_every: Annotated[Count, fields.IMMATERIAL, about("epochs between checkpoints")] = 5
+    checkpoint_every: Annotated[
+        Count, fields.IMMATERIAL, about("epochs between checkpoints, at least")
+    ] = 5
 
     @property
     def at_once(self) -> int:
