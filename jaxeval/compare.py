@@ -40,20 +40,19 @@ def compare(
     ledger: str | Path | None = None,
     paired: Quiet = False,
 ) -> Comparison:
-    """Compares the score distributions of two or more models, of any program.
+    """Compares the score distributions of two or more models, from any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or
-        what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a data
-        frame, runs, a sequence of scores or a dict of them.
-      models: two or more, all for none; in Python also further runs or sequences.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or local
+        files of W&B, MLflow or TensorBoard; in Python also records, a data frame, runs, a
+        sequence of scores or a dict of them.
+      models: names of two or more models (all); in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
-      unit: of replication, within which scores are averaged (dataset where each has one score of
-        a model, else split where there are several, else seed, else row).
-      correction: over all tests looked at.
-      ledger: file that counts how often scores were looked at while they grew; the anytime p-value
-        holds then.
+      unit: unit of replication; scores within it are averaged (dataset if each has one score per
+        model, else split if there are several, else seed, else row).
+      correction: procedure that corrects over all tests.
+      ledger: file that counts the looks at growing scores; adds a p-value that holds at any look.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
@@ -171,9 +170,9 @@ def compare_items(
     """Compares models by their predictions: the scores of their runs, and item by item.
 
     Args:
-      file: a row an item of a run: columns model, seed or run, item (and dataset), and correct, or
-        gold and predicted.
-      models: two or more, all for none.
+      file: a table with one row for each item of a run: columns model, seed or run, item (and
+        dataset), and either correct, or gold and predicted.
+      models: names of two or more models (all).
       metric: accuracy (the default) or macro_f1.
 
     Examples:
@@ -199,18 +198,18 @@ def compare_logs(
     margin: Positive | None = None,
     gate: bool = False,
 ) -> Comparison:
-    """Compares language models item by item, from logs of their evaluations.
+    """Compares language models item by item, from their evaluation logs.
 
     Args:
-      logs: of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV of
-        predictions: files or folders; NAME=PATH: all are runs of the model NAME.
-      task: only these, or those of a pattern such as 'mmlu_*'.
-      metric: of tasks with several.
-      column: ROLE=KEY of predictions.
-      cluster: items with the same value of this key in their data belong together.
-      mismatched: what to do with items that have one id and differ in content or prompt.
+      logs: files or folders of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines
+        or CSV of predictions. NAME=PATH: all logs there are runs of the model NAME.
+      task: only these tasks, or those that match a pattern such as 'mmlu_*'.
+      metric: the metric, if tasks have several.
+      column: ROLE=KEY for predictions with other keys.
+      cluster: key whose value groups items.
+      mismatched: how to treat items with the same id but different content or prompt.
       lower_is_better: lower scores are better (as the logs or the metric's name say, else higher).
-      over: what is generalised over (all that the logs can say).
+      over: what the claim generalises over (as much as the logs allow).
       gate: exit with 0 if the first model is better than the second (by more than the margin),
         with 1 if neither was shown, with 3 if it is worse.
 

@@ -88,6 +88,10 @@ def test_states(tmp_path: Path) -> None:
     assert a.state(0.0, 0.0) == "ended" and a.training == []
     assert b.state(100.0, 0.0) == "training" and b.state(200.0, 0.0) == "stalled"
     assert followed.members(b.id) == []
+    with runs.open_store(tmp_path) as store:  # its programs compile
+        store.register(dataclasses.replace(test_store.EXPERIMENT, id="new"))
+    followed.poll()
+    assert followed.experiments["new"].state(0.0, 0.0) == "begun"
     page = client(tmp_path).get(f"/e/{1:016x}").text
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
     with pytest.raises(Exception, match="readonly"):

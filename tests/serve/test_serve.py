@@ -131,8 +131,10 @@ def test_all_forms_have_the_same_numbers(site: TestClient) -> None:
     """Dies if JSON or CSV lacks a member, a score or an experiment."""
     listed = site.get("/index.json").json()["experiments"]
     assert [row["experiment"] for row in listed] == [*reversed(NAMES)]
-    assert (listed[0]["ended"], listed[0]["training"]) == ("6", "2")
-    assert len([*csv.reader(io.StringIO(site.get("/index.csv").text))]) == 1 + len(NAMES)
+    assert (listed[0]["ended"], listed[0]["training"]) == (6, 2)
+    assert listed[0]["median"] == pytest.approx(0.715)
+    lines = [*csv.DictReader(io.StringIO(site.get("/index.csv").text))]
+    assert [float(row["median"]) for row in lines] == [row["median"] for row in listed]
     for key, ended in ((0, 6), (2, 6)):
         data = site.get(f"/e/{key:016x}.json").json()
         rows = [*csv.DictReader(io.StringIO(site.get(f"/e/{key:016x}.csv").text))]
@@ -171,6 +173,11 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     assert settled["looks"] == 3
     levels = client(tmp_path).get(f"/compare.json?e={0:016x}&e={1:016x}&e={2:016x}").json()
     assert [found["level"] for found in levels["settled"]] == [0.025, 0.025]
+    write(tmp_path, "new", 3, ended=0, training=1)
+    page = client(tmp_path).get("/compare?e=a&e=b&e=c&e=new").text
+    assert "c: seed 4 still trains" in page and "c against a is undecided" in page
+    assert "new against a: one of them has no seed that counts yet" in page
+    assert "<caption>c against a</caption>" in page
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ class Settlement(Result):
     def _answer(self, scale: ScoreFormat) -> str:
         if self.verdict == "failed":
             said = "; ".join(f"{side}: {why}" for side, why in self.failures.items())
-            return f"No claim, since a seed failed ({said})."
+            return f"No claim of {self._sides()}, since a seed failed ({said})."
         if self.verdict == "constant":
             both = " and ".join(f"{side} has {scale(of[0])}" for side, of in self.scores.items())
             return (
@@ -151,7 +151,10 @@ class Settlement(Result):
             "better": f"{self.candidate} is better than {self.base}{more}",
             "worse": f"{self.candidate} is worse than {self.base}{more}",
             "equal": f"{self.candidate} and {self.base} are equal within {within}",
-        }.get(self.verdict, "Undecided")
+        }.get(self.verdict, f"{self._sides()} is undecided")
+
+    def _sides(self) -> str:
+        return f"{self.candidate} against {self.base}"
 
 
 def planned(

@@ -36,28 +36,26 @@ function options(place) {
   const series = [{ label: "epoch" }];
   const bands = [];
   runs().forEach((run, k) => {
-    const colour = getComputedStyle(run).color;
-    const faint = (share) => colour.replace("rgb(", "rgba(").replace(")", `, ${share})`);
+    const colour = getComputedStyle(run).getPropertyValue("--colour");
     const prefix = runs().length > 1 ? `${run.textContent}, ` : "";
     FIVE.forEach((name) => {
       const middle = name === "median";
       series.push({
         label: prefix + name,
-        stroke: middle ? colour : faint(0.35), width: middle ? 2 : 0.5,
+        stroke: middle ? colour : `${colour}59`, width: middle ? 2 : 0.5,
         points: { show: middle, size: 5 },
         value: (_, shown) => (shown === null ? "-" : shown.toFixed(3)),
       });
     });
     const at = 1 + FIVE.length * k;
-    bands.push({ series: [at + 4, at], fill: faint(0.12) });
-    bands.push({ series: [at + 3, at + 1], fill: faint(0.2) });
+    bands.push({ series: [at + 4, at], fill: `${colour}1f` });
+    bands.push({ series: [at + 3, at + 1], fill: `${colour}33` });
   });
-  const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick : ""));
   return {
     width: place.clientWidth, height: 320,
     scales: { x: { time: false } }, legend: { show: runs().length === 1 },
     axes: [
-      { ...axis, label: "epoch", values: whole },
+      { ...axis, label: "epoch", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5] },
       { ...axis, label: place.dataset.label, size: 60 },
     ],
     series, bands,

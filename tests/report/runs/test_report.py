@@ -99,6 +99,7 @@ def test_awkward_experiments(tmp_path: Path, case: str, capsys: pytest.CaptureFi
         assert (f"{lost} diverged" in text) == (lost > 0)
     if lost == len(CASES[case]):
         assert "none of them has a score" in printed and "train more seeds" not in printed
+        assert "Test score against" not in html  # a figure without any mark
     elif len(CASES[case]) - lost < 5:
         assert "fewer than 5 scores" in printed and "fewer than 5 scores" in html
     if case in ("constant", "one", "two"):
