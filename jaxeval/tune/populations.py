@@ -4,7 +4,7 @@ import contextlib
 import functools
 import math
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class Populations(scheduling.Scheduler):
     The history says of each evaluation when it joined which population. It is saved before
     proposals are trained, and before results are recorded elsewhere: a killed search repeats
     epochs, meets all when it did before, and decides nothing anew, unless it trained in fewer
-    lanes. A setting that has ended, and was not recorded, is trained again, by whatever engine.
+    lanes. A setting that has ended unrecorded is trained again.
 
     Args:
       parallel: settings at once.
@@ -61,11 +61,12 @@ class Populations(scheduling.Scheduler):
         self._known = {e.number for e in self._history.ended}
         self._number = 0  # of the population that is trained
         self._program: OpenProgram | None = None  # its program; None: it has not begun
-        self._again = set[int]()  # evaluations that have ended unrecorded, and wait
+        self._again = set[int]()  # evaluations that wait although they had joined one
         self._stop_paused()
         if jobs:  # settings that an earlier process has begun wait
+            recorded = {seed for seed, *_ in store.ended(target.record.id)}
             begun = [e for e in self._history.evaluations if e.joined]
-            self._leave([e.number for e in begun if not e.ended or self._unrecorded(e)])
+            self._leave({e.number for e in begun if not (e.ended and recorded >= {*e.seeds})})
             self._remove(target.record.id)  # of populations
 
     @property
@@ -82,12 +83,12 @@ class Populations(scheduling.Scheduler):
                 cohort = self._program.cohort(entries, record)  # one lock for all
                 each.append(cohort._replace(pause=self._rung(entries[0].trial)))
             return each
-        self._clear()
+        if self._program is not None and not self._unended(self._number):  # all of it has ended
+            self._remove(f"{record}-{self._number}")
         entries = self._resumed() or self._next()
         if not entries or self._program is None:
             return []
-        padded = self._program.shape is not None  # with other shapes it begins anew
-        suffix = f"-{reading.digest(self._program.text)}" if padded else ""
+        suffix = f"-{reading.digest(self._program.text)}" if self._program.shape else ""
         return [self._program.cohort(entries, f"{record}-{self._number}{suffix}")]
 
     def lanes(self, planned: Sequence[Cohort], workers: int | None) -> int | None:
@@ -98,9 +99,8 @@ class Populations(scheduling.Scheduler):
         """
         if workers is not None:
             return -(-self._lanes // workers) if self._halving is None else 1
-        (cohort,) = planned
         waits = self._halving is None and any(not e.joined for e in self._history.pending)
-        return None if waits and cohort.problem.mode == "vmap" else self._lanes
+        return None if waits and planned[0].problem.mode == "vmap" else self._lanes
 
     def feed(self, entries: dict[Member, Entry]) -> host.Feed:
         """Returns what stops and joins members of the population that begins."""
@@ -110,10 +110,10 @@ class Populations(scheduling.Scheduler):
 
     def too_large(self, entries: Sequence[Entry]) -> bool:
         """Settings that do not fit into memory have failed."""
-        each = {e.number for entry in entries if not (e := self._of(entry.trial)).ended}
-        self._leave(each)
-        for number in each:
-            self.state.score(number, 0, "out of memory")
+        for setting in (self._of(entry.trial) for entry in entries):
+            if not setting.ended:
+                self._change(setting.number, joined=None)
+                self.state.score(setting.number, 0, "out of memory")
         self.state.save()
         return True
 
@@ -124,8 +124,8 @@ class Populations(scheduling.Scheduler):
         result, trial = event.result, event.trial
         paused = result.status == "paused" and result.epochs == self._rung(trial)
         self._told([(trial, result.epochs, result.dev, None if paused else result.status)])
-        setting = self._of(trial)
-        self._leave([setting.number] if paused and not setting.ended else [])
+        if paused and not (setting := self._of(trial)).ended:
+            self._leave({setting.number})
         self._stop_paused()
 
     def news(self) -> list[str]:
@@ -136,13 +136,8 @@ class Populations(scheduling.Scheduler):
         lines = [reports.evaluation_line(evaluation, *scale) for evaluation in ended]
         return [*lines, reports.progress_line(self.state, *scale)] if lines else []
 
-    def _clear(self) -> None:
-        """Removes the checkpoints of the population that was trained, if all of it has ended."""
-        if self._program is None or self._unended(self._number):
-            return
-        self._remove(f"{self.target.record.id}-{self._number}")
-
     def _remove(self, name: str) -> None:
+        """Removes the checkpoints of a population, or of all."""
         for path in [*self._checkpoints.glob(f"{name}*")]:  # with other shapes names are longer
             if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
                 with contextlib.suppress(RunError), running.locked(path.parents[1], path.name):
@@ -161,10 +156,9 @@ class Populations(scheduling.Scheduler):
     def _rung(self, trial: Trial) -> int:
         """The epochs of a trial's next rung, or of its last one; 0: there is none."""
         setting = self._of(trial)
-        if setting.stopped:
-            return setting.stopped.epochs
+        passed = len(setting.rungs) - bool(setting.stopped)
         rungs = [] if self._halving is None else self._halving.rungs(_epochs(trial))
-        return next(iter(rungs[len(setting.rungs) :]), 0)
+        return next(iter(rungs[passed:]), 0)
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -187,8 +181,8 @@ class Populations(scheduling.Scheduler):
         """The trials that begin a population: those that belong with the first one that waits."""
         self._number, self._program = self._count(), None
         self._propose(0)
-        waiting = [e for e in self._history.pending if e.joined is None]
-        waiting += [self._history.evaluations[number] for number in sorted(self._again)]
+        known, again = self._history.evaluations, self._again
+        waiting = [e for e in known if e.number in again or not (e.ended or e.joined)]
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
         if self._as_jobs and self._halving is not None:  # its program is its own
             each = dict([*each.items()][:1])
@@ -216,13 +210,11 @@ class Populations(scheduling.Scheduler):
     def _change(self, number: int, **new: Any) -> None:
         self.state.history = self._history.change(number, **new)
 
-    def _leave(self, numbers: Iterable[int]) -> None:
+    def _leave(self, numbers: Set[int]) -> None:
         """Lets evaluations wait for another population, or another job."""
-        for number in numbers:
-            if self._history.evaluations[number].ended:
-                self._again.add(number)
-            else:
-                self._change(number, joined=None)
+        self._again |= numbers  # also in the next process, if they have ended and joined
+        for number in numbers & {e.number for e in self._history.pending}:
+            self._change(number, joined=None)
         self.state.save()
 
     def _propose(self, epochs: int) -> list[Entry]:
