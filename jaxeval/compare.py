@@ -13,7 +13,7 @@ from jaxeval.report.comparison import Comparison, looks
 from jaxeval.runs import items as predictions
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs import records
-from jaxeval.runs.layout import Layout, Mismatched, Missing
+from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import failures, results, single_models
 from jaxeval.stats.results import Method, Rules
@@ -83,14 +83,9 @@ def _compared(
     Args:
       named: the models were named; else one of one run is left out, if two others are left.
     """
-    alone, failed = _single(scores), failures.failed_runs(scores)
-    left = [model for model in alone if not (items and items.data_sets) or model in failed]
-    free = not named and control is None and len(scores.data_sets) == 1
-    if free and left and len(scores.models) - len(alone) > 1:
-        others = scores.only([model for model in scores.models if model not in left])
-        note = f"left out, as they have one score each: {', '.join(left)}"
-        scores = dataclasses.replace(others, warnings=(*others.warnings, note))
-        alone = _single(scores)
+    if not named and control is None and len(scores.data_sets) == 1:
+        scores = _several_scores(scores, items)
+    alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         asked: dict[str, object] = {"unit": unit, "control": control, "ledger": ledger}
@@ -123,6 +118,17 @@ def _single(scores: Scores) -> list[str]:
     return [model for model in scores.models if model not in several]
 
 
+def _several_scores(scores: Scores, items: Scores | None) -> Scores:
+    """The scores without models of one score, if two others are left; those with items stay."""
+    alone, failed = _single(scores), failures.failed_runs(scores)
+    left = [model for model in alone if not (items and items.data_sets) or model in failed]
+    if not left or len(scores.models) - len(alone) < 2:
+        return scores
+    others = scores.only([model for model in scores.models if model not in left])
+    note = f"left out, as they have one score each: {', '.join(left)}"
+    return dataclasses.replace(others, warnings=(*others.warnings, note))
+
+
 def _over_items(items: Scores, rules: Rules) -> Study:
     return study(items, dataclasses.replace(rules, confidence=1 - rules.alpha))
 
@@ -144,8 +150,8 @@ def _items_alone(scores: Scores, items: Scores, alone: Sequence[str]) -> Scores:
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(
-            f"{model}: 1 score, of runs of which others failed ({ended[model]}), which is no fair "
-            "sample of them; expected at least 2, better 5 or more (other seeds, splits)",
+            f"{model}: 1 score, since other runs failed ({ended[model]}); expected at least 2, "
+            "better 5 or more (other seeds, splits)",
             scores.source,
         )
     known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]
@@ -220,8 +226,8 @@ def compare_logs(
     factors = None if over is None else results.parse_over(over)
     complete = gate and missing == "error"
     rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
-    higher = None if lower_is_better is None else not lower_is_better
-    asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
+    own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}
+    asked = sources.layout(column, None, metric, missing, lower_is_better, **own)
     with cli.waiting("reading the logs"):
         scores = evaluations.read(logs, asked)
     if gate and (found := len(scores.models)) != 2:

@@ -21,7 +21,7 @@ _SIGNALS = {
     signal.SIGINT: b"\nstopping after this epoch; press Ctrl-C again to stop at once\n",
     signal.SIGTERM: b"\nstopping after this epoch, as SIGTERM asks\n",
 }
-Say = Callable[[str], None]  # prints a line beside a progress bar
+_Say = Callable[[str], None]  # prints a line beside a progress bar
 
 
 def train(
@@ -96,7 +96,7 @@ def train_cohorts(
 def watch(
     trained: Generator[object, None, None],
     start: Callable[[running.Started], None] = lambda started: None,
-    other: Callable[[object, Say], None] = lambda event, say: None,
+    other: Callable[[object, _Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
     """Shows training until it ends.
@@ -129,7 +129,7 @@ def say_findings(
     remarks: Sequence[str],
     warnings: Sequence[str],
     known: set[str] | None = None,
-    say: Say = cli.say,
+    say: _Say = cli.say,
 ) -> None:
     """Prints what was found in the data, without lines that are `known`, and adds to these."""
     lines = [*remarks, *(f"warning: {line}" for line in warnings)]
@@ -166,7 +166,7 @@ def _watch_cohort(
     started: running.Started,
     signals: _Signals,
     start: Callable[[running.Started], None],
-    other: Callable[[object, Say], None],
+    other: Callable[[object, _Say], None],
     known: set[str],
 ) -> None:
     """Shows a cohort, and those that begin meanwhile, until all are finished or a signal comes."""

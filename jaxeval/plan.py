@@ -3,15 +3,16 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from jaxeval import parameters
+from jaxeval import parameters, sources
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report import text
 from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.runs import items, metrics
 from jaxeval.runs import logs as evaluations
-from jaxeval.runs.layout import Layout, Mismatched, Missing
+from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import pilots, planning, tasks
 from jaxeval.stats.estimates import FEW_CLUSTERS
@@ -67,9 +68,9 @@ def plan_logs(
       cluster: key whose value groups items.
       missing, mismatched: as in `compare logs`.
     """
+    own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}
     both = (model, minus)
-    higher = None if lower_is_better is None else not lower_is_better
-    asked = Layout(column or {}, both, metric, missing, higher, cluster or "", task, mismatched)
+    asked = sources.layout(column, None, metric, missing, lower_is_better, both, **own)
     return _of_pilot(evaluations.read(logs, asked), model, minus, difference, power, alpha)
 
 

@@ -188,7 +188,7 @@ def _read_variants(file: str) -> Mapping[str, Sequence[str]]:
     names = [variant.name for variant in variants]
     for name in names:
         if name.splitlines() != [name] or names.count(name) > 1:
-            raise ConfigError(f"{file}: expected names of a line, each another, got {name!r}")
+            raise ConfigError(f"{file}: expected different names of one line, got {name!r}")
     return {variant.name: variant.changes for variant in variants}
 
 

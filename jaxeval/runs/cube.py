@@ -83,9 +83,9 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         if word in normal.FAILED:
             rule = "these runs failed; without the column of statuses the scores count"
         elif word not in _UNFINISHED:
-            rule = f"they count; runs that failed are called {', '.join(normal.FAILED)}"
+            rule = f"they count; the statuses of failed runs are {', '.join(normal.FAILED)}"
         if of_scored[k] and word not in ("", "none", *_FINISHED):
-            found = f"{name}: {of_scored[k]} of its scores are of runs that are {status}"
+            found = f"{name}: {of_scored[k]} of its scores are of runs with status {status}"
             warnings.append(f"{found}; {rule}")
     return counts, warnings
 

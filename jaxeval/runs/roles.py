@@ -51,12 +51,12 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
         raise _unclear(table, "no column score", {"score": score})
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout))
-    otherwise = f"{argument('column', {'ROLE': 'NAME'})} says otherwise"
+    otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     rest = [name for name in table.values if name not in {*there.values(), "number", ""}]
     if rest and "model" in there:
         named = argument("column", {"dataset": rest[0]})
-        doubt = f"where one holds data sets or settings, {named} (or split, seed) parts the scores"
+        doubt = f"if one holds data sets or settings, {named} (or split, seed) groups the scores"
         notes.append(f"not read: {listed(rest)}; {doubt}")
         used = {name: of for name, of in table.values.items() if name not in rest}
         table = dataclasses.replace(table, values=used)

@@ -1,7 +1,6 @@
 """`jaxeval select`: the best of several models with as few evaluations as possible."""
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -123,28 +122,30 @@ def select_command(
 
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
-    evaluate: Callable[[str, int], float]
     how: dict[str, Any] = {"workers": workers, "retries": retries}
     if isinstance(command, str):
         program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
         how["stop"] = program.stop
-        evaluate = lambda model, number: program.score(  # noqa: E731
-            {"model": model, "split": str(number), "seed": str(number)}
-        )
     else:
-        functions, models = command, (*command, *models)
-        if wrong := [name for name in models if not callable(functions.get(name))]:
+        models = (*command, *models)
+        if wrong := [name for name in models if not callable(command.get(name))]:
             raise ConfigError(f"{wrong[0]}: expected a function of the evaluation's number")
-        evaluate = lambda model, number: functions[model](number)  # noqa: E731
     # a rule that cannot begin leaves no file
     asked = running.Selecting(chosen, chosen.begin(models), retries + 1)
     path = Path(state) if state and isinstance(command, str) else None
     opening = running.recorded(path, {"command": str(command), "json_field": json_field})
+
+    def score(model: str, number: int) -> float:
+        if (model, number) in known:
+            return known[model, number]
+        if not isinstance(command, str):
+            return command[model](number)
+        return program.score({"model": model, "split": str(number), "seed": str(number)})
+
     with cli.resumable(), opening as (known, write):
         cli.say(direction, quiet)
         if known:
             cli.say(f"{state}: {len(known)} evaluations are known", quiet)
-        score = lambda *job: known[job] if job in known else evaluate(*job)  # noqa: E731
         with contextlib.closing(running.run(asked, score, **how)) as steps:
             for event in steps:
                 job = event.model, event.number
@@ -194,8 +195,7 @@ def select_table(
     from jaxeval.report.comparison import answers
     from jaxeval.stats import failures, samples
 
-    layout = sources.layout(column, score, metric, missing, lower_is_better)
-    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
+    layout = sources.layout(column, score, metric, missing, lower_is_better, models)
     scores = sources.read(source, layout)
     pools, failed = samples.pools(scores), failures.compare(scores)
     chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)

@@ -225,8 +225,7 @@ def settle_table(
 
     roles = dict(column or {})
     item = roles.pop("item", None)
-    layout = sources.layout(roles, score, metric, missing, lower_is_better)
-    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
+    layout = sources.layout(roles, score, metric, missing, lower_is_better, models)
     named = () if seeds is None or isinstance(seeds, int) else seeds
     most = seeds if isinstance(seeds, int) else len(named) or sys.maxsize
     rule = Settle(most=most, margin=margin, alpha=alpha, statistic=statistic)

@@ -13,7 +13,7 @@ from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import describe, multiple
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Method, Rules, sign, varies
+from jaxeval.stats.results import Method, Rules, on, sign, varies
 from jaxeval.stats.samples import Samples
 
 _FOLDS = 10  # of one cross-validation, at most
@@ -108,13 +108,13 @@ def warnings(
     """Warns of absent, equal, uneven, dependent, unpaired and small samples of scores."""
     cells = units.by_data_set.items()
     yield from _shortened(
-        f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
+        f"{', '.join(absent)}: no scores{on(place)}; not compared there"
         for place, cell in cells
         if (absent := [m for m in scores.models if m not in cell])
     )
     if units.unit != "dataset":  # data sets may well have equal scores
         yield from _shortened(
-            describe.all_equal(f"{model}{_on(place)}", len(of.scores))
+            describe.all_equal(f"{model}{on(place)}", len(of.scores))
             for place, cell in cells
             for model, of in cell.items()
             if len(of.scores) > 1 and not varies(of.scores)
@@ -123,7 +123,7 @@ def warnings(
         yield from _shortened(_collapsed(scores, units))
     yield from _of_unit(scores, units)
     yield from _shortened(
-        f"{pair.a}, {pair.b}{_on(pair.data_set)}: paired tests use the {pair.pairs} units that "
+        f"{pair.a}, {pair.b}{on(pair.data_set)}: paired tests use the {pair.pairs} units that "
         f"both have, of {pair.n[0]} and {pair.n[1]}"
         for pair in compared
         if pair.scores and pair.scores.by_pairs and 0 < pair.pairs < max(pair.n)
@@ -172,7 +172,7 @@ def _collapsed(scores: Scores, units: Samples) -> Iterator[str]:
                     worst, others = sign * ordered[few - 1], sign * ordered[few]
                     verb, runs = ("is", "this run") if few == 1 else ("are", "these runs")
                     yield (
-                        f"{model}{_on(place)}: {few} of {n} scores {verb} far worse than the "
+                        f"{model}{on(place)}: {few} of {n} scores {verb} far worse than the "
                         f"others ({worst:.4g} at best, the others from {others:.4g}); if {runs} "
                         "failed, say so in a column status"
                     )
@@ -189,14 +189,10 @@ def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
         uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
         if uneven and describe.sd(small) > 0 and describe.sd(small) >= _WIDER * describe.sd(large):
             yield (
-                f"{of.a}, {of.b}{_on(of.data_set)}: the {len(small)} scores of {few} are spread "
+                f"{of.a}, {of.b}{on(of.data_set)}: the {len(small)} scores of {few} are spread "
                 f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
                 f"Brunner-Munzel is then too small; more scores of {few} mend it"
             )
-
-
-def _on(data_set: str | None) -> str:
-    return f" on {data_set}" if data_set else ""
 
 
 def _shortened(lines: Iterable[str]) -> list[str]:

@@ -60,8 +60,11 @@ class Target:
         )
         machine = sweeps.machine_of(self.base)
         chosen = padding.choose_buckets(drawn, largest, machine, trainings)
-        fits = lambda shape: memory.fits(shape.parameters(), config.training, lanes)  # noqa: E731
-        each = [(bucket, entries) for bucket, entries in chosen if fits(bucket[0])]
+        each = [
+            (bucket, entries)
+            for bucket, entries in chosen
+            if memory.fits(bucket[0].parameters(), config.training, lanes)
+        ]
         keys = {parameter.key for parameter in self.search.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
         rows = padding.smallest_batch(

@@ -17,6 +17,7 @@ from jaxeval.report.document import (
 )
 from jaxeval.stats import failures
 from jaxeval.stats import study as studies
+from jaxeval.stats.results import on
 from jaxeval.stats.single_models import SingleModels, SinglePair
 from jaxeval.stats.study import RunDesign, Study
 
@@ -147,7 +148,7 @@ def _item_details(study: Study) -> Iterator[Block]:
 
 def _pairs(study: Study) -> Iterator[Block]:
     for pair in (*study.overall, *study.pairs):
-        where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
+        where = words.in_mean(study) if pair.data_set is None else on(pair.data_set)
         yield Heading(f"{pair.a} against {pair.b}{where}")
         yield from claims.about(pair, study)
         yield from [tables.tests(pair)] if pair.tests else []
@@ -168,7 +169,7 @@ def _about_single_models(pair: SinglePair, study: Study) -> str:
     a, b = (f"{m} (seed {s})" for m, s in zip((pair.a, pair.b), pair.seeds, strict=True))
     return (
         f"Of the trained models {a} and {b}{split}, each its method's {chosen}, on items like "
-        f"these {pair.items} of {pair.part}{words.on(pair.data_set)}: {shown}: "
+        f"these {pair.items} of {pair.part}{on(pair.data_set)}: {shown}: "
         f"{scale(pair.scores[0])} and {scale(pair.scores[1])}; difference "
         f"{scale.difference(gap.estimate)}, {scale.ci(gap.interval)} by paired bootstrap; "
         f"{tested}. This says nothing about other runs of the two methods."

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
-from jaxeval.report.comparison.words import TESTS, on
+from jaxeval.report.comparison.words import TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.rows import is_failed
 from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
+from jaxeval.stats.results import on
 from jaxeval.stats.study import Board, RunDesign, Study
 
 # how sentences start that do not start with a name
