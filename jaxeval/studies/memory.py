@@ -111,7 +111,7 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
     source, training = own.data, own.config.training
     rows = [len(rows) for rows in source.split(0).train]
     updates = int(member.steps(rows, training.batch_size).count)
-    width = training.width(len(cohort.members))
+    width = lanes_for(cohort.problem, cohort.members, None)
     width = spreading.round_up(width, spreading.make_mesh())
     count = parameters(cohort.problem, cohort.members[0])
     corpus = sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
