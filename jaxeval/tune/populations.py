@@ -124,8 +124,8 @@ class Populations(scheduling.Scheduler):
         result, trial = event.result, event.trial
         paused = result.status == "paused" and result.epochs == self._rung(trial)
         self._told([(trial, result.epochs, result.dev, None if paused else result.status)])
-        if paused and not (setting := self._of(trial)).ended:
-            self._leave({setting.number})
+        setting = self._of(trial)
+        self._leave({setting.number} if paused and not setting.ended else set())  # and saves
         self._stop_paused()
 
     def news(self) -> list[str]:
