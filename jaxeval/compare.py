@@ -46,7 +46,7 @@ def compare(
       source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or local
         files of W&B, MLflow or TensorBoard; in Python also records, a data frame, runs, a
         sequence of scores or a dict of them.
-      models: names of two or more models (all); in Python also further runs or sequences.
+      models: names of two or more models (default: all); in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
       unit: unit of replication; scores within it are averaged (dataset if each has one score per
@@ -178,7 +178,7 @@ def compare_items(
     Args:
       file: a table with one row for each item of a run: columns model, seed or run, item (and
         dataset), and either correct, or gold and predicted.
-      models: names of two or more models (all).
+      models: names of two or more models (default: all).
       metric: accuracy (the default) or macro_f1.
 
     Examples:

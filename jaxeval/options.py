@@ -125,7 +125,7 @@ def compare_options(
 
     Examples:
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
-          --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
+          --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1
     """
     table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from jaxeval.results import Runs
     from jaxeval.studies.saved import ModelFile
 
+_CONLLU_COLUMNS = 10
+
 
 @parameters.verb
 def predict(
@@ -101,9 +103,21 @@ def _file(name: str) -> Iterator[Path]:
         yield Path(name)
         return
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "stdin"
-        copy.write_bytes(sys.stdin.buffer.read())
+        read = sys.stdin.buffer.read()
+        copy = Path(folder) / f"stdin{_suffix(read)}"
+        copy.write_bytes(read)
         try:
             yield copy
         except DataError as error:  # the copy's name says nothing
             raise DataError(str(error).replace(str(copy), "stdin")) from None
+
+
+def _suffix(read: bytes) -> str:
+    """The suffix that a file of these bytes would have, as names tell formats."""
+    lines = (line for line in read.splitlines() if line.strip() and not line.startswith(b"# "))
+    columns = next(lines, b"").split(b"\t")
+    if columns[0].startswith(b"{"):
+        return ".jsonl"
+    if len(columns) == _CONLLU_COLUMNS and columns[0][:1].isdigit():
+        return ".conllu"
+    return ".tsv" if len(columns) > 1 else ""

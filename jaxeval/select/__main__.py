@@ -182,7 +182,7 @@ def select_table(
 
     Args:
       source: a table of scores, a runs folder or a database, as for compare.
-      models: names of models in the table (all).
+      models: names of models in the table (default: all).
       batch: evaluations between decisions of top-two and batch (1, and 4).
       column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
 

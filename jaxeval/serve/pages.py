@@ -132,7 +132,8 @@ class Pages:
             groups = [self._followed.members(known.id)]
             document = report.experiments_document(groups, [found], self._location)
         doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')} ended"
-        doing += f", {len(known.training)} have not" if known.training else ""
+        left_over = text.counted(len(known.training), "has not", "have not")
+        doing += f", {left_over}" if known.training else ""
         left = self._left(known)
         doing += "" if left is None else f"; about {text.duration(left)} left for them"
         data: dict[str, Json] = {"state": self.state(known), "summary": to_json(found)}

@@ -128,6 +128,10 @@ def target(
     if first % every or (first and any(of.key == key for of in search.space.parameters)):
         expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
         raise ConfigError(f"{argument('min_epochs')}: {expected}")
+    epochs, key = base.training.epochs, "training.epochs"
+    if first >= epochs and not any(of.key == key for of in search.space.parameters):
+        expected = f"expected fewer than {key}, which is {epochs}, got {first}"
+        raise ConfigError(f"{argument('min_epochs')}: {expected}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     sweeps.refuse_leaks(base, search.space, where)
     session = studies.Session()
