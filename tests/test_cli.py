@@ -74,10 +74,11 @@ def test_errors_are_one_line_and_touch_nothing(
 
 def test_all_errors_of_a_config_at_once(capsys: pytest.CaptureFixture) -> None:
     """Dies if only the first mistake is told."""
-    words = ["training.patience=-1", "model.casing=onehot", "x=1"]
+    words = ["training.patience=-1", "model.casing=onehot", "model.layers=[]", "x=1"]
     status, _, errors = _ended(capsys, "train", *words)
     assert status == 2
-    assert all(word in errors for word in ("training.patience", "'one_hot'", "x: unknown key"))
+    expected = ("training.patience", "'one_hot'", "model.layers", "x: unknown key")
+    assert all(word in errors for word in expected)
 
 
 def test_dry_run(

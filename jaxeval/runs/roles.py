@@ -90,11 +90,13 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
-    """Returns the columns named as metrics, or the other columns of numbers without a role."""
+    """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
     free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
     named = [*filter(_is_metric, free)]
-    return _sort_scores(named or (n for n in free if len(_known_numbers(table.values[n]))))
+    numbers = named or [n for n in free if len(_known_numbers(table.values[n]))]
+    losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
+    return _sort_scores(numbers or losses)
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:

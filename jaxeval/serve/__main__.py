@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -155,12 +156,12 @@ def _listen(part: "Part", host: str, port: int) -> None:
     settings.http = "h11"  # httptools, if it is there, reads a header without end
     settings.timeout_graceful_shutdown = 1  # streams of events never end
     settings.limit_concurrency = _MOST_CONNECTIONS
-    try:
-        listening = settings.bind_socket()
-    except SystemExit:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:  # before the address is printed: who comes at once waits
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
         where = f"{argument('host', host)}, {argument('port', port)}"
-        raise RunError(f"{where}: cannot listen there; expected a free port") from None
-    listening.listen()  # before the address is printed: who comes at once waits
+        raise RunError(f"{where}: cannot listen there: {error.strerror}") from None
     cli.say(f"{address} (Ctrl-C ends it)")
     uvicorn.Server(settings).run([listening])
 
@@ -168,4 +169,4 @@ def _listen(part: "Part", host: str, port: int) -> None:
 def _is_error(record: logging.LogRecord) -> bool:
     """Returns whether a line is no trace of a stream that was open when the server ended."""
     ended = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
-    return not ended and "timeout graceful shutdown" not in record.msg
+    return not ended and "timeout graceful shutdown" not in str(record.msg)

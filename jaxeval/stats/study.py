@@ -64,6 +64,7 @@ class RunDesign:
     families: Families
     across: datasets.Across | None
     copies: tuple[Copies, ...]  # models with the same score at all seeds: one run, not tested
+    collapsed: tuple[str, ...]  # sentences on scores that look like those of failed runs
     samples: Samples = dataclasses.field(repr=False)
 
 
@@ -159,7 +160,8 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         run_design=RunDesign(
-            units.unit, units.averaged, primary, of_mean, families, across, copies, units
+            *(units.unit, units.averaged, primary, of_mean, families, across, copies),
+            *(tuple(failures.collapsed(scores, units)), units),
         ),
     )
 

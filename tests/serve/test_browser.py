@@ -68,10 +68,11 @@ def tab() -> Iterator[Tab]:
 
 def test_a_curve_grows_while_a_process_writes(tab: Tab, server: Served, folder: Path) -> None:
     """Dies if points come late, twice, or only after a reload; if the page's text, table or state
-    stay behind them, or a table that was opened is closed by an update."""
+    stay behind them, or a table that was opened is closed, or loses the focus, by an update."""
     tab.open(f"{server.address}/e/{KEY}")
     assert tab.wait("typeof chart == 'object' && chart && chart.data[0].length") == 4
     tab.run("document.querySelector('.chart ~ details').open = true")
+    tab.run("document.querySelector('.chart ~ details summary').focus()")
     words = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder)]
     with subprocess.Popen(words) as writer:
         seen = {tab.run("chart.data[0].length")}
@@ -84,6 +85,7 @@ def test_a_curve_grows_while_a_process_writes(tab: Tab, server: Served, folder: 
     tab.wait("document.querySelector('main').textContent.includes('ended: 8 members ended')")
     assert tab.run("document.querySelectorAll('.chart ~ details tbody tr').length") == 8
     assert tab.run("document.querySelector('.chart ~ details').open")
+    assert tab.run("document.activeElement.tagName") == "SUMMARY"
     assert tab.run("document.querySelectorAll('.chart canvas').length") == 1
     assert tab.errors == []
 

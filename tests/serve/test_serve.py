@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import socket
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -249,8 +250,11 @@ def test_what_is_vendored_is_what_was_published() -> None:
     assert not any(re.search("innerHTML|eval|document.write|https?://", of) for of in own)
 
 
-def test_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
-    """Dies if a folder without runs, or a port that is none, is served."""
+def test_arguments_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
+    """Dies if a folder without runs, or a port that is none, is served, or a taken port is not
+    one line."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RunError, match="in use"):
+        serve.serve(folder, port=taken.getsockname()[1])
     with pytest.raises(RunError, match="no runs here"):
         serve.serve(tmp_path)
     with pytest.raises(ConfigError, match="port"):

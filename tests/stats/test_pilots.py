@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.stats import pilots, planning
+from jaxeval.stats import pilots
 from jaxeval.stats.pilots import Pilot
 from tests.stats.cubes import task
 
@@ -14,12 +14,6 @@ ITEMS, R, K = 40, 5, 2
 
 def _pilot(a: np.ndarray, b: np.ndarray) -> Pilot:
     return pilots.pilot(task("", "", {"a": a, "b": b}), "a", "b")
-
-
-def _planned(spread: pilots.Spread) -> pilots.Size:
-    ways = planning.plan(0.3, spread, pilots.Size(2)).ways
-    assert ways["items"] is not None
-    return ways["items"].size
 
 
 def _draw(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,6 @@ from jaxeval.report.document import (
     to_json,
     to_json_object,
 )
-from jaxeval.stats import failures
 from jaxeval.stats import study as studies
 from jaxeval.stats.results import on
 from jaxeval.stats.single_models import SingleModels, SinglePair
@@ -59,7 +58,6 @@ class Comparison(Result):
         elif study.run_design:
             title, noun, paper = "Comparison of", "model", tables.for_paper(study)
             details = [*self._run_details(study, study.run_design)]
-            notes = [*_unusable(study), *notes]
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
         facts = [study.scores.source, *words.directions(study), words.basis(study)]
         return Document(
@@ -118,12 +116,6 @@ class Comparison(Result):
             yield from dict.fromkeys([*self.items.warnings, *_warnings(self.items)])
             yield tables.differences(self.items)
             yield from (claims.verdict(pair, self.items) for pair in self.items.pairs)
-
-
-def _unusable(study: Study) -> list[str]:
-    failed = {row for rows in failures.failed_runs(study.scores).values() for row in rows}
-    others = [one for one in study.scores.unusable if one.row not in failed]
-    return [text.unusable(others, study.scores.missing)] if others else []
 
 
 def _warnings(study: Study) -> Iterator[str]:

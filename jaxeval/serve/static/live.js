@@ -70,13 +70,13 @@ function draw(again) {
   chart = new uPlot(options(place), aligned(), place);
 }
 
-// Replaces the parts of the page that differ; the chart, ticks and open tables stay.
+// Replaces the parts of the page that differ; the chart, ticks, open tables and focus stay.
 function replace(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   if (fresh.body.dataset.revision === revision) return;
   const open = new Set([...document.querySelectorAll("details[open] summary")].map((of) => key(of)));
   const ticked = new Set([...document.querySelectorAll("input:checked")].map((of) => of.value));
-  const focused = document.activeElement && document.activeElement.value;
+  const focused = mark(document.activeElement);
   const kept = document.getElementById("chart");
   const place = fresh.getElementById("chart");
   if (kept && place) place.replaceWith(kept);
@@ -84,15 +84,16 @@ function replace(text) {
   document.querySelector("main").replaceWith(fresh.querySelector("main"));
   for (const summary of document.querySelectorAll("summary"))
     summary.parentElement.open = open.has(key(summary));
-  for (const box of document.querySelectorAll("input[type=checkbox]")) {
+  for (const box of document.querySelectorAll("input[type=checkbox]"))
     box.checked = ticked.has(box.value);
-    if (focused && box.value === focused) box.focus();
-  }
+  const there = [...document.querySelectorAll("main :is(a, button, input, summary)")];
+  there.find((of) => mark(of) === focused)?.focus({ preventScroll: true });
   revision = fresh.body.dataset.revision;
 }
 
 const near = (summary) => summary.closest("figure")?.querySelector("h3").textContent ?? "";
 const key = (summary) => near(summary) + summary.textContent;
+const mark = (of) => of.value || of.href || key(of);
 
 async function refresh(wanted) {
   if (fetching || wanted === revision || document.hidden) return;
