@@ -173,7 +173,7 @@ def _of_clusters(
     ours = _binary(draw.answers, groups)
     part = variances.items_part(of_item, groups)
     sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
-    equal = variances.Part(
+    equal = crossed.Variance(
         np.sum(sums**2, -1) / sizes.sum() ** 2 * clusters / (clusters - 1), clusters - 1
     )
     return {
@@ -181,7 +181,7 @@ def _of_clusters(
         "t, same error": _held(_t_limits(share, part, CONFIDENCE), draw.items),
         "t, C - 1": _held(_t_limits(share, equal, CONFIDENCE), draw.items),
         "Miller": _held(
-            common_intervals.normal(share, equal.variance * (clusters - 1) / clusters), draw.items
+            common_intervals.normal(share, equal.value * (clusters - 1) / clusters), draw.items
         ),
         "CLT": _held(
             common_intervals.normal(share, of_item.var(-1, ddof=1) / sizes.sum()), draw.items
@@ -197,8 +197,8 @@ def _beta(share: np.ndarray, n: float) -> Limits:
     return low, high
 
 
-def _t_limits(middle: np.ndarray, part: variances.Part, confidence: float) -> Limits:
-    half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
+def _t_limits(middle: np.ndarray, part: crossed.Variance, confidence: float) -> Limits:
+    half = np.sqrt(part.value) * crossed.t_quantile(part.df, confidence)
     return middle - half, middle + half
 
 

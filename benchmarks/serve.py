@@ -96,7 +96,7 @@ def rendered(paths: dict[str, str], label: str) -> None:
     """Reports when a browser has painted something of a page, and has loaded all of it."""
     marks = "performance.getEntriesByType('paint').map((of) => of.startTime)"
     ends = "performance.getEntriesByType('navigation')[0].loadEventEnd"
-    with tempfile.TemporaryDirectory() as profile, chromium.tab(Path(profile)) as browser:
+    with chromium.tab() as browser:
         for name, path in paths.items():
             painted, loaded = [], []
             for _ in range(6):

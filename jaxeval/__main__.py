@@ -10,28 +10,28 @@ from jaxeval import __version__, cli, parsers
 from jaxeval.errors import ConfigError
 
 VERBS = {  # verb -> what it does
-    "train": "train a population, show the distribution of its scores",
-    "report": "show what a runs folder holds: tables, figures, a page",
-    "serve": "show a runs folder in a browser, while it grows",
-    "mirror": "show runs in TensorBoard, W&B, MLflow or trackio, as they train",
-    "runs": "export what a runs folder holds, as CSV or Parquet",
+    "train": "train a population and show the distribution of its scores",
+    "report": "show a runs folder: tables, figures, a page",
+    "serve": "show a runs folder in a browser, during training too",
+    "mirror": "show runs in TensorBoard, W&B, MLflow or trackio",
+    "runs": "export a runs folder as CSV or Parquet",
     "compare": "is A better than B? from any table of scores, or logs",
     "select": "find the best of several models in few evaluations",
-    "settle": "better, worse or equal? asked as often as one likes",
-    "sweep": "train random settings drawn from a search space",
+    "settle": "better, worse or equal? valid however often you look",
+    "sweep": "train settings drawn at random from a search space",
     "tune": "find the best setting of a search space in few trainings",
-    "sensitivity": "how much scores depend on the settings",
-    "noise": "how much of the spread is the split's, the seed's, the machine's",
-    "plan": "how many items, samples or runs show a difference of two models",
+    "sensitivity": "how much scores depend on hyperparameters",
+    "noise": "how much variance comes from splits, seeds and the machine",
+    "plan": "how many items, samples or runs show a difference",
     "neighbourhood": "train random settings near that of a config",
-    "ablation": "train a config and its variants, compare them",
-    "evaluate": "score saved models again, language models in other ways",
-    "predict": "tag, generate or score text of your own with saved models",
-    "vectors": "judge word vectors: tasks, similarity, analogies; make some",
-    "configs": "list the configs that come with jaxeval, or print one",
+    "ablation": "train a config and its variants, and compare them",
+    "evaluate": "score saved models again, language models also in other ways",
+    "predict": "tag, generate or score your own text with saved models",
+    "vectors": "evaluate word vectors: tasks, similarity, analogies",
+    "configs": "list the shipped configs, or print one",
 }
 _DESCRIPTION = """\
-Is model A really better than B? Trains populations of neural networks, compares their scores.
+Is model A really better than B? Trains populations of neural networks and compares their scores.
 
 verbs:
 """ + "\n".join(f"  {verb:15}{about}" for verb, about in VERBS.items())
@@ -39,12 +39,12 @@ _EXAMPLES = """\
 examples:
   jaxeval train                              # 8 small taggers on a generated corpus
   jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
-  jaxeval train --help                       # what a verb takes, with examples
+  jaxeval train --help                       # arguments of a verb, with examples
 """
 
 
 def main(words: Sequence[str]) -> int:
-    """Hands all words but the first to the verb that the first one names; without any, shows help.
+    """Runs the verb that the first word names with the other words; without words shows the help.
 
     Raises:
       ConfigError: no such verb; names the nearest.
@@ -52,7 +52,7 @@ def main(words: Sequence[str]) -> int:
     parser = cli.parser("", _DESCRIPTION, _EXAMPLES)
     parser.usage = "%(prog)s VERB [arguments of the verb]"
     parser.add_argument("--version", action="version", version=f"jaxeval {__version__}")
-    parser.add_argument("verb", metavar="VERB", help="one of those above")
+    parser.add_argument("verb", metavar="VERB", help="one of the verbs above")
     if not words:
         parser.print_help()
         return 2

@@ -1,6 +1,6 @@
 """Prepares JAX before it is imported; cores and memory, as containers limit them.
 
-Imports no jax: a verb calls `prepare()` first and imports its rooms after.
+Imports no jax: a verb calls `prepare()` first and imports other subpackages after.
 """
 
 import importlib

@@ -13,7 +13,7 @@ from jaxeval.report.comparison import Comparison, looks
 from jaxeval.runs import items as predictions
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs import records
-from jaxeval.runs.layout import Layout, Mismatched, Missing
+from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import failures, results, single_models
 from jaxeval.stats.results import Method, Rules
@@ -40,20 +40,19 @@ def compare(
     ledger: str | Path | None = None,
     paired: Quiet = False,
 ) -> Comparison:
-    """Compares the score distributions of two or more models, of any program.
+    """Compares the score distributions of two or more models, from any program.
 
     Args:
-      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or
-        what W&B, MLflow or TensorBoard keep on this machine; in Python also records, a data
-        frame, runs, a sequence of scores or a dict of them.
-      models: two or more, all for none; in Python also further runs or sequences.
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or local
+        files of W&B, MLflow or TensorBoard; in Python also records, a data frame, runs, a
+        sequence of scores or a dict of them.
+      models: names of two or more models (default: all); in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
-      unit: of replication, within which scores are averaged (dataset where each has one score of
-        a model, else split where there are several, else seed, else row).
-      correction: over all tests looked at.
-      ledger: file that counts how often scores were looked at while they grew; the anytime p-value
-        holds then.
+      unit: unit of replication; scores within it are averaged (dataset if each has one score per
+        model, else split if there are several, else seed, else row).
+      correction: procedure that corrects over all tests.
+      ledger: file that counts the looks at growing scores; adds a p-value that holds at any look.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
@@ -84,14 +83,9 @@ def _compared(
     Args:
       named: the models were named; else one of one run is left out, if two others are left.
     """
-    alone, failed = _single(scores), failures.failed_runs(scores)
-    left = [model for model in alone if not (items and items.data_sets) or model in failed]
-    free = not named and control is None and len(scores.data_sets) == 1
-    if free and left and len(scores.models) - len(alone) > 1:
-        others = scores.only([model for model in scores.models if model not in left])
-        note = f"left out, as they have one score each: {', '.join(left)}"
-        scores = dataclasses.replace(others, warnings=(*others.warnings, note))
-        alone = _single(scores)
+    if not named and control is None and len(scores.data_sets) == 1:
+        scores = _several_scores(scores, items)
+    alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         if unit or control or ledger or rules.correction != "holm":
@@ -122,6 +116,17 @@ def _single(scores: Scores) -> list[str]:
     return [model for model in scores.models if model not in several]
 
 
+def _several_scores(scores: Scores, items: Scores | None) -> Scores:
+    """The scores without models of one score, if two others are left; those with items stay."""
+    alone, failed = _single(scores), failures.failed_runs(scores)
+    left = [model for model in alone if not (items and items.data_sets) or model in failed]
+    if not left or len(scores.models) - len(alone) < 2:
+        return scores
+    others = scores.only([model for model in scores.models if model not in left])
+    note = f"left out, as they have one score each: {', '.join(left)}"
+    return dataclasses.replace(others, warnings=(*others.warnings, note))
+
+
 def _over_items(items: Scores, rules: Rules) -> Study:
     return study(items, dataclasses.replace(rules, confidence=1 - rules.alpha))
 
@@ -143,8 +148,8 @@ def _items_alone(scores: Scores, items: Scores, alone: Sequence[str]) -> Scores:
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(
-            f"{model}: 1 score, of runs of which others failed ({ended[model]}), which is no fair "
-            "sample of them; expected at least 2, better 5 or more (other seeds, splits)",
+            f"{model}: 1 score, since other runs failed ({ended[model]}); expected at least 2, "
+            "better 5 or more (other seeds, splits)",
             scores.source,
         )
     known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]
@@ -169,9 +174,9 @@ def compare_items(
     """Compares models by their predictions: the scores of their runs, and item by item.
 
     Args:
-      file: a row an item of a run: columns model, seed or run, item (and dataset), and correct, or
-        gold and predicted.
-      models: two or more, all for none.
+      file: a table with one row for each item of a run: columns model, seed or run, item (and
+        dataset), and either correct, or gold and predicted.
+      models: names of two or more models (default: all).
       metric: accuracy (the default) or macro_f1.
 
     Examples:
@@ -197,18 +202,18 @@ def compare_logs(
     margin: Positive | None = None,
     gate: bool = False,
 ) -> Comparison:
-    """Compares language models item by item, from logs of their evaluations.
+    """Compares language models item by item, from their evaluation logs.
 
     Args:
-      logs: of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV of
-        predictions: files or folders; NAME=PATH: all are runs of the model NAME.
-      task: only these, or those of a pattern such as 'mmlu_*'.
-      metric: of tasks with several.
-      column: ROLE=KEY of predictions.
-      cluster: items with the same value of this key in their data belong together.
-      mismatched: what to do with items that have one id and differ in content or prompt.
+      logs: files or folders of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines
+        or CSV of predictions. NAME=PATH: all logs there are runs of the model NAME.
+      task: only these tasks, or those that match a pattern such as 'mmlu_*'.
+      metric: the metric, if tasks have several.
+      column: ROLE=KEY for predictions with other keys.
+      cluster: key whose value groups items.
+      mismatched: how to treat items with the same id but different content or prompt.
       lower_is_better: lower scores are better (as the logs or the metric's name say, else higher).
-      over: what is generalised over (all that the logs can say).
+      over: what the claim generalises over (as much as the logs allow).
       gate: exit with 0 if the first model is better than the second (by more than the margin),
         with 1 if neither was shown, with 3 if it is worse.
 
@@ -219,8 +224,8 @@ def compare_logs(
     factors = None if over is None else results.parse_over(over)
     complete = gate and missing == "error"
     rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
-    higher = None if lower_is_better is None else not lower_is_better
-    asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
+    own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}
+    asked = sources.layout(column, None, metric, missing, lower_is_better, **own)
     with cli.waiting("reading the logs"):
         scores = evaluations.read(logs, asked)
     if gate and (found := len(scores.models)) != 2:

@@ -1,4 +1,4 @@
-"""`jaxeval configs`: the configs that come with jaxeval, and the keys of a config."""
+"""`jaxeval configs`: the shipped configs, and the keys of a config."""
 
 import dataclasses
 import tomllib
@@ -55,12 +55,12 @@ class _Keys(Result):
 
 @parameters.verb
 def configs(name: str | None = None) -> _Configs | str:
-    """Lists the configs that come with jaxeval, paper by paper, or prints one of them.
+    """Lists the shipped configs, paper by paper, or prints one of them.
 
-    Every verb takes their names where it takes a file: CONFIG, --space FILE, --variants FILE.
+    Their names can be used wherever a verb takes a file: CONFIG, --space FILE, --variants FILE.
 
     Args:
-      name: print this one; absent: list all.
+      name: the config to print; without it, all are listed.
 
     Examples:
       jaxeval configs
@@ -85,7 +85,7 @@ def configs_keys(task: str = "tagging") -> _Keys:
     """Lists all keys that a config of a task may hold, with their defaults.
 
     Args:
-      task: such as tagging, language, seq2seq, pairs, sentiment.
+      task: tagging, language, seq2seq, pairs or sentiment.
     """
     from jaxeval import backend
 

@@ -1,8 +1,8 @@
-"""The types that rooms hand to one another; read this page first.
+"""The types that subpackages exchange; read this module first.
 
 Notation, used in every docstring: S members, B rows of a batch, T positions, D input size,
 H hidden size, V vocabulary, Y labels, N rows of a corpus, W characters of a word, C characters.
-Everything in a Task is written for ONE member; only `jaxeval.population` adds the axis S.
+All of a Task is written for ONE member; only `jaxeval.population` adds the axis S.
 """
 
 import dataclasses
@@ -25,8 +25,8 @@ class Metric(NamedTuple):
 
     name: str
     higher_is_better: bool = True
-    unit: _Unit = "number"  # of the scores, by which they are printed
-    margin: float = 0.0  # of equivalence: models that differ by less count as equal
+    unit: _Unit = "number"  # decides how scores are printed
+    margin: float = 0.0  # models that differ by less count as equal
 
     @property
     def worst(self) -> float:
@@ -45,24 +45,24 @@ class Batch(NamedTuple):
     weight: Array  # [B] float32: 1 for a real row, 0 for padding
     shared: Tree  # tables of the corpus, the same for all members (never a member axis)
     split: Tree  # tables that depend on the member's own split
-    # [B] int32, of each row in the batch of an update; None: in order
+    # [B] int32: position of each row in the batch of an update; None: in order
     positions: Array | None = None
 
 
 def weighted_rows(batch: Batch) -> Array:
-    """Returns [] the number of real rows."""
+    """Returns the number of real rows, []."""
     return batch.weight.sum()
 
 
 class Table(NamedTuple):
-    """A parameter [R, D] of which the loss of a batch reads few rows.
+    """A parameter [R, D] of which a batch reads few rows, such as word vectors.
 
-    If the batch's `split` holds read [n] and place [R], both int32, the loss gets only the rows
-    that are read, a table [n, D], in which row r is number place[r].
+    If the batch's `split` holds `read` [n] and `place` [R], both int32, the loss gets only the
+    rows that are read: a table [n, D] in which row r of the parameter is row place[r].
     """
 
     name: str  # its path among the parameters, such as "features/words"
-    # batch -> [n] int32, the rows that its loss reads, perhaps with others, in any order
+    # batch -> [n] int32: at least the rows that its loss reads, in any order
     rows: Callable[[Batch], Array]
 
 
@@ -70,30 +70,35 @@ class Table(NamedTuple):
 class Task:
     """A learning problem: pure functions written for one member.
 
-    Laws (tests/conformance.py checks them for every task): the same key gives the same params;
-    rows of weight 0 change neither loss nor counts; counts and normalisers of two halves add up to
-    those of the whole, whose loss is the mean of theirs weighted by the normalisers; `predict`
-    ignores gold fields; the loss of an untrained model is near log(outcomes) a decision and falls
-    on fixed rows; traced hparams cause no compilation; perfect outputs score best.
+    Laws, which tests/conformance.py checks for every task:
+      * The same key gives the same params.
+      * Rows of weight 0 change neither loss nor counts.
+      * Counts and normalisers of two halves add up to those of the whole. The loss of the whole is
+        the mean of theirs, weighted by the normalisers.
+      * `predict` ignores gold fields; perfect outputs score best.
+      * The loss of an untrained model is near log(outcomes) per decision, and falls on fixed rows.
+      * Traced hparams cause no compilation.
     """
 
     init: Callable[[Array, Batch, Hparams], Tree]  # (key, batch, hparams) -> params
     start: Callable[[int], Tree]  # (batch size) -> carry; () unless state is carried
+    # (params, carry, batch, key, hparams) -> (mean loss [], carry)
     loss: Callable[[Tree, Tree, Batch, Array, Hparams], tuple[Array, Tree]]
+    # (params, carry, batch, key, hparams) -> (outputs, carry)
     predict: Callable[[Tree, Tree, Batch, Array, Hparams], tuple[Tree, Tree]]
-    count: Callable[[Tree, Batch], Mapping[str, Array]]  # additive float32 sums, scalars
-    score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
+    count: Callable[[Tree, Batch], Mapping[str, Array]]  # (outputs, batch) -> float32 sums, []
+    score: Callable[[Mapping[str, float]], dict[str, float]]  # counts -> metrics, on the host
     metric: Metric
-    # [] float32, the number of terms (rows, words ...) of which a batch's loss is the mean
+    # batch -> [] float32: the number of terms (rows, words ...) that its loss averages
     normaliser: Callable[[Batch], Array] = weighted_rows
-    # True if random draws depend on `Batch.positions`: then all parts of a batch get one key, and
-    # cutting a batch into other parts changes nothing
+    # True if random draws depend on `Batch.positions`: then all parts of a batch get the same key,
+    # and cutting a batch into other parts changes nothing
     keyed_by_position: bool = False
     table: Table | None = None  # None: every parameter is read as a whole
 
 
 class Corpus(NamedTuple):
-    """A corpus as padded arrays: one entry of `buckets` for each shape of row."""
+    """A corpus as padded arrays, with one bucket for each shape of row."""
 
     buckets: tuple[Tree, ...]  # bucket b: leaves [N_b, ...]
     shared: Tree
@@ -102,7 +107,7 @@ class Corpus(NamedTuple):
 class Split(NamedTuple):
     """The rows of each bucket that are train, dev and test.
 
-    Every split has as many a bucket; -1, for no row, fills up those that have fewer.
+    Bucket b has the same number of rows in every split; shorter ones are padded with -1 (no row).
     """
 
     train: tuple[np.ndarray, ...]  # bucket b: int32 row numbers
@@ -113,13 +118,13 @@ class Split(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """A member: everything in which two members of one compiled program may differ."""
+    """Everything in which two members of one compiled program may differ."""
 
     seed: int
     split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
     hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
-    repeat: int = 0  # number of this training of the seed; it changes nothing else
-    # fingerprint of its word vectors, in programs whose members differ in them
+    repeat: int = 0  # number of this training of the seed; has no other effect
+    # fingerprint of its word vectors, if the members of a program differ in them
     vectors: str = ""
 
 

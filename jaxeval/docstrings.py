@@ -5,55 +5,55 @@ import textwrap
 from collections.abc import Callable, Iterable
 
 _HELP = {  # parameter -> its help, where a verb's docstring has none
-    "config": "TOML file or shipped name; absent: the embedded default.",
+    "config": "TOML file, name of a shipped config, or nothing: the default.",
     "changes": "change a config's key; key= unsets it.",
-    "data": "the corpus: a folder, for a text also a file, or tfds:NAME.",
+    "data": "the corpus: a folder, a text file, or tfds:NAME.",
     "out": "the runs folder.",
-    "seeds": "N for seeds 1 .. N, or a list such as 3,5,8.",
-    "experiment": "its name, its id, or the beginning of its id.",
+    "seeds": "N (seeds 1 to N), or a list such as 3,5,8.",
+    "experiment": "an experiment: its name, its id, or the beginning of its id.",
     "space": "the search space (TOML).",
     "score": "column of scores (score; test of a runs folder).",
     "column": "ROLE=NAME of columns with other names.",
     "metric": "only rows of this metric.",
-    "missing": "what to do with a score that is missing, no number or infinite.",
+    "missing": "how to treat scores that are missing, infinite or not a number.",
     "lower_is_better": "lower scores are better (as the metric's name says, else higher).",
-    "alpha": "level, after the correction.",
+    "alpha": "significance level, after the correction.",
     "margin": "smallest difference that matters, in the unit of the scores.",
     "control": "compare all others with this model only, not all pairs.",
-    "resamples": "permutations, bootstraps.",
-    "seed": "of the random draws.",
+    "resamples": "number of permutations and bootstrap samples.",
+    "seed": "seed of the random draws.",
     "rule": (
         "top-two evaluates the probable leader or its challenger, batch draws each slot of a "
         "batch by the probability of being the best, non-adaptive evaluates every model once a "
         "round, sequential-halving spends the budget and halves the field in every round."
     ),
     "delta": (
-        "stop when a model is the best with probability 1 - delta (.05; for non-adaptive never "
-        "where there is a budget)."
+        "stop when a model is the best with probability 1 - delta (.05; non-adaptive with a "
+        "budget: never)."
     ),
-    "budget": "most evaluations.",
+    "budget": "maximum number of evaluations.",
     "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
-    "trials": "settings in all.",
+    "trials": "number of settings.",
     "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
     "correction": (
-        "for many candidates in one ledger: none (alpha is of each by itself), e-lond (of those "
-        "called better, a share of alpha at most is wrong on average) or spending (with "
+        "for many candidates in one ledger: none (alpha holds for each by itself), e-lond (of "
+        "those called better, on average at most a share of alpha is wrong) or spending (with "
         "probability 1 - alpha none is wrong)."
     ),
     "note": "what the candidate changes, for the ledger.",
     "statistic": (
-        "t of mean scores (exact for normal ones); wins, the pairs that each side wins, whatever "
-        "the distribution, a failed seed lost; betting, the mean of scores from 0 to 1, whatever "
-        "the distribution."
+        "t compares mean scores (exact for normal scores); wins compares the pairs that each side "
+        "wins, for any distribution, and counts a failed seed as lost; betting compares means of "
+        "scores from 0 to 1, for any distribution."
     ),
     "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
-    "time_limit": "seconds that one run of a command may take.",
+    "time_limit": "maximum seconds of one run of a command.",
     "launch": (
         "where to train: local:N in N processes, slurm, slurm:FILE.toml, ray or ray:ADDRESS; "
         "local:1 is this process."
     ),
-    "dry_run": "show what would be done, and stop; nothing is written.",
-    "quiet": "without progress; signals are left alone.",
+    "dry_run": "show the plan and stop; nothing is written.",
+    "quiet": "no progress output; signal handlers are left alone.",
 }
 _HEADS = ("Args:", "Returns:", "Raises:", "Examples:")
 _ERRORS = "  ConfigError, DataError, RunError: an argument or the data cannot be used."

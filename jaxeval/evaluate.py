@@ -1,4 +1,4 @@
-"""`jaxeval evaluate`: scores saved models again, language models in other ways."""
+"""`jaxeval evaluate`: scores saved models again, language models also in other ways."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,23 +57,23 @@ def evaluate(
 ) -> Evaluation:
     """Scores models that were trained with training.save_models=true.
 
-    Language models also with another softmax temperature (searched on dev), averaged over dropout
-    masks, or by dynamic evaluation. `compare` reads the table of scores that --json writes.
+    Language models can also be scored with another softmax temperature (searched on dev), averaged
+    over dropout masks, or by dynamic evaluation. `compare` reads what --json writes.
 
     Args:
-      seeds: N for seeds 1 .. N (8), or a list such as 3,5,8; of an experiment all that are saved.
-      experiment: its name, its id, or the beginning of its id, instead of CONFIG.
-      part: of the data, which is scored.
-      input: a file to score instead, like those trained on, with labels.
-      streams: language: 1 and as many as in training.
-      temperature: language: a number, or search.
-      mean: language: over dropout masks: arithmetic, geometric or both.
-      samples: masks of a mean (20).
+      seeds: N (seeds 1 to N) or a list such as 3,5,8 (8; with --experiment all saved seeds).
+      experiment: name, id or beginning of the id of an experiment, instead of CONFIG.
+      part: part of the data to score.
+      input: file to score instead, in the format of the training data, with labels.
+      streams: language: numbers of streams (1 and the number in training).
+      temperature: language: a number, or search (on dev).
+      mean: language: mean over dropout masks: arithmetic, geometric or both.
+      samples: number of dropout masks (20).
       dynamic: language: learning rate of dynamic evaluation (Krause et al. 2018), such as 0.001.
 
     Examples:
-      jaxeval evaluate CONFIG --data DIR --input FILE       # your own, with labels
-      jaxeval evaluate --out RUNS --experiment 3f2a         # all seeds that are saved
+      jaxeval evaluate CONFIG --data DIR --input FILE       # your own file, with labels
+      jaxeval evaluate --out RUNS --experiment 3f2a         # all saved seeds
       jaxeval evaluate CONFIG --data DIR --temperature search --mean arithmetic --samples 200
     """
     others = {"streams": streams, "temperature": temperature, "mean": mean, "dynamic": dynamic}

@@ -42,16 +42,16 @@ def vectors_judge(
 ) -> "JudgedVectors | JudgePlan":
     """Evaluates word vectors in six tasks (Nayak, Angeli & Manning 2016).
 
-    Trains small models on the vectors with many seeds, vectors fixed and fine-tuned: perceptrons
-    over five words (pos, chunk, ner), LSTMs (sentiment, questions), two LSTMs (nli). Their configs
-    are nayak2016/TASK_MODE. All files share one program. The same command continues an interrupted
-    run, and trains only what is new if files are added.
+    Trains small models on the vectors, fixed and fine-tuned, with many seeds: perceptrons over
+    five words (pos, chunk, ner), LSTMs (sentiment, questions), two LSTMs (nli). Their configs are
+    nayak2016/TASK_MODE. All files share one program. The same command continues an interrupted
+    run; if files are added, it trains only what is new.
 
     Args:
       files: files of vectors; key=value changes all configs, TASK:key=value those of a task.
       changes: key=value changes all configs, TASK:key=value those of a task.
       data: TASK=PATH, the corpus of a task; may be repeated.
-      modes: vectors fixed, or fine-tuned.
+      modes: fixed vectors, fine-tuned vectors, or both.
       baseline: the file against which relative error reduction is computed.
 
     Examples:

@@ -1,7 +1,7 @@
 """`jaxeval mirror`: shows runs in TensorBoard, Weights & Biases, MLflow or trackio.
 
-What was sent is asked of the tracker, so that a mirror may be killed at any moment: begun again,
-it sends what is missing. W&B cannot append offline: a run that has not ended is written anew.
+A mirror may be killed at any moment: it asks the tracker what was sent, so a restart sends what is
+missing. W&B cannot append offline: a run that has not ended is written anew.
 """
 
 import contextlib
@@ -175,16 +175,16 @@ def mirror(
     at: str = "",
     follow: bool = False,
 ) -> None:
-    """Shows the members of a runs folder in an experiment tracker: a run a member.
+    """Shows the members of a runs folder in an experiment tracker, one run per member.
 
-    Runs are grouped by experiment. Scores by epoch are metrics such as dev/f1; those that jaxeval
-    compares are final/test/f1. Begun again, it sends what is missing. The folder is only read.
+    Runs are grouped by experiment. Scores by epoch are metrics such as dev/f1; final/test/f1 is
+    the score that jaxeval compares. A restart sends what is missing. The folder is only read.
 
     Args:
       runs: runs folder.
-      to: the tracker; W&B's runs are written offline, for `wandb sync`.
-      at: folder, or tracking URI of MLflow (./tensorboard, else where the tracker itself looks).
-      follow: send what is trained meanwhile, until all members have ended; Ctrl-C ends it too.
+      to: the tracker; W&B runs are written offline, for `wandb sync`.
+      at: folder, or tracking URI of MLflow (./tensorboard, else the tracker's default).
+      follow: keep sending until all members have ended; Ctrl-C ends it too.
 
     Examples:
       jaxeval mirror runs --to tensorboard

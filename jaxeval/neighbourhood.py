@@ -124,20 +124,20 @@ def neighbourhood(
     seed: Natural = 1,
     quiet: Quiet = False,
 ) -> _Neighbourhood:
-    """Trains random settings near that of a config, as one population and one compilation.
+    """Trains random settings near that of a config, as one population.
 
     Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
-    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Ranges
-    are ours: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic; dropout rates 0 to
-    .9. A value of 0 of l2 stays 0.
+    around the config's value, --width times its range wide (Melis et al. 2018, section 7.3).
+    Default ranges: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic; dropout rates
+    0 to .9. An l2 of 0 stays 0.
 
     Args:
-      settings: how many are drawn.
-      width: of each interval, as a share of the range.
-      within: what is near the best (the metric's equivalence margin).
+      settings: number of settings.
+      width: width of each interval, as a share of the range.
+      within: distance from the best that counts as near (the metric's margin).
       range: LOW:HIGH or LOW:HIGH:log of a hyperparameter.
-      part: whose scores are compared.
-      seed: of the settings drawn.
+      part: part of the data whose scores are compared.
+      seed: seed of the draws.
 
     Examples:
       jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures

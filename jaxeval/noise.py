@@ -1,4 +1,4 @@
-"""`jaxeval noise`: how much of the spread is the split's, the seed's, the machine's."""
+"""`jaxeval noise`: how much of the spread comes from split, seed and machine."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -35,18 +35,18 @@ def noise(
     launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Noise":
-    """Splits the spread of scores into its parts, with intervals.
+    """Splits the variance of scores into components, with intervals.
 
-    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2), since on a
-    GPU the same seed may give other scores. By split,seed every seed is trained on every random
-    split; then it says what to train for a precision of the mean.
+    By seed,repeat: every seed is trained several times (Melis et al. 2018, section 7.2), since on
+    a GPU the same seed may give different scores. By split,seed: every seed is trained on every
+    random split, and the result plans the runs for a given precision of the mean.
 
     Args:
-      by: the parts of the variance: seed,repeat or split,seed.
-      splits: random splits 1 .. N, by split,seed (6).
-      repeats: runs of each seed (4; by split,seed 1, of each on each split).
-      precision: by split,seed half of the mean's 95 % interval to plan for, such as .01 for a
-        point of F1 (the metric's equivalence margin).
+      by: components of the variance: seed,repeat or split,seed.
+      splits: number of random splits, by split,seed (6).
+      repeats: runs of each seed (4), or of each seed on each split (1).
+      precision: half-width of the mean's 95 % interval to plan for, by split,seed; .01 is one
+        point of F1 (the metric's margin).
 
     Examples:
       jaxeval noise CONFIG --data DIR --seeds 8 --repeats 4
@@ -121,14 +121,14 @@ def noise_table(
     missing: Missing = "error",
     precision: Positive | None = None,
 ) -> "Noise":
-    """Splits the spread of recorded scores into the split's part, the seed's and both together's.
+    """Splits the variance of recorded scores into split, seed and their interaction.
 
     Args:
-      source: a table of scores of any program, or a runs folder.
-      model: where there are several.
+      source: a table of scores from any program, or a runs folder.
+      model: the model, if there are several.
       minus: another model: its score with the same seed on the same split is subtracted.
       column: ROLE=NAME, which column is model, seed, split, metric or status.
-      precision: half of the mean's 95 % interval to plan for, in the scores' own unit.
+      precision: half-width of the mean's 95 % interval to plan for, in the unit of the scores.
 
     Examples:
       jaxeval noise table scores.csv --model A --minus B --precision 0.005

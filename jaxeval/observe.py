@@ -1,13 +1,14 @@
 """Progress on stderr, and a clean stop after Ctrl-C or SIGTERM, for all verbs that train."""
 
 import contextlib
+import functools
 import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import jax
 
@@ -21,7 +22,7 @@ _SIGNALS = {
     signal.SIGINT: b"\nstopping after this epoch; press Ctrl-C again to stop at once\n",
     signal.SIGTERM: b"\nstopping after this epoch, as SIGTERM asks\n",
 }
-Say = Callable[[str], None]  # prints a line beside a progress bar
+_Say = Callable[[str], None]  # prints a line beside a progress bar
 
 
 def train(
@@ -64,39 +65,38 @@ def train_cohorts(
     other = jax.process_index() > 0  # one of several processes of a population writes for all
     quiet = quiet or other
     with runs.open_store(None if other else folder) as store:
-        trained = studies.run(
-            planned,
-            store,
-            folder,
-            launcher=launcher,
-            session=session,
-            outputs=outputs,
-        )
-        announced: set[str] = set()
-
-        def announce(started: running.Started) -> None:
-            """Says which cohort comes next, and how many members each new experiment has."""
-            if started.cohort.estimate is not None:
-                size = started.cohort.estimate.shape.describe()
-                cli.say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
-            for record in started.cohort.records:
-                if record.id in announced:
-                    continue
-                announced.add(record.id)
-                keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
-                ended = len(keys & store.ended(record.id).keys())
-                known = f"; {ended} are recorded already" if ended else ""
-                members = f"{len(keys)} members of task {record.task}"
-                cli.say(f"{record.name} ({record.id}): {members}{known}")
-
-        watch(trained, announce, quiet=quiet)
+        how: Any = {"launcher": launcher, "session": session, "outputs": outputs}
+        trained = studies.run(planned, store, folder, **how)
+        watch(trained, functools.partial(_announce, planned, store, set()), quiet=quiet)
         return studies.rows(store, every)
+
+
+def _announce(
+    planned: Sequence[cohorts.Cohort],
+    store: runs.Store,
+    announced: set[str],
+    started: running.Started,
+) -> None:
+    """Says which cohort comes next, and how many members each experiment not yet said has."""
+    if started.cohort.estimate is not None:
+        size = started.cohort.estimate.shape.describe()
+        cli.say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
+    for record in started.cohort.records:
+        if record.id in announced:
+            continue
+        announced.add(record.id)
+        every = (entry for cohort in planned for entry in cohort.entries)
+        keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
+        ended = len(keys & store.ended(record.id).keys())
+        known = f"; {ended} are recorded already" if ended else ""
+        members = f"{len(keys)} members of task {record.task}"
+        cli.say(f"{record.name} ({record.id}): {members}{known}")
 
 
 def watch(
     trained: Generator[object, None, None],
     start: Callable[[running.Started], None] = lambda started: None,
-    other: Callable[[object, Say], None] = lambda event, say: None,
+    other: Callable[[object, _Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
     """Shows training until it ends.
@@ -129,7 +129,7 @@ def say_findings(
     remarks: Sequence[str],
     warnings: Sequence[str],
     known: set[str] | None = None,
-    say: Say = cli.say,
+    say: _Say = cli.say,
 ) -> None:
     """Prints what was found in the data, without lines that are `known`, and adds to these."""
     lines = [*remarks, *(f"warning: {line}" for line in warnings)]
@@ -166,7 +166,7 @@ def _watch_cohort(
     started: running.Started,
     signals: _Signals,
     start: Callable[[running.Started], None],
-    other: Callable[[object, Say], None],
+    other: Callable[[object, _Say], None],
     known: set[str],
 ) -> None:
     """Shows a cohort, and those that begin meanwhile, until all are finished or a signal comes."""

@@ -107,25 +107,25 @@ def compare_options(
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> _OptionsCompared:
-    """Compares the values of one option within configurations that are equal in all else.
+    """Compares the values of one option within configurations that otherwise agree.
 
-    As Reimers & Gurevych (2017). The key of a configuration is every column but the option, the
-    score, the groups and those ignored: ignore what a run measures (other scores, epochs, ids) and
-    what depends on the option.
+    Follows Reimers & Gurevych (2017). Configurations agree if all columns are equal except the
+    option, the score, the groups and the ignored ones. Ignore what a run measures (other scores,
+    epochs, ids) and what depends on the option.
 
     Args:
-      source: a table with a row a trained network, or a runs folder.
-      option: the column that is studied.
+      source: a table with one row per trained network, or a runs folder.
+      option: the column to study.
       score: the column of scores.
-      group: columns whose values are reported apart.
-      ignore: columns that are not part of the key.
-      key: the columns of the key.
+      group: columns whose values are reported separately.
+      ignore: columns that need not agree.
+      key: the columns that must agree (all others).
       values: compare only these values of the option.
-      repeats: which score stands for several of one configuration.
+      repeats: which score represents several runs of one configuration.
 
     Examples:
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
-          --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
+          --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1
     """
     table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):

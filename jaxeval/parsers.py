@@ -199,7 +199,7 @@ def refuse_unwritable(
                 f"{path}: would be replaced, and it is read (as {same}); expected another file"
             )
         if _is_kept(files.resolved(path)):
-            raise ConfigError(f"{path}: what a runs folder keeps; expected another place")
+            raise ConfigError(f"{path}: part of a runs folder; expected another place")
 
 
 def _is_kept(path: Path) -> bool:

@@ -1,17 +1,18 @@
-"""`jaxeval plan`: plans how many items, answers or runs show a difference of two models."""
+"""`jaxeval plan`: how many items, answers or runs show a difference between two models."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from jaxeval import parameters
+from jaxeval import parameters, sources
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report import text
 from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.runs import items, metrics
 from jaxeval.runs import logs as evaluations
-from jaxeval.runs.layout import Layout, Mismatched, Missing
+from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import pilots, planning, tasks
 from jaxeval.stats.estimates import FEW_CLUSTERS
@@ -23,12 +24,12 @@ from jaxeval.stats.planning import Design, Plan
 def plan(
     *, difference: Positive, sd: Positive, power: Probability = 0.8, alpha: Probability = 0.05
 ) -> "Planned":
-    """Plans how many items show a difference of two models, one run each.
+    """Plans how many items show a difference between two models, one run each.
 
     Args:
-      difference: difference to be shown, in the unit of the scores: .01 is a point of accuracy.
-      sd: standard deviation over items of the difference of the models' scores.
-      power: probability to show the difference.
+      difference: difference to show, in the unit of the scores; .01 is one point of accuracy.
+      sd: standard deviation of the models' difference over items.
+      power: probability of showing the difference.
 
     Examples:
       jaxeval plan --difference 0.03 --sd 0.33333
@@ -59,17 +60,17 @@ def plan_logs(
 
     Args:
       logs: logs of evaluations, as in `compare logs`.
-      difference: difference to be shown, in the unit of the scores: .01 is a point of accuracy.
+      difference: difference to show, in the unit of the scores; .01 is one point of accuracy.
       model, minus: the two models.
-      power: probability to show the difference.
-      task, metric: of logs with several.
-      column: ROLE=KEY of JSON lines of predictions.
-      cluster: key of items that belong together.
+      power: probability of showing the difference.
+      task, metric: the task and metric, if logs have several.
+      column: ROLE=KEY for predictions with other keys.
+      cluster: key whose value groups items.
       missing, mismatched: as in `compare logs`.
     """
+    own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}
     both = (model, minus)
-    higher = None if lower_is_better is None else not lower_is_better
-    asked = Layout(column or {}, both, metric, missing, higher, cluster or "", task, mismatched)
+    asked = sources.layout(column, None, metric, missing, lower_is_better, both, **own)
     return _of_pilot(evaluations.read(logs, asked), model, minus, difference, power, alpha)
 
 
@@ -88,9 +89,9 @@ def plan_items(
 
     Args:
       file: predictions, as in `compare items`.
-      difference: difference to be shown: .01 is a point of accuracy.
+      difference: difference to show; .01 is one point of accuracy.
       model, minus: the two models.
-      power: probability to show the difference.
+      power: probability of showing the difference.
     """
     read = items.read(file, (model, minus), None, column)
     return _of_pilot(read.items, model, minus, difference, power, alpha)

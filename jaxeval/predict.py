@@ -1,4 +1,4 @@
-"""`jaxeval predict`: predictions of saved models for a file of the user's."""
+"""`jaxeval predict`: predictions of saved models for a file."""
 
 import contextlib
 import sys
@@ -14,6 +14,8 @@ from jaxeval.parameters import Count, Natural, Quiet
 if TYPE_CHECKING:
     from jaxeval.results import Runs
     from jaxeval.studies.saved import ModelFile
+
+_CONLLU_COLUMNS = 10
 
 
 @parameters.verb
@@ -33,25 +35,26 @@ def predict(
 ) -> str:
     """Predicts with models that were trained with training.save_models=true.
 
-    Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of
-    sources, language models tell how likely each line is, classifiers write JSON lines of texts,
-    targets or pairs and their labels. The corpus they were trained on is not read. Returns the
-    lines, or "" if they are written to a file.
+    Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column of outputs
+    to lines of sources. Language models score each line. Classifiers write JSON lines of texts,
+    targets or pairs with their labels. The training corpus is not needed. Returns the lines, or ""
+    if they are written to a file.
 
     Args:
-      runs: runs folder; in Python also runs of one: their models alone.
-      input: the file to read, in the form of the models' task; - for stdin.
-      output: file to write, instead of the standard output.
-      which: the best model of dev; all, a column each; or their vote (or mean of probabilities).
+      runs: runs folder; in Python also loaded runs, whose models are used.
+      input: the file to read, in the format of the models' task; - is stdin.
+      output: file to write instead of stdout.
+      which: the model with the best dev score; all, a column each; or their vote (language: mean
+        of probabilities).
       seed: models of this seed only.
-      n_best: seq2seq: so many hypotheses, with their log-probabilities.
-      beam: seq2seq: width of the beam instead of the config's model.beam.
-      max_length: seq2seq: most symbols instead of the config's data.max_length.
-      whole: language: the score of the whole text instead of each line.
-      quiet: without naming the models on stderr.
+      n_best: seq2seq: number of hypotheses, written with their log-probabilities.
+      beam: seq2seq: beam width, instead of the config's model.beam.
+      max_length: seq2seq: maximum number of symbols, instead of the config's data.max_length.
+      whole: language: one score for the whole text, instead of one per line.
+      quiet: do not name the models on stderr.
 
     Examples:
-      jaxeval predict RUNS --input FILE               # the best model of dev
+      jaxeval predict RUNS --input FILE               # the model with the best dev score
       jaxeval predict RUNS --which vote --input - < FILE
       jaxeval predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
     """
@@ -100,9 +103,21 @@ def _file(name: str) -> Iterator[Path]:
         yield Path(name)
         return
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "stdin"
-        copy.write_bytes(sys.stdin.buffer.read())
+        read = sys.stdin.buffer.read()
+        copy = Path(folder) / f"stdin{_suffix(read)}"
+        copy.write_bytes(read)
         try:
             yield copy
         except DataError as error:  # the copy's name says nothing
             raise DataError(str(error).replace(str(copy), "stdin")) from None
+
+
+def _suffix(read: bytes) -> str:
+    """The suffix that a file of these bytes would have, as names tell formats."""
+    lines = (line for line in read.splitlines() if line.strip() and not line.startswith(b"# "))
+    columns = next(lines, b"").split(b"\t")
+    if columns[0].startswith(b"{"):
+        return ".jsonl"
+    if len(columns) == _CONLLU_COLUMNS and columns[0][:1].isdigit():
+        return ".conllu"
+    return ".tsv" if len(columns) > 1 else ""

@@ -143,7 +143,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
     Args:
       runs: runs folder.
-      experiment: only this one, by its name, its id or the start of its id.
+      experiment: only this experiment: its name, its id or the beginning of its id.
 
     Examples:
       jaxeval report runs
@@ -160,11 +160,11 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
 @parameters.verb
 def runs_export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
-    """Writes one row a member, as CSV or Parquet.
+    """Writes one row per member, as CSV or Parquet.
 
     Args:
       runs: runs folder.
-      curves: one row an epoch and metric instead.
+      curves: one row per epoch and metric instead.
       to: a .csv or .parquet file; - is stdout.
 
     Examples:

@@ -39,8 +39,7 @@ def read_scores(
       models: only these.
       score, column, metric, missing, lower_is_better: as of `compare`.
     """
-    asked = layout(column, score, metric, missing, lower_is_better)
-    return read(source, replace(asked, models=models))
+    return read(source, layout(column, score, metric, missing, lower_is_better, models))
 
 
 def layout(
@@ -49,11 +48,17 @@ def layout(
     metric: str | None = None,
     missing: Missing = "error",
     lower_is_better: bool | None = None,
+    models: Sequence[str] = (),
+    **of_logs: Any,
 ) -> Layout:
-    """Returns the layout of a table by the arguments of a verb."""
+    """Returns the layout of a table or of logs by the arguments of a verb.
+
+    Args:
+      of_logs: further fields of `Layout`, such as cluster.
+    """
     roles = {**(column or {}), **({"score": score} if score else {})}
     higher = None if lower_is_better is None else not lower_is_better
-    return Layout(roles, (), metric, missing, higher)
+    return Layout(roles, [*dict.fromkeys(models)], metric, missing, higher, **of_logs)
 
 
 def read(source: Any, layout: Layout | None = None) -> Scores:

@@ -36,21 +36,21 @@ def sweep(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Runs | SweepPlan":
-    """Draws runs from a search space, and trains them in as few compiled programs as pay.
+    """Trains settings drawn at random from a search space, in few compiled programs.
 
-    Runs whose shapes can share a compiled program are one population, padded to its size. The same
-    command continues what was interrupted; with more --trials it goes on where it ended.
+    Runs whose shapes can share a compiled program are one population, padded to one size. The same
+    command continues an interrupted sweep; with more --trials it extends it.
 
     Args:
-      trials: how many runs are drawn; run k has seed k.
-      seed: of the draws.
-      programs: compiled programs at most, whatever padding costs.
+      trials: number of runs; run k has seed k.
+      seed: seed of the draws.
+      programs: maximum number of compiled programs, whatever padding costs.
 
     Examples:
       jaxeval sweep wiemerslage2024/georgian_transformer_small \\
           --space wiemerslage2024/space_transformer_small --data DIR
       jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
-      jaxeval sensitivity runs               # what the sweep says of the architecture
+      jaxeval sensitivity runs               # how much scores depend on settings
     """
     backend.prepare()
     launcher = launchers.parse(launch)
@@ -99,21 +99,21 @@ def sensitivity(
 ) -> "Sensitivity":
     """Measures how much the score of an architecture depends on its hyperparameters.
 
-    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how near the other runs
+    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how close the other runs
     come to the best, how many are within .01 of it, and how the score varies with each
-    hyperparameter. Two sweeps are compared. With --by, sweeps are averaged over datasets. Recorded
-    sweeps need no options: their space is known.
+    hyperparameter. Two sweeps are compared. With --by, sweeps are averaged over data sets.
+    Recorded sweeps need no options: their space is known.
 
     Args:
-      sources: tables with one run a row (CSV, TSV, JSON, Parquet), or runs folders.
+      sources: tables with one row per run (CSV, TSV, JSON, Parquet), or runs folders.
       score: column of fractions (score; dev in a sweep of a runs folder).
-      hyperparameters: columns (all of the space).
+      hyperparameters: columns of hyperparameters (all of the space).
       space: the space that tables were drawn from: ranges, orders, conditions.
-      by: labels that define groups of sweeps: columns of one value, keys of recorded configs, and
-        part1, part2 .. of a file's name, between dashes.
+      by: labels that define groups of sweeps: columns with one value, keys of recorded configs,
+        and part1, part2 .. of a file name split at dashes.
       over: label to average over in each group (dataset, with --by).
-      missing: treatment of missing scores; zero: a failed run scored 0.
-      resamples: number for the intervals (1000 for one or two sweeps, none for more).
+      missing: how to treat missing scores; zero: a failed run scored 0.
+      resamples: bootstrap samples for intervals (1000 for one or two sweeps, none for more).
 
     Examples:
       jaxeval sensitivity RUNS --save figures

@@ -1,6 +1,5 @@
 """Assertions for tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from os import PathLike
 from typing import Any
@@ -73,9 +72,9 @@ def assert_better(
 def _of_logs(
     a: object, b: object, key: str | None, metric: str | None, lower: bool | None, missing: Any
 ) -> Scores:
-    layout = sources.layout(None, None, metric, missing, lower)
+    layout = sources.layout(None, None, metric, missing, lower, _NAMES, cluster=key or "")
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    return evaluations.read(paths, dataclasses.replace(layout, models=_NAMES, cluster=key or ""))
+    return evaluations.read(paths, layout)
 
 
 def _of_arrays(

@@ -52,15 +52,15 @@ def train(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Runs | _Plan":
-    """Trains one member a seed (and split), all in one compiled program.
+    """Trains one member per seed (and split), all in one compiled program.
 
     Without CONFIG it trains eight small taggers on a generated corpus. The same command continues
-    what was interrupted. `jaxeval configs` lists shipped configs, `jaxeval configs keys TASK` all
-    keys of a config.
+    an interrupted training. `jaxeval configs` lists the shipped configs, `jaxeval configs keys
+    TASK` all keys of a config.
 
     Args:
-      splits: random splits of all the data instead of its own: N for 1 .. N, or a list.
-      outputs: keep what each member gets right or wrong, item by item.
+      splits: random splits of all the data instead of its own: N (splits 1 to N), or a list.
+      outputs: store which items each member gets right.
 
     Examples:
       jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
@@ -119,11 +119,11 @@ def ablation(
 ) -> "Comparison":
     """Trains a config and its variants with the same seeds, and compares their test scores.
 
-    As in Table 4 of Melis et al. (2018); nothing is tuned anew for a variant. The same command
-    continues what was interrupted.
+    As in Table 4 of Melis et al. (2018): variants are not tuned again. The same command continues
+    an interrupted training.
 
     Args:
-      variants: TOML, a table [[variant]] for each, with name = "untied" and changes =
+      variants: TOML file with one table [[variant]] each: name = "untied", changes =
         ["model.tied=false"].
 
     Examples:
@@ -188,7 +188,7 @@ def _read_variants(file: str) -> Mapping[str, Sequence[str]]:
     names = [variant.name for variant in variants]
     for name in names:
         if name.splitlines() != [name] or names.count(name) > 1:
-            raise ConfigError(f"{file}: expected names of a line, each another, got {name!r}")
+            raise ConfigError(f"{file}: expected different names of one line, got {name!r}")
     return {variant.name: variant.changes for variant in variants}
 
 

@@ -59,7 +59,8 @@ def check(case: Case) -> None:
     init = jax.jit(task.init)
     params = jax.device_get(init(jax.random.key(0), case.batch, case.hparams))
     _seeded(init, case, params)
-    for law in (_weightless, _additive, _shared, _blind, _uninformed, _learns, _compiles_once):
+    laws = (_weightless, _additive, _shared, _blind, _uninformed, _drops, _learns, _compiles_once)
+    for law in laws:
         law(case, compiled, params)
     _best(case, compiled)
 
@@ -142,6 +143,17 @@ def _uninformed(case: Case, compiled: Compiled, params: Any) -> None:
     expected = math.log(case.outcomes) * case.decisions(case.batch)
     loss = _loss(case, compiled, params, case.batch)
     np.testing.assert_allclose(loss, expected, rtol=case.tolerance)
+
+
+def _drops(case: Case, compiled: Compiled, params: Any) -> None:
+    """Another rate of any dropout gives another loss; of large parameters, which tell more."""
+    draw = np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: np.float32(draw.normal(0, 0.3, leaf.shape)), params)
+    before = _loss(case, compiled, params, case.batch)
+    for name in case.hparams:
+        if name.startswith("dropout"):
+            other = case._replace(hparams={**case.hparams, name: jnp.float32(0.8)})
+            assert _loss(other, compiled, params, case.batch) != before, name
 
 
 def _learns(case: Case, compiled: Compiled, params: Any) -> None:

@@ -24,7 +24,7 @@ from jaxeval import backend  # noqa: E402  (the environment must be set before)
 backend.prepare()
 
 _TESTS = Path(__file__).parent
-# rooms that train nothing
+# folders that train nothing
 _QUICK = {
     "bandits",
     "config",
@@ -39,7 +39,7 @@ _QUICK = {
 }
 
 
-def _room(path: Path) -> str:
+def _folder(path: Path) -> str:
     return path.relative_to(_TESTS).parts[0]
 
 
@@ -49,7 +49,7 @@ def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
 
     Imported here: the process that only hands tests out to workers needs no jax.
     """
-    if _room(request.path) in _QUICK:
+    if _folder(request.path) in _QUICK:
         yield
         return
     import jax
@@ -77,11 +77,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the rooms that train nothing, and puts them last.
+    """Marks the folders that train nothing, and puts them last.
 
     A file that trains, begun at the end, would keep one worker busy while the others wait.
     """
     for item in items:
-        if _room(item.path) in _QUICK and not item.get_closest_marker("slow"):
+        if _folder(item.path) in _QUICK and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.quick)
-    items.sort(key=lambda item: _room(item.path) in _QUICK)
+    items.sort(key=lambda item: _folder(item.path) in _QUICK)

@@ -71,10 +71,6 @@ def test_sensitivity_reads_what_is_recorded(
             jaxeval.sensitivity(str(table), **asked)
 
 
-_COLUMNS = {"a": [1.0, 2, 3], "b": [2.0, 3, 4], "c": [3.0, 4, 6]}
-_TABLE = {"option": ["x", "y"] * 3, "key": [1, 1, 2, 2, 3, 3], "score": [1.0, 2, 3, 4, 5, 7]}
-
-
 def _turned(higher: Any) -> Any:
     """The same of lower scores; what is no direction stays so."""
     return not higher if isinstance(higher, bool | np.bool_) else higher

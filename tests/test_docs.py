@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import docstrings, parsers, space, studies
-from jaxeval.__main__ import VERBS, commands
+from jaxeval.__main__ import VERBS, commands, main
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.tasks import registry
@@ -31,6 +31,7 @@ CALL = re.compile(r"^\s*(?:uv run )?(?:jaxeval |python (?:-m jaxeval|benchmarks/
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 INDENTED = re.compile(r"(?:^ {2,}\S.*\n)+", re.M)
 NAMED = re.compile(r"(?<![\w/.*-])(?:benchmarks|configs|docs|jaxeval|tests)/[\w./*-]*\.[a-z]+\b")
+SHOWN = re.compile(r"^\$ jaxeval (plan .*|.* docs/scores\.csv)\n((?:.+\n|\n)*?)```", re.M)
 LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([\w-]+))?\)")
 # of the embedded default, which pages train
 SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1"]
@@ -183,6 +184,16 @@ def test_files_of_pages(page: str) -> None:
         assert target.exists(), path
         if heading:
             assert heading in _headings(target.read_text()), f"{path}#{heading}"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if SHOWN.search((ROOT / page).read_text())]
+)
+def test_output_of_pages(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Dies if a page shows another answer than jaxeval prints."""
+    for command, shown in SHOWN.findall((ROOT / page).read_text()):
+        assert main(command.split()) == 0
+        assert shown in capsys.readouterr().out
 
 
 def _headings(text: str) -> set[str]:

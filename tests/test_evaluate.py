@@ -56,9 +56,6 @@ def test_any_task_is_evaluated(
     named = ["--out", str(folder), "--experiment", experiment[:4], *flags, "--json", "-"]
     assert evaluate(named) == 0  # all seeds that are saved, with no word of the config
     assert json.loads(capsys.readouterr().out) == rows
-    if corpus is not tiny_corpora.text:
-        with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
-            evaluate([*words, "--dynamic", "0"])
     with pytest.raises(DataError, match="no such file"):
         evaluate([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
 

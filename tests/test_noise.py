@@ -48,7 +48,7 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert command.main(words) == 0
     said = capsys.readouterr().out
     share = study.components["split"].share or 0
-    of_split = f"Of the variance of test macro_f1 {100 * share:.0f} % is due to the split, "
+    of_split = f"The variance of test macro_f1 is {100 * share:.0f} % due to the split, "
     assert said.startswith(of_split) and "split x seed, error" in said
     assert "test macro_f1 (%), 3 splits x 2 seeds: mean" in said and "dev macro_f1" not in said
     assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin

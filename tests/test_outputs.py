@@ -81,7 +81,7 @@ KEPT = [
 def test_outputs_replace_nothing(words: str, folder: Path) -> None:
     """Dies if a verb compares its outputs with one another only."""
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-    said = "would be replaced" if words in READ else "keeps; expected another place"
+    said = "would be replaced" if words in READ else "part of a runs folder"
     with pytest.raises(ConfigError, match=said) as caught:
         command.main(words.split())
     assert "\n" not in str(caught.value)

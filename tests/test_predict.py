@@ -1,7 +1,10 @@
 """Saved taggers on files of one's own: from the command line and from Python; bad input."""
 
+import importlib
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jaxeval
 from jaxeval import runs
 from jaxeval.errors import JaxevalError
 from tests import predicting, tiny_corpora
@@ -58,6 +62,23 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
     for line, (word, *tag), (_, *first) in zip(each, votes, best, strict=True):
         assert line[0] == word and first == line[1:2]
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
+
+
+def test_stdin_is_read_as_a_file(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the numbers of CoNLL-U's words are taken for words, or JSON lines for texts."""
+    each = [[str(k), word, *["_"] * 8] for k, word in enumerate(("Oslo", "saw", "Quux"), 1)]
+    plain, columns = (
+        "\n".join(w[1] for w in each),
+        "# text = x\n" + "\n".join(map("\t".join, each)),
+    )
+    shown = []
+    for read in (plain, columns):
+        stream = io.TextIOWrapper(io.BytesIO(read.encode()))
+        monkeypatch.setattr(sys, "stdin", stream)
+        lines = jaxeval.predict(tags[0], input="-").splitlines()
+        shown.append([line.rpartition("\t")[2] for line in lines[-3:]])
+    assert shown[0] == shown[1]
+    assert importlib.import_module("jaxeval.predict")._suffix(b'{"text": "so good"}\n') == ".jsonl"
 
 
 def _cut(file: Path) -> None:

@@ -69,7 +69,7 @@ def test_verdicts_and_exit_codes(
     """Dies if a verdict or its exit code is another one, or the sentence says another."""
     found = _settle(gain, **more)
     assert (found.verdict, found.exit_code) == (verdict, code)
-    words = {"failed": "No claim", "undecided": "Undecided"}.get(verdict, verdict)
+    words = {"failed": "No claim", "undecided": "is undecided"}.get(verdict, verdict)
     assert words in repr(found)
     seen = [len(scores) for scores in found.scores.values()]
     assert max(seen) <= more.get("seeds", 30)

@@ -223,7 +223,7 @@ def test_runs_that_depend_on_those_before() -> None:
 
 def test_a_seed_that_does_not_reach_the_program() -> None:
     """Dies if scores that no seed changes pass."""
-    with pytest.raises(DataError, match=r"seeds 1 to 3 have one score, 0\.8: the seed does not"):
+    with pytest.raises(DataError, match=r"seeds 1 to 3 have the same score, 0\.8: the seed"):
         jaxeval.settle_self(_command("const=0.8"), seeds=9, quiet=True)
     assert _count() == 6
     found = jaxeval.settle_self(_command("noise=0"), quiet=True)

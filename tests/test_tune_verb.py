@@ -20,6 +20,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"rate": {"key": "model.rat", "uniform": [0, 1]}}, [], r"rate: model\.rat: unknown key; did"),
     ({"learning_rate": {"uniform": [0, 1]}}, [], "learning_rate: sets nothing; add key"),
     ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
+    ({"rate": RATE}, ["training.epochs=1"], "--min-epochs: expected fewer than training.epochs"),
     ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
 ]
 

@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from jaxeval.bandits import posterior
-from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.files import Json
 
 CONFIDENT, SPENT, OUT_OF_TIME = "confident", "the budget is spent", "the time is spent"
@@ -139,7 +139,8 @@ class Rule(abc.ABC):
         state = State.begin(models)
         least, budget = self.least(len(models)), getattr(self, "budget", None)
         if budget is not None and budget < least:
-            raise ConfigError(f"budget: {len(models)} models need at least {least}, got {budget}")
+            named = argument("budget")
+            raise ConfigError(f"{named}: {len(models)} models need at least {least}, got {budget}")
         return state
 
     def ask(self, state: State) -> tuple[str, ...]:

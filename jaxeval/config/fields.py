@@ -46,7 +46,7 @@ Name = Annotated[str, IMMATERIAL, pydantic.Field(description="shown in tables")]
 CorpusPath = Annotated[
     str | None,
     IMMATERIAL,
-    pydantic.Field(min_length=1, description="folder of the files, or one; absent: generated"),
+    pydantic.Field(min_length=1, description="folder of the files, or a file; absent: generated"),
 ]
 
 

@@ -146,6 +146,8 @@ def _explain(cls: type, error: ErrorDetails) -> str:
         return f"{key}: cannot be absent; expected {expected}"
     if kind in ("tuple_type", "list_type"):
         message = "expected a list"
+    if kind == "too_short":
+        message = f"expected a list of at least {error['ctx']['min_length']}"
     shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
 

@@ -65,8 +65,8 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: st
     counts = {part: Counter(own) for part, own in parts.items()}
     if counts["test"] == counts["train"]:
         raise DataError(
-            f"train and test hold the same {items} ({len(parts['test'])}): test scores would be "
-            "of what was trained on; expected different files",
+            f"train and test hold the same {items} ({len(parts['test'])}): test would score the "
+            "training data; expected different files",
             path or "generated corpus",
         )
     warnings = []

@@ -4,7 +4,7 @@ A part is its lines, each closed by an end-of-line token (words), or its bytes. 
 predicted once: the first from an end of line, the last window in part. A split of a tfds set reads
 as one file, with a newline after each example that does not end in one.
 
-Notation: N tokens of a part, T tokens of a window, B streams, which are read side by side.
+Notation: N tokens of a part, T tokens per window, B streams, which are read side by side.
 """
 
 import array
@@ -33,15 +33,15 @@ _SPECIALS = {"word": 2, "byte": 1}  # numbers that are not tokens of a text
 class LanguageData:
     """A text, and how it is cut into windows."""
 
-    path: Annotated[str, fields.IMMATERIAL, about("folder, one file or tfds:NAME")] = ""
+    path: Annotated[str, fields.IMMATERIAL, about("folder, file or tfds:NAME")] = ""
     unit: Annotated[_Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"
     test: fields.FilePattern = "*test*"
     text_feature: Annotated[str | None, about("tfds: feature that holds the text")] = None
-    window: Annotated[fields.Length, about("tokens of a window")] = 35
+    window: Annotated[fields.Length, about("tokens per window")] = 35
     steps_per_epoch: Annotated[
-        fields.Rows, about("updates of an epoch; dev is scored after each")
+        fields.Rows, about("updates per epoch; dev is scored after each epoch")
     ] = 200
 
 
@@ -197,7 +197,7 @@ def _cut(
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100
     if lacking and not size:
-        raise DataError(f"{len(ends)} {units} are too few to cut {lacking[0]} from", path)
+        raise DataError(f"too few {units} to cut {lacking[0]} from: {len(ends)}", path)
     cuts = [ends[len(ends) - size * k - 1] for k in range(len(lacking), 0, -1)]
     pieces = zip(("train", *lacking), np.split(whole["train"], cuts), strict=True)
     parts = {**whole, **dict(pieces)}

@@ -53,11 +53,11 @@ class _PairSource:
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
-    test_pairs: Annotated[fields.Count, about("one file: drawn for test")] = 4000
+    test_pairs: Annotated[fields.Count, about("one file: number of pairs drawn for test")] = 4000
     dev_fraction: Annotated[
-        float, pydantic.Field(gt=0, lt=1, description="one file: of the rest, drawn for dev")
+        float, pydantic.Field(gt=0, lt=1, description="one file: share of the rest drawn for dev")
     ] = 0.1
-    seed: Annotated[fields.Natural, about("of drawn parts, of the generated corpus")] = 137
+    seed: Annotated[fields.Natural, about("seed of drawn parts, or of the generated corpus")] = 137
 
 
 @reading.settings
@@ -65,7 +65,7 @@ class PairData(word_table.WordSettings):
     """The source of the pairs and how they are read."""
 
     source: Annotated[_PairSource, about("files or the generated corpus")] = _PairSource()
-    longest: Annotated[fields.Length | None, about("words of a sentence that are read")] = None
+    longest: Annotated[fields.Length | None, about("maximum words of a sentence")] = None
     padded_to: word_table.PaddedTo = None
 
 

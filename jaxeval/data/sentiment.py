@@ -39,13 +39,15 @@ class SentimentSource:
     path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
-        about("auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
+        about("auto: by the ending .xml, .raw, .seg, .json, .jsonl, .tsv"),
     ] = "auto"
     train: fields.FilePattern = "*[Tt]rain*"
     dev: _PatternIfAny = "*[Dd]ev*"
     test: _PatternIfAny = "*[Tt]est*"
-    seed: Annotated[fields.Natural, about("of the generated corpus, of drawn parts")] = 1
-    sentences: Annotated[fields.Count, about("generated: of train; dev and test have half")] = 400
+    seed: Annotated[fields.Natural, about("seed of the generated corpus, or of drawn parts")] = 1
+    sentences: Annotated[
+        fields.Count, about("generated: size of train; dev and test have half")
+    ] = 400
 
 
 @reading.settings
@@ -59,12 +61,10 @@ class SentimentData(word_table.WordSettings):
     ] = "targets"
     split: Annotated[
         Literal["stratified", "block"],
-        about("random splits: by strata of texts, or blocks of neighbours"),
+        about("random splits: stratified over texts, or in blocks of neighbours"),
     ] = "stratified"
-    dev_fraction: Annotated[
-        _Fraction, about("drawn dev, dev of a block split: of all but test")
-    ] = 0.2
-    test_fraction: Annotated[_Fraction, about("drawn test, test of a block split: of all")] = 0.2
+    dev_fraction: Annotated[_Fraction, about("share drawn for dev, of all but test")] = 0.2
+    test_fraction: Annotated[_Fraction, about("share drawn for test")] = 0.2
     padded_to: word_table.PaddedTo = None
 
 
@@ -238,19 +238,18 @@ def read_unlabelled(
 ) -> list[LabelledText]:
     """Reads the texts of a file: JSON or tab-separated lines as in training, else one text a line.
 
-    Labels are optional and ignored. A file is tab-separated if it is named `*.tsv`, or if
-    `source.format` says so. Raises DataError: a line without a text; with a target, or without
-    one, other than the classifier was trained on (`targeted`); tabs in other files; `labels`.
+    Targets are read from JSON alone. Labels are optional and ignored. A file is tab-separated if
+    it is named `*.tsv`, or if `source.format` says so. Raises DataError: a line without a text;
+    with a target, or without one, other than the classifier was trained on (`targeted`); tabs in
+    other files; `labels`.
     """
     suffix, read = text.suffix(path), list[LabelledText]()
-    if labelled_text.SUFFIXES.get(suffix) == "json":
+    if targeted or labelled_text.SUFFIXES.get(suffix) == "json":
         read = labelled_text.read_json(path, labelled=False)
         if read[0].targeted != targeted:
             needs = "a target in every line" if targeted else "texts without targets"
             raise DataError(f"expected {needs}, as the classifier was trained on", path)
         return read
-    if targeted:
-        raise DataError("expected a file of JSON lines (.json, .jsonl) with text and target", path)
     for line in text.lines(path):
         content = line.text
         if suffix == ".tsv" or source.format == "tsv":

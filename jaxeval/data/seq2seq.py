@@ -36,22 +36,23 @@ class Seq2SeqData:
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
-    source_column: Annotated[fields.Column, about("from 1")] = 1
-    target_column: Annotated[fields.Column, about("from 1")] = 2
+    source_column: Annotated[fields.Column, about("column of sources, from 1")] = 1
+    target_column: Annotated[fields.Column, about("column of targets, from 1")] = 2
     features_column: Annotated[
-        int | None, pydantic.Field(ge=0, le=2**16, description="from 1; 0 or absent: no features")
+        int | None,
+        pydantic.Field(ge=0, le=2**16, description="column of features, from 1; 0: none"),
     ] = None
     feature_separator: Annotated[
-        str, pydantic.Field(min_length=1, description="stands between features")
+        str, pydantic.Field(min_length=1, description="separator of features")
     ] = ";"
     source_symbols: Annotated[_Unit, about("code points, or words between spaces")] = "characters"
-    target_symbols: Annotated[_Unit, about("likewise; words: such as phones")] = "characters"
+    target_symbols: Annotated[_Unit, about("the same, for targets")] = "characters"
     tied: Annotated[bool, about("one vocabulary for sources and targets")] = True
     max_length: Annotated[
-        fields.Length, about("most symbols of a source with features, of a target")
+        fields.Length, about("maximum symbols of a source with features, or of a target")
     ] = 128
     train_items: Annotated[fields.Count | None, about("only the first n train pairs")] = None
-    max_widths: Annotated[fields.Widths, about("padded widths (compiled branches) at most")] = 12
+    max_widths: Annotated[fields.Widths, about("maximum padded widths (compiled branches)")] = 12
 
     @pydantic.model_validator(mode="after")
     def _distinct(self) -> "Seq2SeqData":

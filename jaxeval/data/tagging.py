@@ -52,15 +52,15 @@ class SentenceSource:
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
-    word_column: Annotated[_Column, about("from 0; conll, tempeval3")] = 0
-    tag_column: Annotated[_Column, about("from 0, -1: last")] = -1
-    tag: Annotated[conll.Tag, about("conllu: what is predicted")] = "upos"
+    word_column: Annotated[_Column, about("conll, tempeval3: column of words, from 0")] = 0
+    tag_column: Annotated[_Column, about("column of tags, from 0; -1: the last")] = -1
+    tag: Annotated[conll.Tag, about("conllu: the tag that is predicted")] = "upos"
     tag_feature: Annotated[str | None, about("tfds: feature that holds the tags")] = None
     scheme: Annotated[
         Literal["auto", "none", "iob1", "bio", "iobes"],
-        about("scheme of the tags as read; none: not entities"),
+        about("scheme of the tags in the files; none: not entities"),
     ] = "auto"
-    seed: Annotated[fields.Natural, about("generated: of the corpus")] = 1
+    seed: Annotated[fields.Natural, about("generated: seed of the corpus")] = 1
 
 
 @reading.settings
@@ -70,9 +70,7 @@ class TaggingData(word_table.WordSettings):
     source: Annotated[SentenceSource, about("files, a tfds name or the generated corpus")] = (
         SentenceSource()
     )
-    scheme: Annotated[Literal["bio", "iobes"], about("tag scheme inside, of entity tags")] = (
-        "iobes"
-    )
+    scheme: Annotated[Literal["bio", "iobes"], about("scheme to convert entity tags to")] = "iobes"
     train_sentences: Annotated[fields.Count | None, about("only the first n train sentences")] = (
         None
     )

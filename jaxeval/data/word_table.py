@@ -24,7 +24,7 @@ VOCABULARY_PARTS = {"train": ("train",), "all": splits.PARTS}
 PaddedTo = Annotated[
     fields.Length | None,
     about(
-        "all texts have so many words: longer ones are cut, and the padding of "
+        "words of every text: longer ones are cut, and the padding of "
         "shorter ones is read (VecEval); absent: padding is masked"
     ),
 ]
@@ -35,7 +35,7 @@ _Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 class WordSettings:
     """Settings of data whose words have vectors."""
 
-    vectors: Annotated[str | None, fields.IMMATERIAL, about("file: GloVe, word2vec")] = None
+    vectors: Annotated[str | None, fields.IMMATERIAL, about("file of GloVe or word2vec")] = None
     without_vector: Annotated[
         Literal["own", "zeros", "mean"],
         about(
@@ -43,15 +43,15 @@ class WordSettings:
             "for all: zeros, or the mean of the file's vectors of no word here (VecEval)"
         ),
     ] = "own"
-    dimension: Annotated[fields.Size, about("size of word vectors where none are read")] = 100
+    dimension: Annotated[fields.Size, about("size of word vectors, if none are read")] = 100
     min_count: Annotated[
-        fields.Count, about("train count that gives other words their own row")
+        fields.Count, about("count in train from which other words get their own row")
     ] = 1
-    lower_case: Annotated[bool, about("words without a pretrained vector: Word = word")] = True
+    lower_case: Annotated[bool, about("words without a pretrained vector are lower-cased")] = True
     vocabulary: Annotated[
-        Literal["train", "all"], about("parts whose words (characters, tags) a model has rows for")
+        Literal["train", "all"], about("parts whose words (characters, tags) have parameters")
     ] = "train"
-    max_widths: Annotated[fields.Widths, about("padded shapes (compiled branches) at most")] = 12
+    max_widths: Annotated[fields.Widths, about("maximum padded shapes (compiled branches)")] = 12
 
     def fold(self, word: str) -> str:
         """Returns the form under which words without a vector share a row."""

@@ -36,7 +36,9 @@ class LSTMVariant:
     peepholes: bool = Field(False, description="i sees c(t-1), o sees c(t), element-wise (Lample)")
     learned_start: bool = Field(False, description="h(0) and c(0) are parameters (Lample)")
     forget_bias: float = Field(1.0, description="initial bias of the forget gate")
-    gradient_clip: float | None = Field(None, description="of gates, in the loop (LasagneNLP)")
+    gradient_clip: float | None = Field(
+        None, description="clips gates' gradients in the loop (LasagneNLP)"
+    )
 
     @property
     def gates(self) -> int:
@@ -148,12 +150,12 @@ class Cell:
     Gates: equations 1 (untied), 2 (tied), 3 (capped) of the paper; a highway has no capped ones.
     """
 
-    kind: _Kind = Field("lstm", description="of the cells")
+    kind: _Kind = Field("lstm", description="kind of the cells")
     gates: _Gates | None = Field(
         None, description="input gate; absent: capped for lstm, untied for rhn"
     )
-    clip: float | None = Field(None, gt=0, description="of lstm's memory, to [-clip, clip]")
-    depth: fields.Layers = Field(1, description="levels of the one rhn layer")
+    clip: float | None = Field(None, gt=0, description="clips the memory of lstm to [-clip, clip]")
+    depth: fields.Layers = Field(1, description="rhn: depth of its one layer")
 
     @property
     def blocks(self) -> int:

@@ -25,11 +25,13 @@ class CharacterSettings:
 
     encoder: Literal["none", "cnn", "lstm"] = Field("cnn", description="none, cnn or lstm")
     dimension: fields.Size = Field(30, description="size of a character's vector")
-    filters: fields.Size = Field(30, description="cnn: filters")
+    filters: fields.Size = Field(30, description="cnn: number of filters")
     width: fields.Size = Field(3, description="cnn: characters per window")
-    activation: Literal["tanh", "linear"] = Field("tanh", description="cnn: after the maximum")
+    activation: Literal["tanh", "linear"] = Field(
+        "tanh", description="cnn: applied to the maximum"
+    )
     full_padding: bool = Field(False, description="cnn: windows beyond both ends (LasagneNLP)")
-    masked: bool = Field(True, description="cnn: padding takes no part in the maximum")
+    masked: bool = Field(True, description="cnn: padding is left out of the maximum")
     units: fields.Size = Field(25, description="lstm: units per direction")
 
 
@@ -38,7 +40,7 @@ class WindowSettings:
     """A perceptron over the words around each word (Collobert et al. 2011, section 3.3.1)."""
 
     reach: int = Field(2, ge=0, le=64, description="words read on either side")
-    hidden: fields.Size = Field(50, description="units of its tanh layer")
+    hidden: fields.Size = Field(50, description="window: units of the tanh layer")
 
 
 class CharacterConvolution(Module):

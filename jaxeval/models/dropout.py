@@ -23,7 +23,7 @@ _GOLDEN = np.uint32(0x9E3779B9)
 _SITES, _LAYERS = 6, 128  # sites and layers in a block of mask numbers
 Kind = Annotated[
     Literal["none", "naive", "variational"],
-    Field(description="of sequences; variational: one mask for all words; naive: one each"),
+    Field(description="variational: one mask for all words; naive: one per word"),
 ]
 
 

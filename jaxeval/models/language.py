@@ -51,13 +51,13 @@ class _LanguageDropout:
 class LanguageModelSettings(Cell):
     """A stack of cells; either sizes, or a budget that determines them."""
 
-    layers: fields.Layers = Field(1, description="of lstm and nas")
-    hidden: fields.Size | None = Field(None, description="units; absent: by budget")
-    embedding: fields.Size | None = Field(None, description="with hidden; absent: as hidden")
-    budget: fields.Count | None = Field(None, description="most parameters; absent: a million")
+    layers: fields.Layers = Field(1, description="layers of lstm and nas")
+    hidden: fields.Size | None = Field(None, description="units; absent: from the budget")
+    embedding: fields.Size | None = Field(None, description="size of embeddings; absent: hidden")
+    budget: fields.Count | None = Field(None, description="maximum parameters; absent: a million")
     ratio: float | None = Field(None, gt=0, description="with budget: E / H, at most 1")
     tied: bool = Field(True, description="input and output share the embedding")
-    state_reset_probability: float = Field(0.01, ge=0, lt=1, description="of a stream, by window")
+    state_reset_probability: float = Field(0.01, ge=0, lt=1, description="per stream and window")
     dropout: _LanguageDropout = _LanguageDropout()
 
     @model_validator(mode="after")

@@ -203,7 +203,7 @@ class WordLSTM(Module):
 class _PairWords:
     """Word embeddings."""
 
-    trained: bool = Field(True, description="train word vectors; false: as read")
+    trained: bool = Field(True, description="train word vectors; false: keep them as read")
 
 
 @reading.settings
@@ -225,7 +225,7 @@ class _PairDropout:
 class PairModel:
     """A classifier of pairs of sentences."""
 
-    hidden: fields.Size = Field(50, description="H of either LSTM")
+    hidden: fields.Size = Field(50, description="units of each LSTM")
     layer: fields.Size = Field(50, description="units of the tanh layer over both states")
     words: _PairWords = Field(_PairWords(), description="word embeddings")
     dropout: _PairDropout = Field(_PairDropout(), description="dropout")

@@ -36,26 +36,28 @@ _Scale = fields.Traced(
 class _Words:
     """Word embeddings."""
 
-    trained: bool = Field(True, description="train word vectors; false: as read")
+    trained: bool = Field(True, description="train word vectors; false: keep them as read")
     initialiser: Annotated[
         Literal["uniform", "normal"],
         about("without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read"),
     ] = "uniform"
-    target_table: bool = Field(False, description="trained: a second table for targets' words")
+    target_table: bool = Field(False, description="trained: a second table for words of targets")
 
 
 @reading.settings
 class _Target:
     """The target and its position."""
 
-    include: bool = Field(True, description="tdlstm, tclstm: both sides hold the target")
-    encoder: Literal["mean", "lstm"] = Field("mean", description="atae: of vectors, or last state")
+    include: bool = Field(True, description="tdlstm, tclstm: both LSTMs read the target")
+    encoder: Literal["mean", "lstm"] = Field(
+        "mean", description="atae: mean of vectors, or last state"
+    )
     position: Annotated[
         Literal["none", "weighting", "embedding"],
         about("atae, ian: states weigh 1 - distance / length, or distances embedded"),
     ] = "none"
-    position_size: fields.Size = Field(30, description="embedding: its size")
-    max_distance: fields.Length = Field(100, description="embedding: the longest distance")
+    position_size: fields.Size = Field(30, description="embedding: size")
+    max_distance: fields.Length = Field(100, description="embedding: maximum distance")
     inter_aspect: Annotated[
         fields.Size | None,
         about("units of an LSTM over a sentence's targets; needs data.rows = sentences"),
@@ -66,8 +68,8 @@ class _Target:
 class _Attention:
     """The attention of atae."""
 
-    target: bool = Field(True, description="its hidden layer reads the target too")
-    bias: bool = Field(True, description="its hidden layer has a bias")
+    target: bool = Field(True, description="the hidden layer also reads the target")
+    bias: bool = Field(True, description="the hidden layer has a bias")
     projection: Annotated[
         Literal["none", "linear", "tanh"], about("after it: r, W r + V h_N, or the tanh of that")
     ] = "tanh"
@@ -80,7 +82,7 @@ class _Convolutions:
     widths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
         (3, 4, 5), min_length=1, max_length=8, description="words per window"
     )
-    filters: fields.Size = Field(100, description="of each width")
+    filters: fields.Size = Field(100, description="filters of each width")
 
 
 @reading.settings
@@ -92,9 +94,9 @@ class _Initial:
         about("Glorot and orthogonal; torch: U(+-1/sqrt(n)); uniform: U(+-scale)"),
     ] = "keras"
     scale: Annotated[float, _Scale] = Field(
-        0.1, ge=0, le=1000, description="of uniform, word vectors among them"
+        0.1, ge=0, le=1000, description="scale of uniform, also for word vectors"
     )
-    zero_biases: bool = Field(False, description="uniform: biases begin at 0")
+    zero_biases: bool = Field(False, description="uniform: biases start at 0")
 
     @model_validator(mode="after")
     def _fits(self) -> "_Initial":
@@ -133,8 +135,8 @@ class SentimentModel:
             "tdlstm, tclstm: Tang et al. 2016; atae: Wang et al. 2016; ian: Ma et al. 2017"
         ),
     ] = "tdlstm"
-    hidden: fields.Size = Field(100, description="H of every LSTM")
-    bag: tuple[fields.Size, ...] = Field((100,), max_length=8, description="ReLU layers' widths")
+    hidden: fields.Size = Field(100, description="units of each LSTM")
+    bag: tuple[fields.Size, ...] = Field((100,), max_length=8, description="widths of ReLU layers")
     tanh_logits: bool = Field(False, description="logits are the tanh of a linear layer")
     words: _Words = _Words()
     target: _Target = _Target()

@@ -87,9 +87,9 @@ class Seq2Seq:
     label_smoothing: Annotated[
         fields.Rate,
         fields.dropout("label_smoothing", alone=False),
-        about("fraction of the loss spread evenly over all symbols"),
+        about("share of the loss spread evenly over all symbols"),
     ] = 0.0
-    beam: fields.Size = Field(1, description="width of the beam while decoding; 1: greedy")
+    beam: fields.Size = Field(1, description="beam width of decoding; 1: greedy")
 
     @model_validator(mode="after")
     def _possible(self) -> "Seq2Seq":

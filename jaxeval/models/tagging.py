@@ -29,8 +29,10 @@ _PATTERNS = 5  # of capitals; padding has none
 class _Words:
     """Word embeddings."""
 
-    trained: bool = Field(True, description="train word vectors; false: as read")
-    unknown_rate: fields.Rate = Field(0.0, description="of once-seen words made UNKNOWN (Lample)")
+    trained: bool = Field(True, description="train word vectors; false: keep them as read")
+    unknown_rate: fields.Rate = Field(
+        0.0, description="of once-seen words read as UNKNOWN (Lample)"
+    )
 
 
 @reading.settings
@@ -48,7 +50,7 @@ class _Dropout:
     state: Annotated[Rate, site("state"), about("rate on h(t-1); variational only (Keras)")] = 0.0
     characters: Annotated[Rate, site("characters"), about("rate on character vectors")] = 0.0
     per_gate: bool = Field(False, description="layer_input, state: a mask for each gate (Keras)")
-    inverted: bool = Field(True, description="scale in training; false: at test (Lample)")
+    inverted: bool = Field(True, description="rescale in training; false: at test (Lample)")
 
     @model_validator(mode="after")
     def _consistent(self) -> "_Dropout":
@@ -72,12 +74,12 @@ class TaggerSettings:
     words: _Words = _Words()
     characters: convolutions.CharacterSettings = convolutions.CharacterSettings()
     casing: Literal["none", "one_hot", "embedding", "capitals"] = Field(
-        "none", description="feature; capitals: one of five patterns (Nayak et al. 2016)"
+        "none", description="casing feature; capitals: one of five patterns (Nayak et al. 2016)"
     )
     encoder: Literal["bilstm", "window"] = Field("bilstm", description="layers, or a window")
     window: convolutions.WindowSettings = convolutions.WindowSettings()
     layers: tuple[fields.Size, ...] = Field(
-        (100,), min_length=1, max_length=3, description="bilstm: H by layer"
+        (100,), min_length=1, max_length=3, description="bilstm: units of each layer"
     )
     cell: cells.LSTMVariant = cells.PLAIN
     dropout: _Dropout = _Dropout()

@@ -21,7 +21,7 @@ from jaxeval.population.member import Lane, MemberState, Problem, Shared
 
 
 class Engine(NamedTuple):
-    """Functions over all lanes; `active` and the like are bool [S].
+    """The programs of a population, over all S lanes; `active`, `fresh` and `better` are bool [S].
 
     `epoch` leaves arbitrary state and loss in idle lanes.
     """
@@ -33,11 +33,11 @@ class Engine(NamedTuple):
     epoch: Callable[..., Tree]  # (shared, state, lane, active) -> (state, loss [S])
     evaluate: Callable[..., Tree]  # (shared, params, lane, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, best, params, better) -> best
-    row_counts: Callable[..., Tree]  # as `evaluate`, leaves [S, rows]; compiled at the first call
+    row_counts: Callable[..., Tree]  # as `evaluate`, leaves [S, rows]; compiled when first called
 
 
 class Compiling(NamedTuple):
-    """The compilation of a program begins (seconds None) or has ended."""
+    """An event: the compilation of a program begins (`seconds` is None) or has ended."""
 
     program: str
     seconds: float | None
@@ -45,7 +45,7 @@ class Compiling(NamedTuple):
 
 
 def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
-    """Returns the programs, not yet compiled; any split of the corpus gives the sizes."""
+    """Returns the programs, not yet compiled; all splits of a corpus have the same sizes."""
     mode, shared = problem.mode, _shared(problem, split, mesh)
     # programs are kept for longer than corpora
     problem = Problem(problem.task, Corpus((), ()), lambda number: split, problem.training)
@@ -86,14 +86,14 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
 
 
 def _shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
-    """Places what all members read on every device."""
+    """Copies the arrays that all members read to every device."""
     steps = member.steps([len(rows) for rows in split.train], problem.training.batch_size)
     placed = Shared(problem.corpus, member.Steps(*map(jnp.asarray, steps)))
     return Shared(*lanes.replicate(placed, mesh))
 
 
 def _member_steps(who: Member, split: Split) -> member.Steps | None:
-    """Returns the steps of a member with its own batch size, else None."""
+    """Returns the steps of a member with its own batch size, or None; ConfigError if invalid."""
     size = dict(who.hparams).get("batch_size")
     if size is None:
         return None
@@ -103,10 +103,10 @@ def _member_steps(who: Member, split: Split) -> member.Steps | None:
 
 
 def most_steps(members: Sequence[Member], split: Split) -> int:
-    """Returns the most steps per epoch of members with their own batch size; 0 without any.
+    """Returns the largest number of steps per epoch of members with their own batch size, or 0.
 
-    Rounded up to a power of two, so that later populations find programs. This costs nothing, as
-    each member's number of steps is traced.
+    It is rounded up to a power of two, so that later populations reuse programs. This costs
+    nothing, since each member's number of steps is traced.
     """
     each = filter(None, (_member_steps(who, split) for who in members))
     most = max((len(steps.bucket) for steps in each), default=0)
@@ -114,7 +114,11 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
 
 
 def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
-    """Returns a member's lane, on the host; `longest` is `most_steps` of its cohort."""
+    """Returns a member's lane, on the host.
+
+    Args:
+      longest: `most_steps` of its cohort.
+    """
     split = problem.split_of(who)
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     hparams = {name: np.float32(value) for name, value in who.hparams}
@@ -143,7 +147,7 @@ def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
 
 
 def empty_state(problem: Problem, shared: Shared, lane: Lane, width: int) -> Tree:
-    """Returns zeros of the shape of a population's state: [S, ...]."""
+    """Returns zeros in the shape of a population's state: leaves [S, ...], with S = `width`."""
     # shapes and types alone: arrays have a mesh too, for which `init` would be traced again
     each = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (shared, lane))
     shape = jax.eval_shape(functools.partial(member.init, problem), *each)
@@ -166,10 +170,10 @@ def _arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]
 def compile_all(
     engine: Engine, state: MemberState, lane: Lane
 ) -> Generator[Compiling, None, Engine]:
-    """Compiles the programs for these shapes, in parallel threads; returns the engine with them.
+    """Compiles the programs for these shapes in parallel threads, and returns the new engine.
 
-    They are traced one after the other, the longest first, as tracing holds Python's lock. Yields
-    as the compilation of each program begins, then as it has ended.
+    Programs are traced one after the other, the longest first, since tracing holds Python's lock.
+    Yields when the compilation of each program begins, and when it has ended.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     calls = _arguments(state, lane, flags)
@@ -196,7 +200,11 @@ def compile_all(
 def scorer(
     problem: Problem, members: Sequence[Member], params: Sequence[Tree]
 ) -> Callable[..., list[dict[str, float]]]:
-    """Returns the function (part, hparams for all) -> scores of each member on "dev" or "test"."""
+    """Returns a function (part, hparams for all) -> scores of each member on "dev" or "test".
+
+    Args:
+      params: trained parameters of each member.
+    """
     mesh = lanes.make_mesh()
     idle = lanes.round_up(len(members), mesh) - len(members)
     first = problem.split_of(members[0])
@@ -221,6 +229,6 @@ def scorer(
 def member_scores(
     problem: Problem, counts: Mapping[str, np.ndarray], chosen: Iterable[int]
 ) -> list[dict[str, float]]:
-    """Returns the scores of chosen lanes by their counts, leaves [S]."""
+    """Returns the scores of chosen lanes from their counts, leaves [S]."""
     each = ({name: float(values[lane]) for name, values in counts.items()} for lane in chosen)
     return [problem.task.score(sums) for sums in each]

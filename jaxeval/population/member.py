@@ -144,14 +144,17 @@ def evaluation_rows(problem: Problem, rows: int) -> int:
 
 def init(problem: Problem, shared: Shared, lane: Lane) -> MemberState:
     """Returns a member's state before its first epoch."""
-    task, training = problem.task, problem.training
-    rows = min(training.at_once, training.batch_size)
-    batch = gather(shared, lane.tables, 0, jnp.zeros(rows, jnp.int32))
-    # jit: traced once for all that ask for shapes, and for the program that fills lanes
-    params = jax.jit(task.init)(key_of(lane.seed, INIT, 0), batch, lane.hparams)
+    training, params = problem.training, _init_params(problem, shared, lane)
     epoch, size = jnp.int32(0), batch_size(problem, lane)
     state = optimisers.make(training.optimiser, lane.hparams, epoch, size).init(params)
-    return MemberState(params, state, params, task.start(training.batch_size), epoch)
+    return MemberState(params, state, params, problem.task.start(training.batch_size), epoch)
+
+
+def _init_params(problem: Problem, shared: Shared, lane: Lane) -> Tree:
+    rows = min(problem.training.at_once, problem.training.batch_size)
+    batch = gather(shared, lane.tables, 0, jnp.zeros(rows, jnp.int32))
+    # jit: traced once for all that ask for shapes, and for the program that fills lanes
+    return jax.jit(problem.task.init)(key_of(lane.seed, INIT, 0), batch, lane.hparams)
 
 
 def parameter_shapes(problem: Problem, who: Member) -> Tree:
@@ -160,7 +163,7 @@ def parameter_shapes(problem: Problem, who: Member) -> Tree:
     split = problem.split(0)
     lane = Lane(np.uint32(who.seed), hparams, split.tables, split.train)
     shared = Shared(problem.corpus, steps([0], problem.training.batch_size))
-    return jax.eval_shape(functools.partial(init, problem), shared, lane).params
+    return jax.eval_shape(functools.partial(_init_params, problem), shared, lane)
 
 
 def evaluate(

@@ -46,7 +46,7 @@ class Optimiser:
         ),
         about("e.g. {learning_rate = 0.01}; absent ones: the papers' defaults"),
     ] = Field(default_factory=dict)
-    decay: Annotated[_NonNegative, about("rate of epoch e (from 0): rate / (1 + decay e)")] = 0.0
+    decay: Annotated[_NonNegative, about("rate in epoch e (from 0): rate / (1 + decay e)")] = 0.0
     steps: Annotated[
         tuple[tuple[Count, fields.LearningRate], ...],
         about("(epoch from 1, rate) pairs that replace the rate from then on"),
@@ -68,7 +68,7 @@ class Optimiser:
     ] = 0.0
     l2_parameters: Annotated[
         tuple[str, ...],
-        about("l2: only of parameters whose names hold one of these; none: of all"),
+        about("l2 applies to parameters whose names contain one of these; absent: to all"),
     ] = ()
 
     @model_validator(mode="after")
@@ -140,7 +140,7 @@ class Training:
     evaluation_batch_size: Annotated[Rows, about("rows per batch of an evaluation")] = 64
     epochs: Annotated[Count, about("maximum number of epochs")] = 30
     evaluate_every: Annotated[
-        Count, about("epochs between evaluations on dev; the last one has its own")
+        Count, about("epochs between evaluations on dev; the last epoch always has one")
     ] = 1
     patience: Annotated[
         Natural, about("epochs without a better dev score before stopping; 0: never stop")
@@ -154,7 +154,9 @@ class Training:
     ] = "best"
     optimiser: Annotated[Optimiser, about("optimiser")] = Optimiser()
     plateau: Annotated[Plateau | None, about("decays of the learning rate; absent: none")] = None
-    stopping: Annotated[Stopping | None, about("by rate of improvement; absent: none")] = None
+    stopping: Annotated[Stopping | None, about("stops by rate of improvement; absent: none")] = (
+        None
+    )
     lanes: Annotated[
         int | None,
         fields.IMMATERIAL,
@@ -164,7 +166,7 @@ class Training:
         Literal["auto", "map", "vmap"], about("auto: map on the CPU, vmap on accelerators")
     ] = "auto"
     save_models: Annotated[
-        bool, fields.IMMATERIAL, about("write each member's best parameters into RUNS/models")
+        bool, fields.IMMATERIAL, about("save each member's best parameters to RUNS/models")
     ] = False
     checkpoint_every: Annotated[Count, fields.IMMATERIAL, about("epochs between checkpoints")] = 5
 

@@ -1,4 +1,4 @@
-"""Results of the verbs: numbers, and a document that presents them; no renderer is imported."""
+"""Results of verbs: numbers, and a document that presents them. Imports no renderer."""
 
 import csv
 import dataclasses
@@ -32,10 +32,10 @@ class Badge(str):
 
 
 class Link(str):
-    """A table cell that leads to another page.
+    """A table cell that links to another page.
 
     Args:
-      box: name of a box to tick, whose value is the last part of the address; "": there is none.
+      box: name of a checkbox, whose value is the last part of the address; "": no checkbox.
     """
 
     href: str
@@ -85,7 +85,7 @@ class Document(NamedTuple):
     notes: Sequence[str] = ()  # warnings and remarks, folded by kind when printed
     details: Sequence[Block] = ()  # shown with --details
     paper: Sequence[Table] = ()  # for LaTeX and Markdown; if empty, the tables of `blocks`
-    figures: Callable[[], Sequence[Figure]] = tuple  # draws them
+    figures: Callable[[], Sequence[Figure]] = tuple  # draws the figures
     title: str = "jaxeval"
     signature: str = ""  # method, settings and versions in one line
     noun: str = "file"  # what a note "NAME: ..." is about
@@ -110,12 +110,12 @@ def save_suffix(path: str | Path) -> str:
 
 
 class Result:
-    """Base class of what verbs return: frozen dataclasses whose fields are the numbers."""
+    """Base class of the results of verbs: frozen dataclasses whose fields are the numbers."""
 
-    exit_code = 0  # of the command
+    exit_code = 0  # of the verb on the command line
 
     def document(self) -> Document:
-        """Returns the presentation of the numbers."""
+        """Returns the sentences, tables and figures that present the numbers."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Json]:
@@ -123,7 +123,7 @@ class Result:
         return to_json_object(self)
 
     def plot(self, name: str = "") -> "Drawing":
-        """Returns the figure with this name, or the first one; ConfigError if there is none."""
+        """Returns the figure with this name (the first one); ConfigError if there is none."""
         drawn = {figure.name: figure.drawing for figure in self.document().figures()}
         name = name or next(iter(drawn), "")
         if name not in drawn:
@@ -132,10 +132,10 @@ class Result:
         return drawn[name]
 
     def save(self, path: str | Path) -> list[Path]:
-        """Writes the result, and returns the paths of the written files.
+        """Writes the result and returns the paths of the written files.
 
         Args:
-          path: .json, .html (a page), .md or .tex (tables to paste); or a folder, which gets all
+          path: a .json, .html (page), .md or .tex (tables) file; or a folder, which gets all
             figures as SVG, PDF and PNG.
 
         Raises:
@@ -219,10 +219,10 @@ def to_json_object(value: object) -> dict[str, Json]:
 
 
 def to_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Returns rows as CSV for a spreadsheet, which reads no text as a formula.
+    """Returns rows as CSV in which a spreadsheet finds no formulas.
 
-    Texts that begin as a formula get an apostrophe in front, as OWASP advises against "CSV
-    injection"; numbers stay as they are.
+    Texts that begin like a formula get an apostrophe in front, as OWASP advises against "CSV
+    injection". Numbers stay as they are.
     """
     stream = io.StringIO()
     csv.writer(stream).writerows([_harmless(cell) for cell in row] for row in rows)

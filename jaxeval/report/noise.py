@@ -17,7 +17,7 @@ _SOURCES = {
     "split": "due to the split",
     "seed": "due to the seed",
     "interaction": "due to both together",
-    "error": "error",
+    "error": "due to error",
 }
 
 
@@ -126,15 +126,13 @@ def _largest_source(of: Crossed, metric: str) -> str:
     named = {name: _SOURCES[name] for name in of.components}
     if of.repeats == 1:
         named["interaction"] += " (and error)"  # one run a cell: inseparable
-    shares = [
-        f"{100 * (part.share or 0):.0f} % is {named[k]}" for k, part in of.components.items()
-    ]
+    shares = [f"{100 * (part.share or 0):.0f} % {named[k]}" for k, part in of.components.items()]
     largest = max(of.components, key=lambda name: of.components[name].sd)
     others = [part.sd_interval.high for name, part in of.components.items() if name != largest]
     shown = of.components[largest].sd_interval.low > max(others)
     which = "no part is shown to be the largest"
     which = f"the part {named[largest]} is the largest" if shown else which
-    return f"Of the variance of {metric} {text.listed(shares)}; {which}."
+    return f"The variance of {metric} is {text.listed(shares)}; {which}."
 
 
 def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:

@@ -17,8 +17,8 @@ from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
 _MEANING = (
-    "P(best) is the posterior probability, for normal scores, at the moment of stopping. It is no "
-    "claim that holds however often one looks; jaxeval settle makes one about two models."
+    "P(best) is a posterior probability for normal scores at the moment of stopping. It does not "
+    "hold however often you look; jaxeval settle makes such a claim about two models."
 )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jaxeval.studies.costs import Estimate  # imports jax
 
-Place = Callable[[Sequence[object]], np.ndarray]  # values -> positions on an axis
+_Place = Callable[[Sequence[object]], np.ndarray]  # values -> positions on an axis
 _COLUMNS = 4
 _FEW = 3.2, 2.6  # inches of a panel, where few stand in a row: they fill the width of a page
 _LETTERS = 26  # that fit beneath a panel
@@ -153,7 +153,7 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
 
 def draw_marginals(
     sweeps: Sequence[Sweep], apart: float = 0.15
-) -> tuple["Drawing", dict[str, tuple["Axes", Place]]]:
+) -> tuple["Drawing", dict[str, tuple["Axes", _Place]]]:
     """Draws a panel for each hyperparameter; returns them by name, with what places values.
 
     Args:
@@ -161,7 +161,7 @@ def draw_marginals(
     """
     every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
     names = list(dict.fromkeys(axis.name for *_, axis in every))
-    drawn: dict[str, tuple[Axes, Place]] = {}
+    drawn: dict[str, tuple[Axes, _Place]] = {}
     size = {1: (4.0, 2.3), 2: _FEW, 3: _FEW}.get(len(names), (2.6, 2.3))
     drawing, panels = plots.grid(len(names), _COLUMNS, size, share_y=True)
     label = literal(scores.label(sweeps[0].metric, sweeps[0].unit))

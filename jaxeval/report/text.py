@@ -128,8 +128,8 @@ def statuses(counts: Mapping[str, int]) -> str:
 def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
     """States how many scores were unusable and how they were treated."""
     done, first = "counted as 0" if missing == "zero" else "left out", scores[0]
-    where = f"row {first.row}, column {first.column} ({first.what})"
-    return f"{len(scores)} unusable scores {done}, the first in {where}"
+    where = f"{'the first ' if len(scores) > 1 else ''}in row {first.row}, column {first.column}"
+    return f"{counted(len(scores), 'unusable score')} {done}, {where} ({first.what})"
 
 
 def versions() -> str:

@@ -153,7 +153,7 @@ class JudgedVectors(Result):
         return Document(
             answer=[line for mode in self.modes for line in _judgement(mode)],
             blocks=[block for mode in self.modes for block in self._blocks(mode)],
-            notes=[note for mode in self.modes for note in _reduction_notes(mode)],
+            notes=[*dict.fromkeys(n for mode in self.modes for n in _reduction_notes(mode))],
             details=[
                 Table(("vectors", *self.metrics), covered, title),
                 *(block for mode in self.modes for block in _comparison(mode)),

@@ -79,14 +79,14 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         name = rows.model.names[model]
         if status not in ("", "None"):
             counts.setdefault(name, Counter())[status] = every[k]
-        rule, word = "they count, unless the table leaves them empty", normal.word(status)
+        rule, word = "it counts, unless the table leaves it empty", normal.word(status)
         if word in normal.FAILED:
-            rule = "these runs failed; without the column of statuses the scores count"
+            rule = "failed runs have no score; without the column of statuses it would count"
         elif word not in _UNFINISHED:
-            rule = f"they count; runs that failed are called {', '.join(normal.FAILED)}"
+            rule = f"it counts; the statuses of failed runs are {', '.join(normal.FAILED)}"
         if of_scored[k] and word not in ("", "none", *_FINISHED):
-            found = f"{name}: {of_scored[k]} of its scores are of runs that are {status}"
-            warnings.append(f"{found}; {rule}")
+            runs = f"{of_scored[k]} {'run' if of_scored[k] == 1 else 'runs'} with status {status}"
+            warnings.append(f"{name}: {runs} and a score; {rule}")
     return counts, warnings
 
 

@@ -77,13 +77,13 @@ class Followed:
         return [key for key in self.epochs if key not in self._ended]
 
     def state(self, now: float, last: float) -> str:
-        """Returns "ended", "training" or "stalled": three writes of an epoch were missed.
+        """Returns "begun" (it compiles), "training", "ended", or "stalled": three writes missed.
 
         Args:
           last: time of the last write of any experiment before they were followed.
         """
         if not self.training:
-            return "ended"
+            return "ended" if self.statuses else "begun"
         written = [when for when, _ in self._writes]
         gaps = [b - a for a, b in itertools.pairwise(written)]
         guess = _FIRST_GUESS if self._share is None else self._share * len(self.training)

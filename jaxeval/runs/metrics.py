@@ -152,7 +152,7 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
     return False if _NEUTRAL.issuperset(_words(metric)) and unit in _LOWER_UNITS else None
 
 
-def check_direction(higher_is_better: object) -> bool | None:
+def _check_direction(higher_is_better: object) -> bool | None:
     """Returns a direction as bool or None; raises DataError for 0, "no" and the like."""
     if higher_is_better is None:
         return None
@@ -177,7 +177,7 @@ def resolve_direction(
     Args:
       who: begins the message: "the table says".
     """
-    asked = check_direction(asked)
+    asked = _check_direction(asked)
     if recorded is None:
         return named if asked is None else asked
     if asked not in (None, recorded):

@@ -51,12 +51,12 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
         raise _unclear(table, "no column score", {"score": score})
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout))
-    otherwise = f"{argument('column', {'ROLE': 'NAME'})} says otherwise"
+    otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     rest = [name for name in table.values if name not in {*there.values(), "number", ""}]
     if rest and "model" in there:
         named = argument("column", {"dataset": rest[0]})
-        doubt = f"where one holds data sets or settings, {named} (or split, seed) parts the scores"
+        doubt = f"if one holds data sets or settings, {named} (or split, seed) groups the scores"
         notes.append(f"not read: {listed(rest)}; {doubt}")
         used = {name: of for name, of in table.values.items() if name not in rest}
         table = dataclasses.replace(table, values=used)
@@ -90,11 +90,13 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
-    """Returns the columns named as metrics, or the other columns of numbers without a role."""
+    """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
     free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
     named = [*filter(_is_metric, free)]
-    return _sort_scores(named or (n for n in free if len(_known_numbers(table.values[n]))))
+    numbers = named or [n for n in free if len(_known_numbers(table.values[n]))]
+    losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
+    return _sort_scores(numbers or losses)
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:

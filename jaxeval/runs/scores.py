@@ -1,10 +1,10 @@
-"""Scores of models on data sets, by item and run: what readers return and studies take.
+"""Scores of models on data sets, by item and run: readers return them, studies take them.
 
 Notation: I items, R runs of a model, K answers of one run to one item, C kinds of counts.
 
-Scores of whole runs (I = K = 1) and scores of items have one type. A reader keeps everything but
-what the user leaves out: runs that failed, copies, and items that a model lacks are marked by
-their status. The comparison (`stats`) decides what becomes of them.
+Scores of whole runs (I = K = 1) and scores of items have the same type. A reader keeps everything
+that the user does not leave out: failed runs, copies, and items that a model lacks are marked by
+their status. The comparison (`stats`) decides how to treat them.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ class Status(enum.IntEnum):
     SCORED = 0
     UNSCORED = 1  # ended without a finite score
     FAILED = 2  # ended in an error; a run that diverged, crashed or was killed
-    ABSENT = 3  # never asked for: another run or model has this item or answer
+    ABSENT = 3  # never recorded, but another run or model has this item or answer
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,11 +43,11 @@ class ModelScores:
       scores: [I, R, K] float64; NaN without a score.
       status: [I, R, K] uint8 of `Status`.
       labels: "seed", "split" or "name" -> [R] texts (dtype object), the same keys for all models.
-        Equal labels on several data sets are one run.
+        Equal labels on several data sets mark the same run.
       rows: [R] row numbers in the file from 1, or numbers of the runs of logs.
-      dev: [R] dev scores, NaN if unknown. The run with the best one stands for its model.
+      dev: [R] dev scores, NaN if unknown. The run with the best one represents its model.
       counts: [I, R, C] additive counts of each item, named by `DataSetScores.counts`. The metric
-        follows from their sums.
+        is computed from their sums.
     """
 
     scores: np.ndarray
@@ -64,11 +64,11 @@ class ModelScores:
 
     @property
     def finished(self) -> np.ndarray:
-        """[R] bool: runs with any score, which are compared."""
+        """[R] bool: runs that have a score, and so are compared."""
         return np.asarray(~np.isnan(self.scores).all((0, 2)))
 
     def chosen(self, runs: np.ndarray) -> "ModelScores":
-        """Returns some runs: [R] bool, or their places."""
+        """Returns some of the runs: a [R] bool mask, or their indices."""
         return ModelScores(
             self.scores[:, runs],
             self.status[:, runs],
@@ -84,13 +84,13 @@ class DataSetScores:
     """The scores of models on one data set (a task of logs), in one metric.
 
     Attributes:
-      name: "" if the source knows no data sets.
+      name: "" if the source has no data sets.
       metric: "" if the source names none.
-      direction: who says `higher_is_better`; a user may overrule "named" and "assumed".
-      models: model -> its runs, in the order of `Scores.models`; models without rows are absent.
+      direction: where `higher_is_better` comes from; a user may override "named" and "assumed".
+      models: model -> its runs, in the order of `Scores.models`; models without rows are left out.
       items: [I] ids; ("",) for whole runs.
       unit: unit of the metric (`metrics.UNITS`), if the source records it.
-      clusters: [I] labels of items that belong together; None if unknown.
+      clusters: [I] cluster labels of the items; None if unknown.
       counts: names of the C kinds of counts.
       part: part of the data that the items belong to, such as "test"; "" for whole runs.
     """
@@ -112,7 +112,7 @@ class DataSetScores:
         return dataclasses.replace(self, models=here)
 
     def chosen(self, items: np.ndarray) -> "DataSetScores":
-        """Returns the scores of some items: [I] bool."""
+        """Returns the scores of some of the items, by a [I] bool mask."""
         models = {
             name: dataclasses.replace(of, scores=of.scores[items], status=of.status[items])
             for name, of in self.models.items()
@@ -140,13 +140,13 @@ class Scores:
 
     Attributes:
       source: file, folder, database or logs, for messages.
-      models: names in order of appearance or of the request; printable.
+      models: printable names, in order of appearance or of the request.
       data_sets: in order of appearance.
       unusable: scores that are missing or not finite, left out or counted as 0.
       statuses: model -> how its runs ended, in the source's words -> count.
       warnings, notes: sentences about the scores, and about the models.
       absent: model -> data sets of other models without a score of this one.
-      without_metric: data sets that were left out: no metric of all models.
+      without_metric: data sets that were left out, because no metric is known of all models.
       folds: the splits are folds of a cross-validation, which share no test item.
       ids: experiment id -> model, of our own runs.
     """
@@ -181,7 +181,7 @@ class Scores:
 
     @property
     def direction(self) -> Direction:
-        """The source that says `higher_is_better`."""
+        """Where `higher_is_better` comes from."""
         return self.data_sets[0].direction if self.data_sets else "assumed"
 
     @property
@@ -213,7 +213,7 @@ class Scores:
         return whole[~np.isnan(whole)]
 
     def only(self, models: Sequence[str]) -> "Scores":
-        """Returns the scores of some models, in this order; of all models for none.
+        """Returns the scores of some models, in this order; no names: of all models.
 
         Raises DataError: there is no such model.
         """
@@ -242,16 +242,16 @@ def from_arrays(
     clusters: Sequence | np.ndarray | None = None,
     runs: Mapping[str, Sequence[str]] | None = None,
 ) -> DataSetScores:
-    """Returns the scores of items that a program has in memory.
+    """Returns scores of items from arrays in memory.
 
     Args:
-      arrays: model -> [I], [I, R] or [I, R, K], NaN without a score; row i is the same item of all
-        models.
-      clusters: [I] labels of items that belong together.
+      arrays: model -> [I], [I, R] or [I, R, K], NaN without a score; row i is the same item for
+        all models.
+      clusters: [I] cluster labels of the items.
       runs: model -> names of its runs.
 
     Raises:
-      DataError: these are no such arrays.
+      DataError: the arrays have other shapes, an infinite score, or no score at all.
     """
     models = {}
     for model, given in arrays.items():

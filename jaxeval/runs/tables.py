@@ -85,9 +85,6 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
-    told = (values, name, table.source, layout.higher_is_better, who)
-    higher, recorded, _ = normal.column_direction(*told)
-    named: Direction = "assumed" if higher is None else "named"
     if "model" in there:
         model = coded("model")
     else:
@@ -104,11 +101,22 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         number=tiled(np.asarray(table.rows, np.int32)),
         labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
         dev=tiled(texts.to_floats(values["dev"])) if "dev" in values else None,
-        direction=(higher is not False, "recorded" if recorded else named),
+        direction=_direction(values, table.source, layout, who),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
         unusable=unusable,
     )
+
+
+def _direction(
+    values: Mapping[str, Sequence], source: str, layout: Layout, who: str
+) -> tuple[bool, Direction]:
+    """Returns whether higher is better, and where that is known from."""
+    name, asked = layout.columns.get("score"), layout.higher_is_better
+    higher, recorded, _ = normal.column_direction(values, name, source, asked, who)
+    if recorded:
+        return higher is not False, "recorded"
+    return higher is not False, "assumed" if higher is None else "named"
 
 
 def _join_runs(rows: Rows, layout: Layout) -> None:

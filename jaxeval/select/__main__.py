@@ -1,7 +1,6 @@
 """`jaxeval select`: the best of several models with as few evaluations as possible."""
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,19 +37,19 @@ def select(
 ) -> "Selection":
     """Finds the best of several models with few evaluations.
 
-    A bandit decides which model is evaluated next (another split, another seed), and stops when
-    one is the best with probability 1 - delta (posterior, of normal scores), or when the budget is
-    spent. Models are configs; or those of a command, or recorded scores:
+    A bandit decides which model is evaluated next (with another split and seed). It stops when a
+    model is the best with posterior probability 1 - delta (for normal scores), or when the budget
+    is spent. Models are configs, the models of a command, or recorded scores:
 
     Args:
-      configs: two or more of them, with key=value changes of all.
+      configs: two or more configs, and key=value changes of all of them.
       changes: key -> value, of all configs.
-      out: runs folder; the same command goes on where it ended.
-      batch: evaluations between decisions of top-two and batch (one a device; of a launcher: under
-        way at once, one a worker).
-      own_splits: evaluation k has the data's own split, not random split k; and seed k.
-      part: whose score counts (test on random splits, dev on the data's own).
-      seconds: of training, summed over all evaluations; then the leader is named.
+      out: runs folder, from which the same command continues.
+      batch: evaluations between decisions of top-two and batch (one per device); with a launcher
+        the evaluations at once (one per worker).
+      own_splits: use the data's own split for all evaluations, instead of random split k.
+      part: part whose score counts (test on random splits, dev on the data's own split).
+      seconds: maximum seconds of training, summed over all evaluations.
 
     Examples:
       jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
@@ -95,21 +94,22 @@ def select_command(
     state: str | Path | None = "selection.json",
     quiet: Quiet = False,
 ) -> "Selection":
-    """Finds the best of several models that a command trains or asks, or functions of Python.
+    """Finds the best of several models that a command or a Python function evaluates.
 
-    The k-th evaluation of every model gets split k and seed k. A command prints its score in the
-    last line; no shell runs it. The same command goes on, also with another rule, budget or delta.
+    The k-th evaluation of every model gets split k and seed k. The command prints its score as its
+    last line; no shell runs it. The same command continues, also with another rule, budget or
+    delta.
 
     Args:
-      command: with {model} and maybe {split} and {seed}. In Python also name -> a function of the
-        evaluation's number, from 1, that gives its score.
-      models: what stands for {model}.
-      batch: evaluations between decisions of top-two and batch (as many as workers).
+      command: contains {model} and optionally {split} and {seed}. In Python also a dict of names
+        and functions, which return the score of evaluation k, from 1.
+      models: values of {model}.
+      batch: evaluations between decisions of top-two and batch (the number of workers).
       lower_is_better: lower scores are better (as the field's name says, else higher).
-      retries: of a failed evaluation; then its model is dropped.
-      workers: commands at once.
-      state: file of the scores, from which the same command goes on; None, or functions, which may
-        have changed: nothing is kept.
+      retries: number of retries of a failed evaluation; then its model is dropped.
+      workers: number of commands at once.
+      state: file of the scores, from which the same command continues; nothing is kept with None
+        or for functions.
 
     Examples:
       jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
@@ -122,28 +122,30 @@ def select_command(
 
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
-    evaluate: Callable[[str, int], float]
     how: dict[str, Any] = {"workers": workers, "retries": retries}
     if isinstance(command, str):
         program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
         how["stop"] = program.stop
-        evaluate = lambda model, number: program.score(  # noqa: E731
-            {"model": model, "split": str(number), "seed": str(number)}
-        )
     else:
-        functions, models = command, (*command, *models)
-        if wrong := [name for name in models if not callable(functions.get(name))]:
+        models = (*command, *models)
+        if wrong := [name for name in models if not callable(command.get(name))]:
             raise ConfigError(f"{wrong[0]}: expected a function of the evaluation's number")
-        evaluate = lambda model, number: functions[model](number)  # noqa: E731
     # a rule that cannot begin leaves no file
     asked = running.Selecting(chosen, chosen.begin(models), retries + 1)
     path = Path(state) if state and isinstance(command, str) else None
     opening = running.recorded(path, {"command": str(command), "json_field": json_field})
+
+    def score(model: str, number: int) -> float:
+        if (model, number) in known:
+            return known[model, number]
+        if not isinstance(command, str):
+            return command[model](number)
+        return program.score({"model": model, "split": str(number), "seed": str(number)})
+
     with cli.resumable(), opening as (known, write):
         cli.say(direction, quiet)
         if known:
             cli.say(f"{state}: {len(known)} evaluations are known", quiet)
-        score = lambda *job: known[job] if job in known else evaluate(*job)  # noqa: E731
         with contextlib.closing(running.run(asked, score, **how)) as steps:
             for event in steps:
                 job = event.model, event.number
@@ -173,14 +175,14 @@ def select_table(
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> "Selection":
-    """Replays a selection on recorded scores, as if the models were evaluated anew.
+    """Replays a selection on recorded scores, as if they were new.
 
-    Each score is drawn once; a replay ends when the rule asks for more scores of a model than
-    were recorded. Which model is best by all scores of a table is a question for compare.
+    Each score is drawn once. A replay ends when the rule asks for more scores of a model than were
+    recorded. To compare all scores of a table, use compare.
 
     Args:
-      source: a file of scores, a runs folder or a database, as for compare.
-      models: some of the table's; none: all.
+      source: a table of scores, a runs folder or a database, as for compare.
+      models: names of models in the table (default: all).
       batch: evaluations between decisions of top-two and batch (1, and 4).
       column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
 
@@ -193,8 +195,7 @@ def select_table(
     from jaxeval.report.comparison import answers
     from jaxeval.stats import failures, samples
 
-    layout = sources.layout(column, score, metric, missing, lower_is_better)
-    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
+    layout = sources.layout(column, score, metric, missing, lower_is_better, models)
     scores = sources.read(source, layout)
     pools, failed = samples.pools(scores), failures.compare(scores)
     chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)

@@ -77,8 +77,11 @@ class Models(Selecting, proposing.Proposer):
           after: evaluation k has seed, and random split, after + k.
           seconds: of training, summed over all evaluations, after which nothing more is asked for.
         """
-        name = lambda number: f"evaluation {number} (seed {after + number})"  # noqa: E731
-        super().__init__(rule, rule.begin([*self.records]), name=name)
+        super().__init__(
+            rule,
+            rule.begin([*self.records]),
+            name=lambda number: f"evaluation {number} (seed {after + number})",
+        )
         self._show, self._after, self._seconds = show, after, seconds
         self._jobs: dict[studies.Trial, tuple[str, int]] = {}
         self._spent, self._news = 0.0, list[str]()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -28,13 +29,13 @@ def serve(
 ) -> None:
     """Shows a runs folder in a browser, while processes train into it.
 
-    Lists experiments with what their members do, shows the curves, scores, figures and config of
-    each one, and compares those that are ticked; pages change when rows are written. Every page
-    has its numbers as .json and .csv. The folder is only read. Ctrl-C ends it.
+    Lists the experiments and the state of their members. Shows curves, scores, figures and config
+    of each, and compares those that are ticked. Pages change when rows are written. Every page is
+    also there as .json and .csv. The folder is only read. Ctrl-C stops the server.
 
     Args:
       runs: runs folder.
-      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      host: address to listen on. If it is not this machine's own, a token is needed (printed).
       port: TCP port.
 
     Examples:
@@ -64,23 +65,23 @@ def serve_board(
     judge_hours: Positive = 12.0,
     judge_gb: Positive = 16.0,
 ) -> None:
-    """Serves a board: people upload word vectors, which are judged in the order they came.
+    """Serves a board: uploaded word vectors are judged in order of arrival.
 
-    Judges as `jaxeval vectors judge` does, one file after another, in a process without network
-    and with limits. Shows leaderboards with the files that were not told apart, each file's report
-    and the queue; compares those that are ticked, and tables of scores as `jaxeval compare` does.
-    A board that is started again goes on with its queue.
+    Judges one file after another as `jaxeval vectors judge` does, in a process without network and
+    with limits. Shows leaderboards with the files that were not told apart, each file's report and
+    the queue. Compares files that are ticked, and tables of scores as `jaxeval compare` does. A
+    restarted board continues with its queue.
 
     Args:
-      folder: where the board is kept; made if it is missing.
+      folder: folder of the board; created if it is missing.
       data: TASK=PATH, the corpus of a task; may be repeated.
       baseline: file of vectors against which relative error reduction is computed; judged first.
-      modes: vectors fixed, or fine-tuned.
-      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      modes: fixed vectors, fine-tuned vectors, or both.
+      host: address to listen on. If it is not this machine's own, a token is needed (printed).
       port: TCP port.
-      upload_mb: most megabytes of an upload.
-      judge_hours: most hours to judge a file.
-      judge_gb: most gigabytes of memory to judge a file.
+      upload_mb: maximum megabytes of an upload.
+      judge_hours: maximum hours to judge a file.
+      judge_gb: maximum gigabytes of memory to judge a file.
 
     Examples:
       jaxeval serve board BOARD --data pos=EWT --data sentiment=SST --baseline svd.txt
@@ -107,14 +108,15 @@ def serve_logs(
     host: str = "127.0.0.1",
     port: _Port = 8420,
 ) -> None:
-    """Shows logs of evaluations in a browser: two models side by side, item by item.
+    """Shows evaluation logs in a browser: two models side by side, item by item.
 
     Lists the items that one model gets right and the other wrong, with the question, the expected
-    answer and what each model said. Reads what `jaxeval compare logs` reads, once, at the start.
+    answer and both models' answers. Reads the same logs as `jaxeval compare logs`, once, at the
+    start.
 
     Args:
-      paths: files or folders of logs; or NAME=PATH: all logs there are runs of the model NAME.
-      host: address to listen on. Any but this machine's own asks for a token, which is printed.
+      paths: files or folders of logs; NAME=PATH: all logs there are runs of the model NAME.
+      host: address to listen on. If it is not this machine's own, a token is needed (printed).
       port: TCP port.
 
     Examples:
@@ -154,12 +156,12 @@ def _listen(part: "Part", host: str, port: int) -> None:
     settings.http = "h11"  # httptools, if it is there, reads a header without end
     settings.timeout_graceful_shutdown = 1  # streams of events never end
     settings.limit_concurrency = _MOST_CONNECTIONS
-    try:
-        listening = settings.bind_socket()
-    except SystemExit:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:  # before the address is printed: who comes at once waits
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
         where = f"{argument('host', host)}, {argument('port', port)}"
-        raise RunError(f"{where}: cannot listen there; expected a free port") from None
-    listening.listen()  # before the address is printed: who comes at once waits
+        raise RunError(f"{where}: cannot listen there: {error.strerror}") from None
     cli.say(f"{address} (Ctrl-C ends it)")
     uvicorn.Server(settings).run([listening])
 
@@ -167,4 +169,4 @@ def _listen(part: "Part", host: str, port: int) -> None:
 def _is_error(record: logging.LogRecord) -> bool:
     """Returns whether a line is no trace of a stream that was open when the server ended."""
     ended = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
-    return not ended and "timeout graceful shutdown" not in record.msg
+    return not ended and "timeout graceful shutdown" not in str(record.msg)

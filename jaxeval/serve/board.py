@@ -210,7 +210,7 @@ class Board:
         """
         if self._asked >= _MOST_ASKED:
             later = {"retry-after": "60"}
-            raise HTTPException(503, "too much is asked for; try again later", later)
+            raise HTTPException(503, "too many requests; try again later", later)
         self._asked += 1
         try:
             async with self._slots:

@@ -248,7 +248,7 @@ class _Pages:
             expected = f"a byte every {_PATIENCE:.0f} s, and all within an hour"
             raise HTTPException(408, f"too slow: expected {expected}") from None
         except ClientDisconnect:
-            raise HTTPException(400, "the upload was broken off") from None
+            raise HTTPException(400, "the upload was interrupted") from None
 
     def _refuse_known(self, of: Submission) -> None:
         """Refuses what is there, and another file of vectors with the same name."""

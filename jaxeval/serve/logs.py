@@ -47,6 +47,7 @@ class _Answer(NamedTuple):
     log: str
     item: str
     score: float | None  # None if no answer has one
+    answers: int  # how many: of all runs and samples
 
 
 class Pairs(NamedTuple):
@@ -135,7 +136,7 @@ class _Logs:
             first, scored = places[0], [k for k in places if rows.status[k] == Status.SCORED]
             score = float(np.mean(rows.score[scored])) if scored else None
             log = rows.file.name(first) if rows.file else rows.source
-            answers[key] = _Answer(log, rows.item.name(first), score)
+            answers[key] = _Answer(log, rows.item.name(first), score, len(places))
         return answers
 
 
@@ -205,11 +206,11 @@ def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> app.Page:
 
 def _with_texts(
     shown: Sequence[tuple[_Answer, _Answer]],
-) -> list[tuple[str, Text, list[tuple[Text, float | None]]]]:
-    """Returns item, question and expected answer, and each model's answer with its score."""
+) -> list[tuple[str, Text, list[tuple[Text, _Answer]]]]:
+    """Returns item, question and expected answer, and the text of each model's first answer."""
     wanted: dict[str, set[str]] = {}
     for answer in (answer for pair in shown for answer in pair):
         wanted.setdefault(answer.log, set()).add(answer.item)
     read = {log: evaluations.read_texts(Path(log), found) for log, found in wanted.items()}
-    both = [[(read[x.log].get(x.item, Text()), x.score) for x in pair] for pair in shown]
+    both = [[(read[x.log].get(x.item, Text()), x) for x in pair] for pair in shown]
     return [(pair[0].item, of[0][0], of) for pair, of in zip(shown, both, strict=True)]

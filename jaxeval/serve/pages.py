@@ -15,7 +15,7 @@ from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import runs as report
 from jaxeval.report import scores, text
-from jaxeval.report.document import Badge, Document, Figure, Link, Table, to_json
+from jaxeval.report.document import Document, Figure, Table, to_json
 from jaxeval.report.runs import figures, summary
 from jaxeval.report.runs.summary import ExperimentSummary
 from jaxeval.runs import native, records
@@ -23,6 +23,7 @@ from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
+from jaxeval.serve import index
 from jaxeval.serve.app import Page
 from jaxeval.settle import tables
 
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
 
 KINDS = ("index", "e", "compare", "sweep", "tune")
 _HOME = ("/", "Experiments")
-_BESIDE = (("sweep", "sweep", "Sensitivity"), ("tuning", "tune", "Search"))  # key of a config
+_KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
+_BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
 _ALPHA = 0.05
-_SUMMARY = ("experiment", "task", "state", "score", "median (quartiles)", "n")
-_COLUMNS = (*_SUMMARY, "ended", "training", "failed", "time left")
 _LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
 
@@ -75,9 +75,15 @@ class Pages:
         if asked.kind == "e":
             return self._experiment(*known)
         (of,) = known
+        nav = [_HOME, (f"/e/{of.id}", of.name)]
+        if not self._followed.members(of.id) and _KEYS[asked.kind] in json.loads(of.config):
+            said = f"{of.name}: no run has ended"
+            none = Document((said,), title=of.name, signature=self._signature)
+            return Page(none, {"members": []}, self._listed(known), {"nav": nav})
         result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
         document = result.document()._replace(last=())
-        nav = [_HOME, (f"/e/{of.id}", of.name)]
+        if asked.kind == "tune":
+            document = document._replace(title=f"{document.title}: {of.name}")
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
     def stamp(self, asked: Asked) -> float:
@@ -86,7 +92,7 @@ class Pages:
         return file.stat().st_mtime if file and file.is_file() else 0.0
 
     def state(self, known: Followed) -> str:
-        """Returns "ended", "training" or "stalled"."""
+        """Returns the state of an experiment in a word."""
         return known.state(time.time(), self._followed.begun)
 
     def _search_file(self, experiment: str) -> Path:
@@ -105,44 +111,17 @@ class Pages:
         members, planned = self._followed.members(known.id), trials.planned_runs
         return summary.summarize(members, planned(self._location, known.id)) if members else None
 
-    def _left(self, known: Followed) -> str:
-        """Returns the time that an experiment still trains in words, or "" if unknown."""
-        left = known.seconds_left() if self.state(known) == "training" else None
-        return "" if left is None else f"about {text.duration(left)}"
+    def _left(self, known: Followed) -> float | None:
+        """Returns the seconds that an experiment still trains; None if unknown."""
+        return known.seconds_left() if self.state(known) == "training" else None
 
     def _index(self) -> Page:
         """Lists all experiments, the last one first."""
-        every = [*self._followed.experiments.values()][::-1]
-        rows = [self._row(of) for of in every]
-        training = sum(row[2] == "training" for row in rows)
-        said = f"{text.counted(len(every), 'experiment')}, {training} of them training"
-        ids, head = [of.id for of in every], ("id", *_COLUMNS)
-        plain = [(key, *row) for key, row in zip(ids, rows, strict=True)]
-        return Page(
-            Document(
-                (said,),
-                [Table(_COLUMNS, rows, words=3)] if rows else (),
-                title="Experiments",
-                signature=self._signature,
-            ),
-            {"experiments": [dict(zip(head, of, strict=True)) for of in plain]},
-            [head, *plain],
-            {"nav": [_HOME], "compare": "/compare", "most_rows": None},
-        )
-
-    def _row(self, known: Followed) -> tuple[str, ...]:
-        found: ExperimentSummary | None = self._once(self._summary, known)
-        failed = known.statuses["failed"] + known.statuses["diverged"]
-        counts = known.statuses.total(), len(known.training), failed
-        part, of = [*found.parts.items()][-1] if found else ("dev", None)
-        numbers = ["-", "0"]
-        if of is not None:
-            low, middle, high = (scores.shown(v, known.unit) for v in (of.q1, of.median, of.q3))
-            numbers = [f"{middle} ({low} to {high})", str(of.n)]
-        name, state = Link(known.name, f"/e/{known.id}", "e"), Badge(self.state(known))
-        label = f"{part} {scores.label(known.metric, known.unit)}"
-        last = self._left(known) or "-"
-        return (name, known.task, state, label, *numbers, *map(str, counts), last)
+        every = list[dict[str, Any]]()
+        for of in [*self._followed.experiments.values()][::-1]:
+            found: ExperimentSummary | None = self._once(self._summary, of)
+            every.append(index.row(of, found, self.state(of), self._left(of)))
+        return index.page(every, self._signature, nav=[_HOME])
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
@@ -153,11 +132,13 @@ class Pages:
             groups = [self._followed.members(known.id)]
             document = report.experiments_document(groups, [found], self._location)
         doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')} ended"
-        doing += f", {len(known.training)} training"
-        doing += f"; {left} left for them" if (left := self._left(known)) else ""
+        left_over = text.counted(len(known.training), "has not", "have not")
+        doing += f", {left_over}" if known.training else ""
+        left = self._left(known)
+        doing += "" if left is None else f"; about {text.duration(left)} left for them"
         data: dict[str, Json] = {"state": self.state(known), "summary": to_json(found)}
         keys = json.loads(known.config)
-        beside = [(f"/{kind}/{known.id}", name) for key, kind, name in _BESIDE if key in keys]
+        beside = [(f"/{k}/{known.id}", name) for k, name in _BESIDE.items() if _KEYS[k] in keys]
         return self._scored(document._replace(notes=(doing,)), [known], data, beside)
 
     def _compare(self, known: Sequence[Followed]) -> Page:
@@ -167,16 +148,22 @@ class Pages:
         for other in known[1:]:
             members, note = self._comparable(known[0], other)
             notes += note
+            pair = f"{other.name} against {known[0].name}"
+            if len({row.experiment for row in members}) < 2:
+                answers.append(f"{pair}: one of them has no seed that counts yet")
+                continue
             try:
                 layout = Layout(models=[known[0].id, other.id])
                 table = native.scores(members, self._location, layout)
                 found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
-                answers.append(f"{other.name}: not compared with {known[0].name}: {error}")
+                answers.append(f"{pair}: not compared: {error}")
                 continue
             shown = found.document()
             answers += shown.answer
-            blocks += [block for block in shown.blocks if isinstance(block, Table)]
+            tables_of = (block for block in shown.blocks if isinstance(block, Table))
+            title = pair if len(known) > 2 else ""
+            blocks += [block._replace(title=title) for block in tables_of]
             notes += shown.notes
             settled.append(to_json(found.to_dict()))
         if len(known) > 2:
@@ -198,11 +185,12 @@ class Pages:
         """
         members = [*self._followed.members(base.id), *self._followed.members(other.id)]
         axis = "split" if len({row.split for row in members}) > 1 else "seed"
-        training = [key[axis == "split"] for of in (base, other) for key in of.training]
+        training = [(key[axis == "split"], of.name) for of in (base, other) for key in of.training]
         if not training:
             return members, []
-        note = f"{axis} {min(training)} still trains: later ones do not count yet"
-        return [row for row in members if getattr(row, axis) < min(training)], [note]
+        first, name = min(training)
+        note = f"{name}: {axis} {first} still trains; it and later ones do not count yet"
+        return [row for row in members if getattr(row, axis) < first], [note]
 
     def _listed(self, known: Sequence[Followed]) -> list[list[Any]]:
         """Returns the columns of members without their config, and a row each."""
@@ -246,8 +234,7 @@ class Pages:
         """Returns what `jaxeval sensitivity --missing drop` says; RunError if it is no sweep."""
         from jaxeval.report.sensitivity import Sensitivity
 
-        if not (members := self._followed.members(known.id)):
-            raise RunError(f"{known.name}: no run has ended")
+        members = self._followed.members(known.id)
         names, asked = records.dataset_names(members), trials.Request(missing="drop")
         (found,) = trials.read_runs(self._location, members, names, asked)
         analysed = analysis.analyze(found.scores, found.axes, name=found.name)

@@ -1,4 +1,4 @@
-"""`jaxeval settle`: is a candidate better than a base, asked as often as one likes."""
+"""`jaxeval settle`: is a candidate better than a base? The answer holds at any look."""
 
 import dataclasses
 import sys
@@ -55,23 +55,23 @@ def settle(
 ) -> "Settlement":
     """Decides whether a candidate is better than a base, with as few seeds as possible.
 
-    Trains both with one seed after the other until the candidate is better, worse, or equal within
-    the margin. The claim holds however often one looks and whenever one stops: with probability
-    1 - alpha no wrong one is ever made. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided, or a
-    seed of the candidate failed; 5 if each side has one score at all seeds; 2 for an error, such
-    as a base that fails.
+    Trains both seed after seed until the candidate is better, worse, or equal within the margin.
+    The claim holds however often you look and whenever you stop: with probability 1 - alpha no
+    wrong claim is ever made. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided or a seed of the
+    candidate failed, 5 each side has a single score at all seeds, 2 an error, such as a base that
+    fails.
 
     Args:
-      base: TOML file or shipped name.
-      candidate: likewise; without it the changes make the candidate of the base.
-      changes: of both configs, or of the candidate.
-      seeds: most seeds of each side; the same command with more goes on.
-      margin: smallest difference that matters, in the metric's unit; equal needs one.
+      base: TOML file or name of a shipped config.
+      candidate: the same; without it, the candidate is the base with the changes.
+      changes: changes of both configs, or of the candidate.
+      seeds: maximum number of seeds of each side; the same command with more continues.
+      margin: smallest difference that matters, in the metric's unit; "equal" requires one.
       alpha: probability of any wrong claim.
-      own_splits: both have the data's own split, not random split k with seed k.
-      part: whose score counts (test on random splits, dev on the data's own).
-      ledger: file of all comparisons, whose scores of the base are used again.
-      again: settle once more, with fresh seeds, what the ledger has as settled.
+      own_splits: use the data's own split, instead of random split k with seed k.
+      part: part whose score counts (test on random splits, dev on the data's own split).
+      ledger: file of all comparisons; its scores of the base are reused.
+      again: settle a settled comparison of the ledger again, with fresh seeds.
 
     Examples:
       jaxeval settle CONFIG model.dropout=.5 --data DIR
@@ -133,28 +133,28 @@ def settle_command(
 ) -> "Settlement":
     """Decides whether one command scores higher than another, with as few seeds as possible.
 
-    Runs both with one seed after the other until the candidate is better, worse, or equal within
-    the margin; the claim holds however often one looks. No shell runs the commands. Their last
-    line is the score, as in "0.71" or "accuracy: 0.71". Exit codes: 0 better, 3 worse, 4 equal,
-    1 undecided, or a seed of the candidate failed; 5 if each side has one score at all seeds; 2
-    for an error, such as a base that fails. The same command goes on where it was stopped; other
-    processes may settle other candidates with one ledger at the same time.
+    Runs both seed after seed until the candidate is better, worse, or equal within the margin. The
+    claim holds however often you look. No shell runs the commands. Their last line is the score:
+    "0.71" or "accuracy: 0.71". Exit codes: 0 better, 3 worse, 4 equal, 1 undecided or a seed of
+    the candidate failed, 5 each side has a single score at all seeds, 2 an error, such as a base
+    that fails. The same command continues where it was stopped. Several processes may settle
+    candidates with one ledger at the same time.
 
     Args:
-      base: the command, with {seed} where its seed stands; with {split} too, scores of one split
-        are compared as pairs.
-      candidate: likewise; without it the base's command, run in another folder.
+      base: the command, which contains {seed}; with {split}, scores of the same split are compared
+        as pairs.
+      candidate: the same; without it, the base's command in another folder.
       base_folder: where the base runs, such as a git worktree of the last version.
       folder: where the candidate runs.
-      seeds: most seeds of each side; the same command with more goes on.
-      margin: smallest difference that matters; equal needs one.
+      seeds: maximum number of seeds of each side; the same command with more continues.
+      margin: smallest difference that matters; "equal" requires one.
       alpha: probability of any wrong claim.
-      paired: compare scores of one seed as pairs, also without {split}.
-      pattern: regular expression whose group is the score, where it matches last.
-      retries: of a failed seed; then nothing is claimed (with wins it is a lost pair).
-      workers: commands at once.
-      ledger: file of all comparisons and scores, from which the same command goes on.
-      again: settle once more, with fresh seeds, what the ledger has as settled.
+      paired: compare scores of the same seed as pairs, also without {split}.
+      pattern: regular expression whose group is the score; its last match counts.
+      retries: number of retries of a failed seed; then nothing is claimed (wins: a lost pair).
+      workers: number of commands at once.
+      ledger: file of all comparisons and scores, from which the same command continues.
+      again: settle a settled comparison of the ledger again, with fresh seeds.
 
     Examples:
       jaxeval settle command "python train.py --lr .1 --seed {seed}" \\
@@ -195,22 +195,22 @@ def settle_table(
     lower_is_better: bool | None = None,
     quiet: Quiet = False,
 ) -> "Settlement":
-    """Decides by recorded scores, which may grow: the claim holds however often one asks.
+    """Decides by recorded scores, which may grow: the claim holds however often you ask.
 
-    Scores count in the order of their seeds (splits, as pairs; or rows), up to the first one that
-    a model lacks: seeds that end early may differ from late ones. Exit codes: 0 better, 3 worse,
-    4 equal, 1 undecided, or a run of the candidate failed; 5 if each model has one score at all
-    seeds; 2 for an error, such as a base that failed.
+    Scores count in the order of their seeds (splits, as pairs; or rows), up to the first that a
+    model lacks: seeds that end early may differ from late ones. Exit codes: 0 better, 3 worse, 4
+    equal, 1 undecided or a run of the candidate failed, 5 each model has a single score at all
+    seeds, 2 an error, such as a base that failed.
 
     Args:
-      source: a file of scores, a runs folder or a database, as for compare; in Python also a dict
+      source: a table of scores, a runs folder or a database, as for compare; in Python also a dict
         of the scores of two models.
-      models: the base and the candidate; none: the two of the table in its order.
-      seeds: most of each model, or a list of those that count, in their order; without it all.
-      margin: smallest difference that matters; equal needs one.
+      models: the base and the candidate (the two models of the table, in its order).
+      seeds: maximum number of seeds of each model, or a list of those that count, in order (all).
+      margin: smallest difference that matters; "equal" requires one.
       alpha: probability of any wrong claim.
-      follow: read the source again every so many seconds until it decides. Whole numbers from the
-        lowest one count, and one that both lack is waited for, unless seeds are a list.
+      follow: seconds between readings of the source, until it decides. Whole numbers from the
+        lowest seed on count, and one that both lack is awaited, unless seeds are a list.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or item: then
         items are compared as pairs.
 
@@ -225,8 +225,7 @@ def settle_table(
 
     roles = dict(column or {})
     item = roles.pop("item", None)
-    layout = sources.layout(roles, score, metric, missing, lower_is_better)
-    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
+    layout = sources.layout(roles, score, metric, missing, lower_is_better, models)
     named = () if seeds is None or isinstance(seeds, int) else seeds
     most = seeds if isinstance(seeds, int) else len(named) or sys.maxsize
     rule = Settle(most=most, margin=margin, alpha=alpha, statistic=statistic)
@@ -247,20 +246,20 @@ def settle_self(
     ledger: str | Path = "settle.db",
     quiet: Quiet = False,
 ) -> "Repeats":
-    """Runs a command against itself: does its seed matter, how large is the noise?
+    """Runs a command against itself: does its seed matter, and how large is the noise?
 
-    Runs seeds 1, 2, ..., and three of them again, or all where a score is another one. Exit codes:
-    0; 1 if second runs of a seed differ from first ones; 2 if all seeds have one score. The same
-    command goes on where it was stopped.
+    Runs seeds 1, 2, ... and three of them again, or all if a score differs. Exit codes: 0; 1 if
+    second runs of a seed differ from the first; 2 if all seeds have a single score. The same
+    command continues where it was stopped.
 
     Args:
-      command: with {seed}.
+      command: the command, which contains {seed}.
       folder: where it runs.
-      seeds: how many; 3 or more.
-      pattern: regular expression whose group is the score, where it matches last.
-      retries: of a failed seed; then it ends.
-      workers: commands at once.
-      ledger: file of scores, which settle command uses too.
+      seeds: number of seeds, 3 or more.
+      pattern: regular expression whose group is the score; its last match counts.
+      retries: number of retries of a failed seed; then it ends.
+      workers: number of commands at once.
+      ledger: file of scores, shared with settle command.
 
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
@@ -277,13 +276,13 @@ def settle_self(
 
 @parameters.verb
 def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
-    """Shows what a ledger holds: each candidate, base after base, the noise floor.
+    """Shows the contents of a ledger: each candidate, base after base, and the noise floor.
 
-    Which candidates were kept and which discarded, with intervals, levels, seeds and seconds; what
-    the correction guarantees; and by how much the kept ones won, beside their fresh seeds.
+    Lists the kept and the discarded candidates with intervals, levels, seeds and seconds, what the
+    correction guarantees, and by how much the kept ones won, beside their fresh seeds.
 
     Args:
-      ledger: file that settle has written.
+      ledger: file written by settle.
 
     Examples:
       jaxeval settle report

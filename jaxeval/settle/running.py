@@ -175,8 +175,9 @@ def settle_commands(
         once = rule.statistic == "wins"
         runs = _Runs(commands, begun.ids, begun.ledger, of.after, of.number, once)
         cli.say(direction, quiet)
-        name = lambda number: f"seed {of.after + number}"  # noqa: E731
-        side_by_side = running.Selecting(rule, rule.begin(_NAMES), retries + 1, name)
+        side_by_side = running.Selecting(
+            rule, rule.begin(_NAMES), retries + 1, lambda number: f"seed {of.after + number}"
+        )
         how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
         with contextlib.closing(running.run(side_by_side, runs, **how)) as steps:
             for event in steps:
@@ -185,11 +186,9 @@ def settle_commands(
                 failed = event.score is None and not known_to_fail
                 if failed or (event.model, event.number) in runs.seconds:
                     cli.say(line, quiet)
-        changed = [
-            f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
-            for name, program in commands.items()
-            if runs.spent()[name] and (named := sides.changed(found[name], program.side()))
-        ]
+        changed = _changed(
+            found, {name: commands[name] for name in commands if runs.spent()[name]}
+        )
         return begun.result(
             side_by_side.state,
             [*(note for side in found.values() for note in side.notes), *changed],
@@ -199,6 +198,15 @@ def settle_commands(
             versions={name: side.described for name, side in found.items()},
             comparison=of.number,
         )
+
+
+def _changed(before: Mapping[str, Side], ran: Mapping[str, Program]) -> list[str]:
+    """Returns a note on each command that ran and whose code is no longer that of before."""
+    return [
+        f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
+        for name, program in ran.items()
+        if (named := sides.changed(before[name], program.side()))
+    ]
 
 
 def settle_configs(
@@ -260,8 +268,8 @@ class _Repeating(running.Proposer[str]):
     def _refuse_constant(self) -> None:
         if len(every := {score for of in self.found.values() for score in of.values()}) == 1:
             raise DataError(
-                f"seeds 1 to {max(self.found[_FIRST])} have one score, {every.pop():g}: the seed "
-                "does not reach the program, or decides nothing; expected a program that uses "
+                f"seeds 1 to {max(self.found[_FIRST])} have the same score, {every.pop():g}: the "
+                "seed does not reach the program, or has no effect; expected a program that uses "
                 "{seed}",
                 self._command,
             )

@@ -17,14 +17,14 @@ from jaxeval.errors import DataError
 from jaxeval.stats.results import Interval, floats
 
 
-class MeanSquare(NamedTuple):
-    """A sum of squares [...] divided by its degrees of freedom, [...] or one for all."""
+class Variance(NamedTuple):
+    """An estimate of a variance [...], such as a mean square, and its degrees of freedom."""
 
     value: np.ndarray
-    df: float | np.ndarray
+    df: Any  # [...], or a number for all
 
 
-_Term = tuple[Any, MeanSquare]  # a coefficient, at least 0, and a mean square
+_Term = tuple[Any, Variance]  # a coefficient, at least 0, and a mean square
 
 
 class Combination(NamedTuple):
@@ -76,10 +76,10 @@ class _MeanSquares(NamedTuple):
     split        v_error + n v_interaction + n R v_split
     """
 
-    split: MeanSquare
-    seed: MeanSquare
-    interaction: MeanSquare
-    error: MeanSquare | None  # None for n = 1
+    split: Variance
+    seed: Variance
+    interaction: Variance
+    error: Variance | None  # None for n = 1
     shape: tuple[Any, Any, int]  # S, R, n: numbers, or arrays of many designs
 
     @classmethod
@@ -91,14 +91,14 @@ class _MeanSquares(NamedTuple):
         of_split, of_seed = (cell.mean(axis, keepdims=True) - grand for axis in (-1, -2))
         rest = cell - grand - of_split - of_seed
 
-        def square(effects: np.ndarray, runs: int, df: int) -> MeanSquare:
-            return MeanSquare(runs * np.sum(effects**2, axis=(-2, -1)) / df, df)
+        def square(effects: np.ndarray, runs: int, df: int) -> Variance:
+            return Variance(runs * np.sum(effects**2, axis=(-2, -1)) / df, df)
 
         error = None
         if repeats > 1:  # of the runs of a cell
             apart, df = scores - scores[..., :1], splits * seeds * (repeats - 1)
             squares = np.sum((apart - apart.mean(-1, keepdims=True)) ** 2, axis=(-3, -2, -1))
-            error = MeanSquare(squares / df, df)
+            error = Variance(squares / df, df)
         return cls(
             square(of_split, seeds * repeats, splits - 1),
             square(of_seed, splits * repeats, seeds - 1),

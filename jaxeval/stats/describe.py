@@ -40,8 +40,10 @@ class Summary:
         return self.mean_interval
 
 
-def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
-    """Summarizes scores, with intervals that need no resampling."""
+def summarize(
+    scores: Sample, *, confidence: float = 0.95, bounds: tuple[float, float] | None = None
+) -> Summary:
+    """Summarizes scores; the interval of the mean needs no resampling and lies in the bounds."""
     values = sample(scores)
     n, mean, of_mean = len(values), float(np.mean(values)), None
     spread = sd(values) if n > 1 else None
@@ -49,6 +51,7 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
         t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
         half = t * (spread / math.sqrt(n))
         of_mean = Interval(mean - half, mean + half, confidence, "t")
+        of_mean = of_mean.clip(*bounds) if bounds else of_mean
     low, q1, median, q3, high = five_numbers(values)
     return Summary(n, low, q1, median, q3, high, mean, spread, of_mean)
 

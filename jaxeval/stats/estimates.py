@@ -150,7 +150,7 @@ def _means(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate
     value, parts = float(np.mean(shares)), variances.average(each, of.levels)
     for over in overs:
         part, lines = variances.total(parts, over), list[str]()
-        se = float(np.sqrt(part.variance))
+        se = float(np.sqrt(part.value))
         if of.binary:
             counts = [(*table.counts, table.cells.size * table.samples) for table in tables]
             how = over, of.confidence, of.levels
@@ -178,14 +178,14 @@ def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Es
         part, lines, two = variances.total(parts, over), list[str](), of.binary and "items" in over
         centre, tested = (middle, variances.total(shrunk, over)) if two else (value, part)
         interval, p_value = Interval.none(of.confidence, "the differences do not vary"), math.nan
-        if (error := np.sqrt(tested.variance)) <= of.tiny:
+        if (error := np.sqrt(tested.value)) <= of.tiny:
             same = f"The difference is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error is unknown, and nothing is shown.")
         else:
             p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
             how = of.confidence, ", two items added" * two
             interval = variances.t_interval(centre, tested, *how)
-        about = float(np.sqrt(part.variance)), float(tested.df), interval, over, of.sizes
+        about = float(np.sqrt(part.value)), float(tested.df), interval, over, of.sizes
         yield Estimate(value, *about, p_value, tuple(lines), of.binary)
 
 

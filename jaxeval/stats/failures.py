@@ -13,7 +13,7 @@ from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import describe, multiple
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Method, Rules, sign, varies
+from jaxeval.stats.results import Method, Rules, on, sign, varies
 from jaxeval.stats.samples import Samples
 
 _FOLDS = 10  # of one cross-validation, at most
@@ -108,22 +108,21 @@ def warnings(
     """Warns of absent, equal, uneven, dependent, unpaired and small samples of scores."""
     cells = units.by_data_set.items()
     yield from _shortened(
-        f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
+        f"{', '.join(absent)}: no scores{on(place)}; not compared{' there' if place else ''}"
         for place, cell in cells
         if (absent := [m for m in scores.models if m not in cell])
     )
     if units.unit != "dataset":  # data sets may well have equal scores
         yield from _shortened(
-            describe.all_equal(f"{model}{_on(place)}", len(of.scores))
+            describe.all_equal(f"{model}{on(place)}", len(of.scores))
             for place, cell in cells
             for model, of in cell.items()
             if len(of.scores) > 1 and not varies(of.scores)
         )
         yield from _shortened(_uneven(units))
-        yield from _shortened(_collapsed(scores, units))
     yield from _of_unit(scores, units)
     yield from _shortened(
-        f"{pair.a}, {pair.b}{_on(pair.data_set)}: paired tests use the {pair.pairs} units that "
+        f"{pair.a}, {pair.b}{on(pair.data_set)}: paired tests use the {pair.pairs} units that "
         f"both have, of {pair.n[0]} and {pair.n[1]}"
         for pair in compared
         if pair.scores and pair.scores.by_pairs and 0 < pair.pairs < max(pair.n)
@@ -159,24 +158,66 @@ def _uneven(units: Samples) -> Iterator[str]:
             yield f"{units.unit}s of {model}: {named}; every data set weighs the same"
 
 
-def _collapsed(scores: Scores, units: Samples) -> Iterator[str]:
-    """Names models of which few scores are far worse than all others, as if these runs failed."""
+def collapsed(scores: Scores, units: Samples) -> list[str]:
+    """Names models of which few scores are far worse than all others, as if these runs failed.
+
+    Of one score a data set, the differences from another model count.
+    """
     sign = 1 if scores.higher_is_better else -1
+    if scores.missing == "zero":
+        return []
+    each = _gaps(units, sign) if units.unit == "dataset" else _levels(units, sign)
+    lines = []
+    for model, where, values, spread in each:
+        ordered = np.sort(values)
+        if not (few := _fallen(ordered, spread)):
+            continue
+        verb, runs = ("is", "its run") if few == 1 else ("are", "their runs")
+        worst, others = (sign * ordered[k] for k in (few - 1, few))
+        ends = f"{worst:.4g}{' at best' if few > 1 else ''}, the others from {others:.4g}"
+        lines.append(
+            f"{few} of {len(ordered)} scores of {model}{where} {verb} far worse than the others "
+            f"({ends}), and {'counts' if few == 1 else 'count'}; if {runs} failed, say so in a "
+            "column status."
+        )
+    return _shortened(lines)
+
+
+def _levels(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, float]]:
+    """Yields model, place, scores, and how widely another model's scores are spread there."""
     for place, cell in units.by_data_set.items():
+        spreads = {m: float(np.ptp(of.scores)) for m, of in cell.items() if len(of.scores) > 2}
         for model, of in cell.items():
-            ordered = np.sort(sign * of.scores)
-            n = len(ordered)
-            for few in range(1, min((n + 1) // 2, n - _OTHERS + 1)):
-                span = ordered[-1] - ordered[few]
-                if 0 < _APART * span < ordered[few] - ordered[few - 1]:
-                    worst, others = sign * ordered[few - 1], sign * ordered[few]
-                    verb, runs = ("is", "this run") if few == 1 else ("are", "these runs")
-                    yield (
-                        f"{model}{_on(place)}: {few} of {n} scores {verb} far worse than the "
-                        f"others ({worst:.4g} at best, the others from {others:.4g}); if {runs} "
-                        "failed, say so in a column status"
-                    )
-                    break
+            spread = max((w for m, w in spreads.items() if m != model), default=0.0)
+            yield model, on(place), sign * of.scores, spread
+
+
+def _gaps(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, float]]:
+    """Yields model, the other model, and the differences; each model once at most."""
+    for place, cell in units.by_data_set.items():
+        for model in cell:
+            both = {b: units.paired(place, model, b) for b in cell if b != model}
+            found = {b: sign * (x - y) for b, (x, y) in both.items()}
+            fallen = (b for b, gaps in found.items() if _fallen(np.sort(gaps), 0.0))
+            if (other := next(fallen, None)) is not None:
+                labels = (d for d in cell[model].labels.tolist() if d in cell[other].labels)
+                worst = [*labels][int(np.argmin(found[other]))]
+                yield model, f", less those of {other} (worst: {worst}),", found[other], 0.0
+
+
+def _fallen(ordered: np.ndarray, spread: float) -> int:
+    """How many of the lowest scores lie far below all others; 0 if none do.
+
+    Args:
+      spread: of another model's scores, beside which a few others say something too.
+    """
+    n = len(ordered)
+    for few in range(1, (n + 1) // 2):
+        own = ordered[-1] - ordered[few]
+        span = own if n - few >= _OTHERS else max(own, spread) if spread else 0.0
+        if 0 < _APART * span < ordered[few] - ordered[few - 1]:
+            return few
+    return 0
 
 
 def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
@@ -189,14 +230,10 @@ def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
         uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
         if uneven and describe.sd(small) > 0 and describe.sd(small) >= _WIDER * describe.sd(large):
             yield (
-                f"{of.a}, {of.b}{_on(of.data_set)}: the {len(small)} scores of {few} are spread "
+                f"{of.a}, {of.b}{on(of.data_set)}: the {len(small)} scores of {few} are spread "
                 f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
                 f"Brunner-Munzel is then too small; more scores of {few} mend it"
             )
-
-
-def _on(data_set: str | None) -> str:
-    return f" on {data_set}" if data_set else ""
 
 
 def _shortened(lines: Iterable[str]) -> list[str]:

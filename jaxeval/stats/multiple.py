@@ -3,7 +3,7 @@
 import functools
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -160,17 +160,10 @@ def _tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> lis
     return [tuple(models[place] for place in group) for group in sorted(found)]
 
 
-class Place(NamedTuple):
-    """The rank of a model among others."""
-
-    rank: int  # by the mean, 1 is the best; equal means share a rank
-    low: int  # ends of the interval of ranks; all intervals hold at once
-    high: int
-    groups: tuple[int, ...]  # numbers of the tie groups: models that were not told apart
-
-
-def places(means: Mapping[str, float], apart: Collection[tuple[str, str]]) -> dict[str, Place]:
-    """Ranks models, best first.
+def places(
+    means: Mapping[str, float], apart: Collection[tuple[str, str]]
+) -> dict[str, tuple[int, int, int, tuple[int, ...]]]:
+    """Ranks models, best first: the rank, the ends of its interval and the numbers of tie groups.
 
     A model's interval of ranks leaves out the places of models shown to be better or worse. After
     Holm's correction all intervals hold at once (Mogstad et al. 2024).
@@ -186,5 +179,5 @@ def places(means: Mapping[str, float], apart: Collection[tuple[str, str]]) -> di
         better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
         groups = tuple(k for k, group in enumerate(tied, 1) if model in group)
         low, high = min(rank, 1 + better), max(rank, len(means) - worse)
-        found[model] = Place(rank, low, high, groups)
+        found[model] = rank, low, high, groups
     return found

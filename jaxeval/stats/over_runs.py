@@ -12,7 +12,7 @@ from jaxeval.runs.scores import Scores
 from jaxeval.stats import describe, pairs, power
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.pairs import Families, Pair, RunScores
-from jaxeval.stats.results import Rules
+from jaxeval.stats.results import Rules, on
 from jaxeval.stats.samples import Copies, Samples
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
@@ -24,10 +24,7 @@ def means(units: Samples, rules: Rules, bounds: _Bounds) -> dict[str, dict[str, 
     found: dict[str, dict[str, Summary]] = {}
     for place, cell in units.by_data_set.items():
         for model, of in cell.items():
-            summary = describe.summarize(of.scores, confidence=rules.confidence)
-            if bounds is not None and summary.mean_interval is not None:
-                inside = summary.mean_interval.clip(*bounds)
-                summary = dataclasses.replace(summary, mean_interval=inside)
+            summary = describe.summarize(of.scores, confidence=rules.confidence, bounds=bounds)
             found.setdefault(place, {})[model] = summary
     return found
 
@@ -53,10 +50,9 @@ def chosen(
     for pair in found:
         for name, count in zip((pair.a, pair.b), pair.n, strict=True):
             if count < 2:
-                on = f" on {pair.data_set}" if pair.data_set else ""
                 raise DataError(
-                    f"{name}{on}: {count} score, which says nothing about a distribution; "
-                    "expected at least 2, better 5 or more (other seeds, splits)",
+                    f"{name}{on(pair.data_set)}: {count} score, which says nothing about a "
+                    "distribution; expected at least 2, better 5 or more (other seeds, splits)",
                     scores.source,
                 )
     by_ranks = power.by_ranks(found)

@@ -14,7 +14,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import tables, variances
-from jaxeval.stats.crossed import Combination, MeanSquare
+from jaxeval.stats.crossed import Combination, Variance
 from jaxeval.stats.tables import Table
 
 _ROUNDING = 1e-12  # of the largest score
@@ -68,9 +68,9 @@ class _Squares(NamedTuple):
     sample v_sample; interaction v_ir + v_sample / K; run v_ir + v_sample / K + I v_run.
     """
 
-    run: MeanSquare | None
-    interaction: MeanSquare | None
-    sample: MeanSquare | None
+    run: Variance | None
+    interaction: Variance | None
+    sample: Variance | None
     runs: int
     samples: float
 
@@ -109,7 +109,7 @@ def _squares(table: Table) -> _Squares:
     rest = centred - centred.mean(-1, keepdims=True) - of_run
     run = interaction = sample = None
     if runs > 1:
-        run = MeanSquare(items * np.sum(of_run[..., 0, :] ** 2, -1) / (runs - 1), runs - 1)
+        run = Variance(items * np.sum(of_run[..., 0, :] ** 2, -1) / (runs - 1), runs - 1)
         squares = table.inflation * (np.sum(rest**2, axis=-1) / (runs - 1))
         interaction = _by_items(squares, items - 1, runs - 1)
     counts, samples = np.sum(~np.isnan(table.values), -1), 1.0
@@ -121,7 +121,7 @@ def _squares(table: Table) -> _Squares:
     return _Squares(run, interaction, sample, runs, samples)
 
 
-def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> MeanSquare:
+def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> Variance:
     """Sum of squares [I] over items or clusters, with the df that match its spread.
 
     A mean square of normal scores with m degrees of freedom has variance 2 mean^2 / m; m follows
@@ -134,12 +134,12 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
         seen = seen + 2 * mean**2 / (centred * count * (count - 1))
     matched = 2 * mean**2 / np.where(seen > 0, seen, 1.0)
     df = np.clip(np.where(seen > 0, matched, _MOST_DF), 1.0, _MOST_DF)
-    return MeanSquare(squares.sum(-1) / divisor, df)
+    return Variance(squares.sum(-1) / divisor, df)
 
 
 def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray) -> Spread:
     items, groups = len(gaps), tables[0].groups
-    variance = items * float(variances.items_part(gaps, groups).variance)
+    variance = items * float(variances.items_part(gaps, groups).value)
     runs = crossing = samples = rest = 0.0
     for of in squares:
         if of.run is not None and of.interaction is not None:
@@ -158,8 +158,8 @@ def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.nd
     largest = max(table.largest for table in tables)
     if math.sqrt(variance + runs + crossing + samples) <= _ROUNDING * largest:
         raise DataError(
-            f"the pilot shows no spread: on all of its {items} items the models differ by the "
-            "same; expected one whose items tell them apart, or known standard deviations"
+            "the pilot shows no spread: the models differ by the same amount on all of its "
+            f"{items} items; expected another pilot, or known standard deviations"
         )
     return Spread(unshared, runs, crossing, samples, items / len(groups.sizes))
 
@@ -199,15 +199,10 @@ def _parts(
     return parts
 
 
-def _term(terms: list[tuple[float, MeanSquare]]) -> tuple[float, MeanSquare] | None:
+def _term(terms: list[tuple[float, Variance]]) -> tuple[float, Variance] | None:
     return (1.0, _added(terms)) if terms else None
 
 
-def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
-    """The sum of independent mean squares as one (Satterthwaite 1946)."""
-    values = [factor * square.value for factor, square in terms]
-    spread = sum(v**2 / square.df for v, (_, square) in zip(values, terms, strict=True))
-    whole = np.sum(values, axis=0)
-    most = sum(np.asarray(square.df) for _, square in terms)  # where all are 0
-    df = np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
-    return MeanSquare(whole, df)
+def _added(terms: list[tuple[float, Variance]]) -> Variance:
+    """The sum of independent mean squares as one."""
+    return variances.add([Variance(factor * square.value, square.df) for factor, square in terms])

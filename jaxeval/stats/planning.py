@@ -20,10 +20,11 @@ import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import variances
+from jaxeval.stats.crossed import Variance
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pilots import Size, Spread
 from jaxeval.stats.power import fewest, t_test_power
-from jaxeval.stats.variances import Part, Parts
+from jaxeval.stats.variances import Parts
 
 POWER = 0.8
 _FAR = 60.0  # standard errors: what a test does not show there it never shows
@@ -185,15 +186,15 @@ def _power_over_both(
     """
     items, between, interaction = spreads
 
-    def drawn(dimension: int, variance: float, df: float) -> Part:
-        return Part(variance * _mean_squares(dimension, df), np.asarray(df))
+    def drawn(dimension: int, variance: float, df: float) -> Variance:
+        return Variance(variance * _mean_squares(dimension, df), np.asarray(df))
 
     df, rest = runs - 1.0, (runs - 1.0) * df_items
     of_runs = tuple(drawn(k, between / 2, df) for k in (1, 2))
     of_rest = tuple(drawn(k, interaction / 2, rest) for k in (3, 4))
     part = variances.total(Parts(drawn(0, items, df_items), of_runs, of_rest), ("items", "runs"))
     true = items + between - interaction
-    limit = np.interp(1 / part.df, *_critical(alpha)) * np.sqrt(part.variance / true)
+    limit = np.interp(1 / part.df, *_critical(alpha)) * np.sqrt(part.value / true)
     shift = difference / np.sqrt(true)
     return float(np.mean(scipy.special.ndtr(shift - limit) + scipy.special.ndtr(-shift - limit)))
 

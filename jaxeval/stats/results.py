@@ -48,6 +48,11 @@ class Interval(NamedTuple):
         return self._replace(low=first, high=last)
 
 
+def on(data_set: str | None) -> str:
+    """Returns " on DATA_SET", or "" without a name."""
+    return f" on {data_set}" if data_set else ""
+
+
 @dataclasses.dataclass(frozen=True)
 class HypothesisTest:
     """A statistical test. The p-value is NaN for a t test of scores without any spread.

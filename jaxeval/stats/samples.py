@@ -222,8 +222,8 @@ def pools(scores: Scores) -> dict[str, np.ndarray]:
     if len(scores.data_sets) > 1:
         names = ", ".join(data.name for data in scores.data_sets)
         raise DataError(
-            f"several data sets ({names}), whose scores are not one sample; expected a table, or "
-            "a runs folder, of one: copy its rows into a file of their own",
+            f"several data sets ({names}); expected a table or a runs folder with one: copy its "
+            "rows into a separate file",
             scores.source,
         )
     found = {model: scores.scores_of(model) for model in scores.models}

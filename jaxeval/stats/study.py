@@ -1,6 +1,6 @@
-"""Studies the cube of scores: describes every model, compares every pair, ranks the models.
+"""Describes every model of a cube of scores, compares every pair, and ranks the models.
 
-Whole runs (seeds, splits) on data sets, and items and runs of tasks, are two slices of the cube.
+A study is of whole runs (seeds, splits) on data sets, or of items and runs of tasks.
 """
 
 import dataclasses
@@ -32,12 +32,12 @@ from jaxeval.stats.samples import Copies, Samples, Unit
 
 
 class Row(NamedTuple):
-    """A model on a board."""
+    """A model's place on a board."""
 
     model: str
     mean: Estimate | Summary  # of items, or of whole runs
     rank: int  # by the mean, 1 is the best; equal means share a rank
-    low: int  # ends of the interval of ranks; all intervals hold at once
+    low: int  # ends of the simultaneous interval of ranks
     high: int
     groups: tuple[int, ...]  # numbers of the tie groups: models that were not told apart
     beaten: bool  # whether another model was shown to be better
@@ -55,25 +55,26 @@ class Board(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RunDesign:
-    """What a study of whole runs rests on."""
+    """The design of a study of whole runs."""
 
     unit: Unit  # of replication
-    averaged: tuple[int, int]  # fewest and most scores that were averaged into one
+    averaged: tuple[int, int]  # fewest and most scores averaged into one unit
     primary: Primary  # the tests of location on each data set, and what their design can show
     overall_primary: Primary | None
     families: Families
     across: datasets.Across | None
-    copies: tuple[Copies, ...]  # models with one score at every seed: one run each, not tested
+    copies: tuple[Copies, ...]  # models with the same score at all seeds: one run, not tested
+    collapsed: tuple[str, ...]  # sentences on scores that look like those of failed runs
     samples: Samples = dataclasses.field(repr=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemDesign:
-    """What a study of items rests on."""
+    """The design of a study of items."""
 
     data_sets: tuple[tasks.Counts, ...]
-    withheld: bool  # whether nothing is shown since too many scores are missing
-    shared_runs: bool  # whether run r of a model was taken as one network on all data sets
+    withheld: bool  # whether nothing is shown, because too many scores are missing
+    shared_runs: bool  # whether run r of a model is the same network on all data sets
     # why a gate shows nothing, unless missing scores were accepted
     incomplete: tuple[str, ...] = dataclasses.field(repr=False)
 
@@ -82,7 +83,7 @@ class ItemDesign:
 class Study:
     """Models compared pair by pair on each data set, and in the mean over all of them.
 
-    Either `run_design` or `item_design` is known.
+    Either `run_design` or `item_design` is set.
     """
 
     pairs: tuple[Pair, ...]  # on each data set, a family of tests
@@ -92,7 +93,7 @@ class Study:
     rules: Rules
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
-    failures: failures.Failures | None  # runs, or items with an answer, that failed; None: none
+    failures: failures.Failures | None  # failed runs, or failed answers; None: there are none
     scores: Scores = dataclasses.field(repr=False)
     run_design: RunDesign | None = None
     item_design: ItemDesign | None = None
@@ -113,11 +114,14 @@ def study(
     """Describes and compares all models, by the scores of whole runs or of items.
 
     Args:
-      unit: of replication, of whole runs; None: the source's.
-      control: of whole runs: only pairs with this model are compared.
+      scores: the cube, one array [items, runs, answers] per data set and model.
+      rules: level, correction, margin and resampling.
+      unit: unit of replication of whole runs; None: as the source's labels imply.
+      control: compare all other models with this one only (whole runs).
 
     Raises:
-      DataError: there is nothing to compare, or not in this way.
+      DataError: the scores cannot be compared, or not in this way.
+      ConfigError: a margin in points for scores that are fractions.
     """
     rules = rules or Rules()
     if not scores.whole:
@@ -156,7 +160,8 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         run_design=RunDesign(
-            units.unit, units.averaged, primary, of_mean, families, across, copies, units
+            *(units.unit, units.averaged, primary, of_mean, families, across, copies),
+            *(tuple(failures.collapsed(scores, units)), units),
         ),
     )
 
@@ -205,12 +210,12 @@ def _board(
     pairs: Sequence[Pair],
     rules: Rules | None = None,
 ) -> Board:
-    """The board of one data set or of the mean over several.
+    """Returns the board of one data set, or of the mean over several.
 
     Args:
-      of: has the metric and its direction.
-      pairs: that are corrected together, some of them on other data sets.
-      rules: of items, whose detectable differences are known from the tests' errors.
+      of: holds the metric and its direction.
+      pairs: pairs that are corrected together, some of them on other data sets.
+      rules: for items only, whose detectable differences follow from the tests' errors.
     """
     compared = [pair for pair in pairs if pair.data_set == name]
     better = [pair for pair in compared if pair.better]
@@ -226,13 +231,13 @@ def _board(
 
 
 def decision(study: Study) -> tuple[Outcome, tuple[str | None, ...]]:
-    """Returns a gate's outcome for the first model against the second, on all data sets together.
+    """Returns a gate's outcome for the first model against the second, over all data sets.
 
-    It is worse if it is worse on any data set or in their mean. It is better if it is better in
-    the mean; without a mean, if it is better on each.
+    It is "worse" if the model is worse on any data set or in the mean. It is "better" if it is
+    better in the mean or, without a mean, on every data set.
 
     Returns:
-      The outcome, and the data sets that decide it; None is the mean over them.
+      The outcome and the data sets that decide it; None stands for the mean.
     """
     incomplete = study.item_design is not None and bool(study.item_design.incomplete)
     together, apart = (

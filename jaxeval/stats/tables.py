@@ -10,7 +10,8 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import variances
-from jaxeval.stats.variances import Groups, Part, Parts
+from jaxeval.stats.crossed import Variance
+from jaxeval.stats.variances import Groups, Parts
 
 _ROUNDS, _CLOSE = 10_000, 1e-12
 
@@ -64,7 +65,7 @@ def tables(
         groups = Groups(order, *np.unique(coded[order], return_index=True, return_counts=True)[1:])
     for noun, of in (("items", count), ("clusters", len(groups.sizes))):
         if of < 2:
-            raise DataError(f"{noun}: expected two or more; one says nothing of others")
+            raise DataError(f"{noun}: expected two or more; one says nothing about others")
     return {name: _table(values, groups, name) for name, values in scores.items()}
 
 
@@ -72,7 +73,7 @@ def _table(values: np.ndarray, groups: Groups, name: str) -> Table:
     counts, cells = np.sum(~np.isnan(values), -1), _completed(cell_means(values), name)
     missing, df = int(np.sum(counts == 0)), (cells.shape[0] - 1) * (cells.shape[1] - 1)
     inflation = df / max(1, df - missing) if df else 1.0
-    means, of_runs = cells.mean(1), list[tuple[Part]]()
+    means, of_runs = cells.mean(1), list[tuple[Variance]]()
     if cells.shape[1] > 1:
         of_runs = [(part,) for part in variances.run_parts(cells, groups, inflation)]
     binary = bool(np.all((values == 0) | (values == 1) | np.isnan(values)))

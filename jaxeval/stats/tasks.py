@@ -16,7 +16,7 @@ from jaxeval.runs.columns import listed
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.stats import tables
-from jaxeval.stats.results import FACTORS, Factor
+from jaxeval.stats.results import FACTORS, Factor, on
 from jaxeval.stats.tables import Table
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
@@ -208,8 +208,7 @@ def reasons(scores: Scores, found: Sequence[Task]) -> tuple[str, ...]:
     most = f"failed, have no score or are lacking, more than {100 * _MOST_MISSING:g} %"
     for (_, of, _), model in itertools.product(found, scores.models[:2]):
         if (share := of.missing[model]) > _MOST_MISSING:
-            on_task = f" on {of.data_set}" if of.data_set else ""
-            lines.append(f"{100 * share:.3g} % of {model}'s answers{on_task} {most}")
+            lines.append(f"{100 * share:.3g} % of {model}'s answers{on(of.data_set)} {most}")
     return tuple(lines)
 
 
@@ -224,11 +223,11 @@ def choose_factors(
     single = next((where for where, count in runs.items() if count == 1), None)
     if single is None or asked == ("items",):
         return over, ()
-    has_one = f"{single[1]} has one run" + (f" on {single[0]}" if single[0] else "")
+    has_one = f"{single[1]} has one run{on(single[0])}"
     if "runs" in over:
         raise DataError(
             f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
-            f"of others: {argument('over', 'items')}"
+            f"about others: {argument('over', 'items')}"
         )
     several = any(min(table.runs for table in of.tables.values()) > 1 for of in found)
     return over, (f"Over items alone on all tasks, since {has_one}.",) if several else ()

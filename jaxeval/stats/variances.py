@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 
 from jaxeval.stats import crossed
+from jaxeval.stats.crossed import Variance
 from jaxeval.stats.results import Interval
 
 _QUARTER = 0.25  # of an item
@@ -37,30 +38,25 @@ class Groups(NamedTuple):
         return np.add.reduceat(values[..., self.order, :], self.starts, axis=-2)
 
 
-class Part(NamedTuple):
-    """A component of the variance of a mean and its degrees of freedom, both [...]."""
-
-    variance: np.ndarray
-    df: np.ndarray
-
-
 class Parts(NamedTuple):
     """Components of the variance of a mean, or of the difference of two models' means."""
 
-    items: Part
-    between: tuple[Part, ...] = ()  # of each model with several runs: of its run means, over R
-    interaction: tuple[Part, ...] = ()  # the share of items x runs in `between` and in `items`
+    items: Variance
+    between: tuple[Variance, ...] = ()  # of each model with several runs: of its run means, over R
+    interaction: tuple[Variance, ...] = ()  # the share of items x runs in `between` and in `items`
 
 
-def items_part(means: np.ndarray, groups: Groups) -> Part:
+def items_part(means: np.ndarray, groups: Groups) -> Variance:
     """Computes the variance of the mean of item means [..., I] over items."""
     count = means.shape[-1]
     centred = (means - means.mean(-1, keepdims=True))[..., np.newaxis]
     sums = groups.sums(centred)[..., 0] / count
-    return Part(np.sum(sums**2 / (1 - groups.sizes / count), axis=-1), _df(means, groups))
+    return Variance(np.sum(sums**2 / (1 - groups.sizes / count), axis=-1), _df(means, groups))
 
 
-def run_parts(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> tuple[Part, Part]:
+def run_parts(
+    cells: np.ndarray, groups: Groups, inflation: float = 1.0
+) -> tuple[Variance, Variance]:
     """Computes `between` and `interaction` (see `Parts`) of cells [..., I, R] with R > 1."""
     items, runs = cells.shape[-2:]
     run_means = cells.mean(-2, keepdims=True)
@@ -69,10 +65,10 @@ def run_parts(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> tupl
     shrink = (1 - groups.sizes / items)[:, np.newaxis]
     interaction = inflation * np.sum(rest**2 / shrink, axis=(-2, -1)) / (runs - 1) / runs
     between, df = run_means[..., 0, :].var(-1, ddof=1) / runs, np.asarray(runs - 1.0)
-    return Part(between, df), Part(interaction, df * (len(groups.sizes) - 1))
+    return Variance(between, df), Variance(interaction, df * (len(groups.sizes) - 1))
 
 
-def total(parts: Parts, over: tuple[str, ...]) -> Part:
+def total(parts: Parts, over: tuple[str, ...]) -> Variance:
     """Combines components to the variance of the mean over items, runs or both.
 
     Degrees of freedom are Satterthwaite's. The interaction is in the items' and in the runs'
@@ -83,29 +79,31 @@ def total(parts: Parts, over: tuple[str, ...]) -> Part:
     if over == ("runs",):
         return add(parts.between)
     rest = add(parts.interaction)
-    by_items = parts.items.variance >= rest.variance
+    by_items = parts.items.value >= rest.value
     variance, df = (
         np.where(by_items, of, other) for of, other in zip(parts.items, rest, strict=True)
     )
     spread = variance**2 / df
     for between, interaction in zip(parts.between, parts.interaction, strict=True):
-        more = between.variance - interaction.variance
-        squares = between.variance**2 / between.df + interaction.variance**2 / interaction.df
+        more = between.value - interaction.value
+        squares = between.value**2 / between.df + interaction.value**2 / interaction.df
         variance = variance + np.maximum(more, 0.0)
         spread = spread + np.where(more > 0, squares, 0.0)
     return _satterthwaite(variance, spread, df)
 
 
-def add(parts: Sequence[Part]) -> Part:
+def add(parts: Sequence[Variance]) -> Variance:
     """Computes the variance of a sum of independent means (Satterthwaite 1946; Welch 1947)."""
-    variance = np.sum([part.variance for part in parts], axis=0)
-    spread = np.sum([part.variance**2 / part.df for part in parts], axis=0)
+    variance = np.sum([part.value for part in parts], axis=0)
+    spread = np.sum([part.value**2 / part.df for part in parts], axis=0)
     return _satterthwaite(variance, spread, np.sum([part.df for part in parts], axis=0))
 
 
-def _satterthwaite(variance: np.ndarray, spread: np.ndarray, otherwise: np.ndarray) -> Part:
+def _satterthwaite(variance: np.ndarray, spread: np.ndarray, otherwise: np.ndarray) -> Variance:
     known = spread > 0
-    return Part(variance, np.where(known, variance**2 / np.where(known, spread, 1.0), otherwise))
+    return Variance(
+        variance, np.where(known, variance**2 / np.where(known, spread, 1.0), otherwise)
+    )
 
 
 def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
@@ -150,15 +148,15 @@ def average(each: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts
         return each[0]
     share = 1 / len(each) ** 2
 
-    def scaled(*parts: Part) -> Part:
-        return add([Part(share * part.variance, part.df) for part in parts])
+    def scaled(*parts: Variance) -> Variance:
+        return add([Variance(share * part.value, part.df) for part in parts])
 
     items = scaled(*(parts.items for parts in each))
     if levels is None:
         between = tuple(scaled(of) for parts in each for of in parts.between)
         return Parts(items, between, tuple(scaled(of) for p in each for of in p.interaction))
     means = [level.mean(0) for level in levels]
-    between = tuple(Part(of.var(ddof=1) / len(of), np.asarray(len(of) - 1.0)) for of in means)
+    between = tuple(Variance(of.var(ddof=1) / len(of), np.asarray(len(of) - 1.0)) for of in means)
     models = zip(*(parts.interaction for parts in each), strict=True)
     return Parts(items, between, tuple(scaled(*of) for of in models))
 
@@ -172,14 +170,14 @@ def add_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     items, value = gaps.shape[-1], gaps.mean(-1)
     size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
     more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
-    centred = parts.items.variance * items * (items - 1)
+    centred = parts.items.value * items * (items - 1)
     variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
-    return value * items / (items + 2), parts._replace(items=Part(variance, parts.items.df))
+    return value * items / (items + 2), parts._replace(items=Variance(variance, parts.items.df))
 
 
-def t_interval(value: float, part: Part, confidence: float, how: str = "") -> Interval:
+def t_interval(value: float, part: Variance, confidence: float, how: str = "") -> Interval:
     """Computes the t interval of a mean."""
-    half = float(np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence))
+    half = float(np.sqrt(part.value) * crossed.t_quantile(part.df, confidence))
     return Interval(value - half, value + half, confidence, f"t, Satterthwaite{how}")
 
 
@@ -214,15 +212,15 @@ def jeffreys_limits(
     part = total(average([*map(_with_quarter, shares, each, items)], levels), over)
     tail, spread = (1 - confidence) / 2, value * (1 - value)
     ratio = scipy.special.ndtri(tail) / scipy.special.stdtrit(part.df, tail)
-    known = (spread > 0) & (part.variance > 0)  # otherwise all answers are alike
-    effective = np.minimum(spread * ratio**2 / np.where(known, part.variance, 1.0), most)
+    known = (spread > 0) & (part.value > 0)  # otherwise all answers are alike
+    effective = np.minimum(spread * ratio**2 / np.where(known, part.value, 1.0), most)
     return _jeffreys(value, np.where(known, effective, units), confidence)
 
 
 def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
     more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
-    variance = (parts.items.variance * items**2 + more) / (items + _QUARTER) ** 2
-    return parts._replace(items=Part(variance, parts.items.df))
+    variance = (parts.items.value * items**2 + more) / (items + _QUARTER) ** 2
+    return parts._replace(items=Variance(variance, parts.items.df))
 
 
 def _jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> _Ends:

@@ -172,11 +172,14 @@ class _Model:
         jobs, shape = group
         count, updates = len(jobs), np.array([self.updates[k] for k in jobs])
         training, evaluation = self.operations(group)
-        rate = lambda rows: self.machine.rate * rows / (rows + _FEW_ROWS)  # noqa: E731
-        beside = evaluation / rate(np.array(_EVALUATION_ROWS))
+        beside = evaluation / self._rate(np.array(_EVALUATION_ROWS))
         beside += updates * shape.parameters() * _UPDATE
-        total = training / rate(np.array(_MICRO_BATCHES)) + beside[:, None]
+        total = training / self._rate(np.array(_MICRO_BATCHES)) + beside[:, None]
         return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
+
+    def _rate(self, rows: np.ndarray) -> np.ndarray:
+        """Operations a second with so many rows at once."""
+        return self.machine.rate * rows / (rows + _FEW_ROWS)
 
     def estimate(self, group: _Group, best: int | None = None) -> Estimate:
         """The cost of a group; its micro-batches are the best, or a place in _MICRO_BATCHES."""

@@ -23,7 +23,7 @@ from jaxeval.studies.cohorts import Cohort, Entry, shape_of
 from jaxeval.studies.costs import Estimate, Job, Machine, Shape
 
 SAMPLE = 64  # settings
-Bucket = tuple[Shape, int]  # what settings are padded to, and rows that are computed at once
+_Bucket = tuple[Shape, int]  # what settings are padded to, and rows that are computed at once
 
 
 def jobs(each: Iterable[Entry]) -> list[Job]:
@@ -203,7 +203,7 @@ def choose_buckets(
     largest: Sequence[Entry],
     machine: Machine,
     trainings: int,
-) -> list[tuple[Bucket, list[Entry]]]:
+) -> list[tuple[_Bucket, list[Entry]]]:
     """Returns the buckets of a search of so many trainings, with the settings that chose them.
 
     Args:
@@ -223,7 +223,7 @@ def choose_buckets(
     return chosen
 
 
-def place(buckets: Sequence[Bucket], jobs: Sequence[Job], machine: Machine) -> list[Estimate]:
+def place(buckets: Sequence[_Bucket], jobs: Sequence[Job], machine: Machine) -> list[Estimate]:
     """Returns the populations of a batch, by the buckets of a search.
 
     A trial goes to the bucket that holds it with the least arithmetic; those that fit into none

@@ -1,4 +1,4 @@
-"""Trials, and what a config needs to be trained: the module where all rooms meet."""
+"""Trials, and what a config needs to be trained: where data, models and populations meet."""
 
 import dataclasses
 import itertools
@@ -130,9 +130,11 @@ def read(
             f"a folder, a file or tfds:NAME, or no {named}"
         )
     task = reading.peek(source, changes, "task") or "tagging"
+    in_file = isinstance(source, str | Path) and reading.peek(None, changes, "task") is None
+    cls = registry.kind(task, f"{source}: " if in_file else "").Config
     changed = [*changes, *data_changes(task, data)]
     origin = errors.changes() if origin is None else origin
-    config: Any = reading.read(registry.kind(task).Config, source, changed, origin)
+    config: Any = reading.read(cls, source, changed, origin)
     if not config.name.strip() or config.name.splitlines() != [config.name]:
         raise ConfigError(f"name: expected a name of one line, got {config.name!r}")
     if config.training.plateau is not None and config.training.optimiser.steps:

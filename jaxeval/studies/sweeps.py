@@ -166,7 +166,7 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
                 raise ConfigError(f"{named}: sets nothing; add key = ...")
             continue
         if key.startswith("data."):
-            raise ConfigError(f"{named}: sets {key}; a sweep is of one corpus, read in one way")
+            raise ConfigError(f"{named}: sets {key}; a sweep uses one corpus, read in one way")
         if key in silent:
             raise ConfigError(f"{named}: sets {key}, which {silent[key]}")
         value, default = at(settings, key), at(defaults, key)

@@ -41,7 +41,7 @@ class _Scoring:
     """Scoring of predictions."""
 
     metric: Literal["accuracy", "macro_f1"] = Field(
-        "accuracy", description="read by early stopping; macro_f1: the mean of the classes'"
+        "accuracy", description="metric of early stopping; macro_f1: mean F1 of the classes"
     )
 
 

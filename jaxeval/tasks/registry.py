@@ -13,8 +13,8 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def kind(task: str) -> Kind:
-    """Returns the kind of a task; raises ConfigError for an unknown one."""
+def kind(task: str, where: str = "") -> Kind:
+    """Returns the kind of a task; raises ConfigError (after `where`) for an unknown one."""
     if not isinstance(task, str) or task not in KINDS:
-        raise ConfigError(f"task: expected one of {', '.join(KINDS)}, got {task!r}")
+        raise ConfigError(f"{where}task: expected one of {', '.join(KINDS)}, got {task!r}")
     return KINDS[task]

@@ -39,10 +39,10 @@ class _Scoring:
     """Scoring of predictions."""
 
     metric: Literal["auto", "f1", "accuracy"] = Field(
-        "auto", description="read by early stopping; auto: f1 of entities, else accuracy"
+        "auto", description="metric of early stopping; auto: f1 for entities, else accuracy"
     )
     rule: spans.Rule = Field(
-        "conlleval", description="what counts as an entity where labels are invalid"
+        "conlleval", description="what counts as an entity in invalid label sequences"
     )
 
 

@@ -45,18 +45,18 @@ def tune(
 ) -> "Tuned":
     """Searches a space for the best setting of a config, in few trainings.
 
-    Trains each batch of settings as populations, and learns from their dev scores which to propose
-    next. In the end the best setting is trained again with fresh seeds. The same command goes on
-    where it was stopped, and with more --trials where it ended. Any other program is tuned by
+    Trains each batch of settings as populations, and proposes the next settings from their dev
+    scores. In the end the best setting is trained again with fresh seeds. The same command
+    continues where it was stopped, with more --trials where it ended. Other programs are tuned by
 
     Args:
-      parallel: settings at once: a batch that is trained together (8, or one a device).
-      seeds: of each setting.
-      halving: successive halving (ASHA): at each rung one of so many trainings goes on; with
-        --launch as a new job, from its checkpoint.
-      min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
-      seconds: of wall time of all calls; then nothing more is proposed.
-      retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
+      parallel: settings that are trained together (8, or one per device).
+      seeds: number of seeds of each setting.
+      halving: successive halving (ASHA): at each rung one in N trainings continues, with --launch
+        as a new job from its checkpoint.
+      min_epochs: epochs R of the first rung of halving; rungs are at R, R N, R N^2 ... (1).
+      seconds: maximum wall time of all calls in seconds; then nothing more is proposed.
+      retrain: number of fresh seeds that the best setting is trained with in the end.
 
     Examples:
       jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
@@ -105,25 +105,26 @@ def tune_command(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Tuned | str":
-    """Searches a space for the best setting of any program, or of a function of Python.
+    """Searches a space for the best setting of any program, or of a Python function.
 
-    A command prints its score in its last line. No shell runs it; a word that names an inactive
-    hyperparameter is left out. Kill the process at any time: the same command goes on.
+    The command prints its score as its last line. No shell runs it; a word that names an inactive
+    hyperparameter is left out. Kill the process at any time: the same command continues.
 
     Args:
-      command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}. In
-        Python also a function of the values by name, and of seed and report if it has arguments of
-        these names; an exception that is no EvaluationFailed ends the search.
-      parallel: commands at once.
-      seeds: of each setting.
-      halving: successive halving (ASHA): at each rung one of so many runs goes on.
-      steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}; a
-        function calls report(step, score), and ends if that is true.
-      seconds: of wall time of all calls; then nothing more is proposed.
-      retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
+      command: contains {values} (all values as JSON) or each hyperparameter's {name}, and {seed}.
+        In Python also a function of the values by name, and of seed and report if it has arguments
+        with these names; an exception other than EvaluationFailed ends the search.
+      parallel: number of commands at once.
+      seeds: number of seeds of each setting.
+      halving: successive halving (ASHA): at each rung one in N runs continues.
+      steps: steps of a whole run, for halving. A run prints lines {"step": K, "score": X}; a
+        function calls report(step, score), and ends if that returns true.
+      seconds: maximum wall time of all calls in seconds; then nothing more is proposed.
+      retrain: number of fresh seeds that the best setting is run with in the end (8; without
+        {seed} 0).
       lower_is_better: lower scores are better (as the field's name says, else higher).
-      retries: of a failed seed.
-      state: file of the search, from which the same command goes on; None: nothing is kept.
+      retries: number of retries of a failed seed.
+      state: file of the search, from which the same command continues; None: nothing is kept.
 
     Examples:
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200

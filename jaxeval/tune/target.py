@@ -60,8 +60,11 @@ class Target:
         )
         machine = sweeps.machine_of(self.base)
         chosen = padding.choose_buckets(drawn, largest, machine, trainings)
-        fits = lambda shape: memory.fits(shape.parameters(), config.training, lanes)  # noqa: E731
-        each = [(bucket, entries) for bucket, entries in chosen if fits(bucket[0])]
+        each = [
+            (bucket, entries)
+            for bucket, entries in chosen
+            if memory.fits(bucket[0].parameters(), config.training, lanes)
+        ]
         keys = {parameter.key for parameter in self.search.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
         rows = padding.smallest_batch(
@@ -124,6 +127,10 @@ def target(
     first = 0 if search.halving is None else search.halving.first  # rungs read scores of dev
     if first % every or (first and any(of.key == key for of in search.space.parameters)):
         expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
+        raise ConfigError(f"{argument('min_epochs')}: {expected}")
+    epochs, key = base.training.epochs, "training.epochs"
+    if first >= epochs and not any(of.key == key for of in search.space.parameters):
+        expected = f"expected fewer than {key}, which is {epochs}, got {first}"
         raise ConfigError(f"{argument('min_epochs')}: {expected}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     sweeps.refuse_leaks(base, search.space, where)

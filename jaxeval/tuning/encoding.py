@@ -183,7 +183,7 @@ class Encoder:
             return None
         numbers = np.unravel_index(np.arange(total), counts)
         columns = [axis.numbered(of) for axis, of in zip(self.axes, numbers, strict=True)]
-        return distinct(self.snap(np.stack(columns, axis=1)))
+        return _distinct(self.snap(np.stack(columns, axis=1)))
 
     @functools.cached_property
     def columns(self) -> Columns:
@@ -206,7 +206,7 @@ class Encoder:
         return sorted(self.space.parameters, key=depth)
 
 
-def distinct(rows: np.ndarray) -> np.ndarray:
+def _distinct(rows: np.ndarray) -> np.ndarray:
     """Returns each row of places [n, P] once, in their order; NaN equals NaN."""
     _, first = np.unique(np.nan_to_num(rows, nan=-1.0), axis=0, return_index=True)
     each: np.ndarray = rows[np.sort(first)]

@@ -163,8 +163,11 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
             self.evaluate.command.start()
         known = self.state.fresh_scores(setting)
         left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
-        evaluate = lambda number, seed: self.evaluate(setting.values, seed)  # noqa: E731
-        return running.run(_Fresh(self.state, setting, left), evaluate, **self._how)
+        return running.run(
+            _Fresh(self.state, setting, left),
+            lambda number, seed: self.evaluate(setting.values, seed),
+            **self._how,
+        )
 
 
 class _Fresh(running.Proposer[tuple[int, float | str]]):

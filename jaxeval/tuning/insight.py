@@ -163,12 +163,11 @@ def retrained(
     fresh: Mapping[str, Sequence[float]], failures: Sequence[str], metric: str, unit: str
 ) -> Retrained:
     """Summarises fresh scores; arguments as of `Retrained`."""
-    parts = {part: describe.summarize(scores) for part, scores in fresh.items() if scores}
-    for part, summary in parts.items():
-        bounds = metrics.bounds(metric, np.array(fresh[part]), unit)
-        if bounds is not None and summary.mean_interval is not None:
-            cut = summary.mean_interval.clip(*bounds)
-            parts[part] = dataclasses.replace(summary, mean_interval=cut)
+    parts = {
+        part: describe.summarize(of, bounds=metrics.bounds(metric, np.array(of), unit))
+        for part, of in fresh.items()
+        if of
+    }
     return Retrained(fresh, failures, parts)
 
 

@@ -1,4 +1,4 @@
-"""`jaxeval vectors`: evaluates word vectors by themselves and in tasks; makes a baseline."""
+"""`jaxeval vectors`: evaluates word vectors intrinsically and in tasks; makes a baseline."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ def vectors_similarity(
     resamples: Count = 9999,
     seed: Natural = 0,
 ) -> "VectorScores":
-    """Correlates cosines of word vectors with people's similarity scores.
+    """Correlates cosines of word vectors with human similarity scores.
 
     Computes Spearman's correlation under both rules for pairs with unknown words: left out, or
     similarity 0; and the coverage. Several files are compared on the same pairs, by a paired
@@ -33,7 +33,7 @@ def vectors_similarity(
 
     Args:
       vectors: a file of word vectors: text (GloVe, word2vec) or word2vec binary; plain or gzip.
-      pairs: files with two words and a score a line.
+      pairs: files with two words and a score per line.
       against: further files of vectors.
       score_column: column of the score (4 in SimLex-999 as published).
       unknown: rule for pairs with unknown words in intervals and differences.
@@ -143,7 +143,7 @@ def vectors_svd(
     smoothed by .75, singular values to the power of .5, vectors of length 1.
 
     Args:
-      corpus: text with a sentence a line and words between blanks; plain or gzip.
+      corpus: text with one sentence per line and words separated by blanks; plain or gzip.
       output: file of vectors in word2vec's text format; gzip if it ends with .gz.
       window: number of words on either side that count as near.
       dimension: size of the vectors.

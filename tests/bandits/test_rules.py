@@ -70,6 +70,24 @@ def test_pending_evaluations_fill_the_batch() -> None:
     assert len(rule.ask(state.tell(batch[1], 0.5))) == 1
 
 
+def test_free_slots_are_filled_by_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if slots that become free while others are under way draw what was drawn before."""
+    steps, rule = list[int](), bandits.TopTwoThompson(delta=0.05, batch_size=4)
+    uniforms, state = rule.uniforms, rule.begin(["a", "b"])
+
+    def noted(rule: Rule, step: int) -> Any:
+        steps.append(step)
+        return uniforms(step)
+
+    monkeypatch.setattr(bandits.TopTwoThompson, "uniforms", noted)
+    for model in "abababab":
+        state = state.tell(model, float(len(state.scores_of(model))))
+    for _ in range(3):
+        for model in rule.ask(state)[:1]:
+            state, _ = state.start(model)
+    assert steps == [8, 9, 10]
+
+
 def test_what_is_pending_counts_as_evaluated() -> None:
     """Dies if pending results, or those earlier in a batch, are not counted at their means."""
     rule, batches = bandits.TopTwoThompson(batch_size=6), []

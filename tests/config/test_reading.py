@@ -15,7 +15,7 @@ from jaxeval.errors import ConfigError
 class Inner:
     """A nested table."""
 
-    units: Annotated[tuple[int, ...], pydantic.Field(description="widths")] = (100,)
+    units: Annotated[tuple[int, ...], pydantic.Field(description="widths", min_length=1)] = (100,)
     kind: Literal["none", "cnn", "lstm"] = "cnn"
     rate: Annotated[float, pydantic.Field(ge=0, lt=1)] = 0.25
     limit: int | None = None
@@ -69,6 +69,7 @@ BAD = {
     "out of range": ("inner.rate=1.0", "less than 1 (got 1.0)"),
     "no equals sign": ("flag", "expected key=value"),
     "keys that exclude one another": ('inner={kind="none",limit=3}', "inner: limit needs a kind"),
+    "an empty list": ("inner.units=[]", "inner.units: expected a list of at least 1 (got [])"),
     "a number that is absent": ("inner.rate=", "inner.rate: cannot be absent; expected a number"),
     "a table that is absent": ("inner=null", "inner: cannot be absent; expected a table"),
 }
@@ -117,6 +118,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
     with pytest.raises(ConfigError, match="text file"):
         reading.read(Outer, tmp_path / "latin.toml")
+    broken.write_text('task = "taging"\n')
+    with pytest.raises(ConfigError, match=r"broken\.toml: task: expected one of tagging"):
+        studies.read(broken)
 
 
 def test_canonical_json_and_digest() -> None:

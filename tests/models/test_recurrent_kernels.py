@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval.models import cells, recurrence, unroll
+from tests import quick
 
 STEPS = 5
 
@@ -33,7 +34,7 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
     for backend, stored in (("cpu", True), ("cpu", False), ("gpu", True)):
         monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
         monkeypatch.setattr(unroll, "_reads_as_stored", lambda rows, units, s=stored: s)
-        gradients.append(jax.grad(loss, (0, 1))(jnp.asarray(kernel), jnp.asarray(inputs)))
+        gradients.append(quick.jit(jax.grad(loss, (0, 1)))(kernel, inputs))
     for other in gradients[1:]:
         for one, same in zip(gradients[0], other, strict=True):
             assert np.abs(one - same).max() < 1e-6 * np.abs(same).max()
@@ -44,7 +45,7 @@ def _equal_on_both(monkeypatch: pytest.MonkeyPatch, loss: Any, *inputs: Any) -> 
     found = []
     for backend in ("cpu", "gpu"):
         monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
-        found.append(jax.value_and_grad(loss, range(len(inputs)))(*inputs))
+        found.append(quick.jit(jax.value_and_grad(loss, range(len(inputs))))(*inputs))
     for one, same in zip(*map(jax.tree.leaves, found), strict=True):
         np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
 
@@ -57,9 +58,9 @@ def test_an_encoder_of_an_accelerator_has_the_states_and_gradients_of_a_cpu(
     """Dies if states before a step are read at the wrong step, or gates from the wrong columns."""
     draw, width, rows = np.random.default_rng(3), 4, 3
     shapes = (STEPS, rows, 4 * width), (4 * width,), (width, 4 * width), *[(rows, width)] * 2
-    inputs, bias, kernel, *start = (jnp.asarray(draw.normal(size=shape)) for shape in shapes)
+    inputs, bias, kernel, *start = (np.float32(draw.normal(size=shape)) for shape in shapes)
     valid = np.arange(STEPS)[:, None] < [5, 3, 1]
-    mask = jnp.asarray(draw.normal(size=(groups, rows, width))) if groups else None
+    mask = np.float32(draw.normal(size=(groups, rows, width))) if groups else None
     weight = draw.normal(size=(STEPS, rows, width))
 
     def loss(inputs: Any, bias: Any, kernel: Any, start: Any) -> Any:
@@ -77,11 +78,11 @@ def test_a_layer_of_an_accelerator_has_the_gradients_of_a_cpu(
 ) -> None:
     """Dies if biases count twice or not at all, or if what a step saves is read as another's."""
     layer, draw = cells.Layer(cell, 3), np.random.default_rng(4)
-    inputs = jnp.asarray(draw.normal(size=(STEPS, 2, 3)))
-    both = (jnp.asarray(draw.normal(size=(2, 3))), jnp.asarray(draw.normal(size=(2, 3))))
-    start = both[0] if cell.kind == "rhn" else both
-    masks = cells.Masks(jnp.asarray(draw.normal(size=(2, 3))))
-    params = layer.init(jax.random.key(0), inputs, start, masks)
+    inputs, *both = (np.float32(draw.normal(size=(*t, 2, 3))) for t in ((STEPS,), (), ()))
+    start = both[0] if cell.kind == "rhn" else tuple(both)
+    masks = cells.Masks(np.float32(draw.normal(size=(2, 3))))
+    shapes = jax.eval_shape(layer.init, jax.random.key(0), inputs, start, masks)
+    params = jax.tree.map(lambda leaf: np.float32(draw.normal(size=leaf.shape)), shapes)
 
     def loss(params: Any, inputs: Any, start: Any) -> Any:
         final, outputs = layer.apply(params, inputs, start, masks)

@@ -19,17 +19,23 @@ from tests.population import toy
 EPOCHS = 2
 
 
+@functools.cache
+def _init(task: Task) -> Any:
+    """(shared, lane) -> a member's first state, which knows of no batch size."""
+    return quick.jit(functools.partial(member.init, toy.problem()._replace(task=task)))
+
+
 def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
     """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
     problem = toy.problem(**changes)._replace(task=task)
-    init = quick.jit(functools.partial(member.init, problem))
+    mesh = lanes.make_mesh(jax.devices()[:1])
     epoch = quick.jit(functools.partial(epochs.train_epoch, problem))
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
-        shared = engine._shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
+        shared, first = (engine._shared(of, split, mesh) for of in (problem, toy.problem()))
         inputs = engine.lane_of(problem, who, 0)
-        state = init(shared, inputs)
+        state = _init(task)(first, inputs)
         losses.append([])
         for _ in range(EPOCHS):
             state, loss = epoch(shared, state, inputs)

@@ -38,8 +38,8 @@ def test_a_study_in_words() -> None:
     low, high = crossed.components(SCORES).components["split"].sd_interval[:2]
     assert table.rows[0][2] == f"[{100 * low:.2f}, {100 * high:.2f}]"
     assert found.answer == [
-        "Of the variance of f1 78 % is due to the split, 9 % is due to the seed and 13 % is due "
-        "to both together (and error); no part is shown to be the largest."
+        "The variance of f1 is 78 % due to the split, 9 % due to the seed and 13 % due to both "
+        "together (and error); no part is shown to be the largest."
     ]
 
 
@@ -50,7 +50,7 @@ def test_whose_the_variance_is_mirrors() -> None:
     for scores, whose in ((table, "split"), (table.T, "seed")):
         (said,) = _said(scores).answer
         share = 100 * (crossed.components(scores).components[whose].share or 0)
-        assert f"{share:.0f} % is due to the {whose}" in said and share > 95
+        assert f"{share:.0f} % due to the {whose}" in said and share > 95
         assert said.endswith(f"; the part due to the {whose} is the largest.")
     note = _said([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]]).blocks[-1]
     assert str(note).startswith("split and seed: the variance is estimated as below 0, shown as 0")

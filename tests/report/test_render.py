@@ -21,14 +21,14 @@ NAMES = (
 )  # fmt: skip
 
 
-def test_shared_files_know_no_room() -> None:
-    """Dies if what all verbs share imports a room, or a room another than that which it shows."""
+def test_shared_files_know_no_folder() -> None:
+    """Dies if what all verbs share imports a folder, or a folder one that it does not show."""
     shared = {"document", "plots", "render", "scores", "text"}
     above = {"vectors": {"comparison"}, "runs": {"sweeps"}}
     above |= {"sensitivity": {"sweeps"}, "tuning": {"sweeps"}}
-    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py")} - shared
+    folders = {path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py")} - shared
     for file in PACKAGE.rglob("*.py"):
-        room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        folder = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
         imported = set()
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(
@@ -36,7 +36,7 @@ def test_shared_files_know_no_room() -> None:
             ):
                 parts = str(node.module).split(".")[2:3]
                 imported |= {*(parts or [alias.name for alias in node.names])}
-        assert imported & rooms <= above.get(room, set()) | {room}, file
+        assert imported & folders <= above.get(folder, set()) | {folder}, file
 
 
 def _texts(source: str, kind: str) -> list[str]:

@@ -9,7 +9,7 @@ import jaxeval
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report.settlements import Settlements, figures, settlement
+from jaxeval.report.settlements import _MARKS, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
 from jaxeval.stats import describe, sequential
@@ -143,14 +143,14 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
 def test_figures_tell_outcomes_apart_without_colour(tmp_path: Path) -> None:
     """Dies if two outcomes share a marker, or a candidate's interval is that of another."""
     found = _night(tmp_path / "night.db")
-    marks = {(marker, filled) for marker, _, filled in figures._MARKS.values()}
-    assert len(marks) == len(figures._MARKS)
+    marks = {(marker, filled) for marker, _, filled in _MARKS.values()}
+    assert len(marks) == len(_MARKS)
     (progress,) = found.document().figures()
     assert [row[:3] for row in progress.rows] == [
         (of.number, of.name, of.outcome) for of in found.candidates
     ]
     drawn = {line.get_marker() for line in progress.drawing.axes[0].lines}
-    assert {figures._MARKS[of.outcome][0] for of in found.candidates} < drawn
+    assert {_MARKS[of.outcome][0] for of in found.candidates} < drawn
     first = found.candidates[0]
     assert first.interval is not None and first.mean is not None and first.difference is not None
     ends = [first.mean - first.difference + end for end in first.interval[:2]]

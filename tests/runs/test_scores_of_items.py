@@ -21,9 +21,11 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
 
 
 def test_nothing_found_scores_0() -> None:
-    """Dies if 0 / 0 is nan, or a class that does not occur counts as found."""
+    """Dies if 0 / 0 is nan, a class that does not occur counts as found, or repairs are mixed."""
     assert metrics.f1(np.zeros(3)) == metrics.ratio(np.zeros(2)) == 0.0
     assert metrics._macro_f1(np.array([2.0, 2, 2, 0, 0, 0])) == 0.5
+    for counts in ([0.0, 3, 2, 2, 2], [2.0, 2, 0, 3, 2]):  # the better of two repairs
+        assert metrics._best_f1(np.array(counts)) == 1.0
 
 
 def test_of_a_share_they_are_the_items_own() -> None:

@@ -141,7 +141,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     assert by_model(table) == {"A": [1], "B": [2]}
     for of in table.data_sets[0].models.values():
         assert of.status.ravel().tolist() == [Status.SCORED, Status.FAILED]
-    assert f"B: 1 of its scores are of runs that are {crashed}" in table.warnings[-1]
+    assert f"B: 1 run with status {crashed} and a score; failed" in table.warnings[-1]
     wide = read(tmp_path, f"A,B,{name}\n1,2,finished\n,,{crashed}\n", columns={"status": name})
     assert by_model(wide) == {"A": [1], "B": [2]} and len(wide.unusable) == 2
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
@@ -152,8 +152,8 @@ def test_words_of_a_status_that_nobody_knows_are_named(tmp_path: Path) -> None:
     content = "model,score,status\nA,1,Finished\nA,2,oom\nB,2,completed\nB,7,\n"
     table = read(tmp_path, content)
     assert by_model(table) == {"A": [1, 2], "B": [2, 7]}
-    (line,) = [line for line in table.warnings if "of runs that are" in line]
-    assert line.startswith("A: 1 of its scores are of runs that are oom; they count; runs")
+    (line,) = [line for line in table.warnings if "with status" in line]
+    assert line.startswith("A: 1 run with status oom and a score; it counts; the")
 
 
 def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:

@@ -182,6 +182,8 @@ def test_a_difference_of_sweeps_has_an_interval() -> None:
     gap = difference(a, b)["mean"]
     assert gap.value == pytest.approx(a.values["mean"] - b.values["mean"])
     assert gap.interval is not None and 0 < gap.interval.low < gap.value < gap.interval.high
+    change = "by_hyperparameter.x.mean_change"
+    assert a.draws[change].mean() == pytest.approx(a.values[change])  # of halves, centred
     counts = np.unique(a.draws["by_hyperparameter.x.maxima"].round(6))  # of halves, to the whole
     assert np.diff(counts).min() == pytest.approx(58 / 28, abs=1e-5)
     same = difference(a, analyze(SCORES, {"x": RATE}, resamples=200, seed=5))["mean"].interval

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,20 +103,24 @@ class Tab:
 
 
 @contextlib.contextmanager
-def tab(profile: Path, seconds: float = 30.0) -> Iterator[Tab]:
+def tab(seconds: float = 30.0) -> Iterator[Tab]:
     """Starts a browser with an empty profile, and ends it."""
     assert COMMAND is not None
     (theirs, writing), (reading, ours) = os.pipe(), os.pipe()
     # the protocol wants files 3 and 4; bash places them, since JAX warns of forks of this process
     script = f'exec "$@" 3<&{theirs} 4>&{ours}'
-    command = [COMMAND, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+    command = ["bash", "-c", script, "bash", COMMAND, *_FLAGS]
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(
-        ["bash", "-c", script, "bash", *command],
-        stdout=quiet,
-        stderr=quiet,
-        pass_fds=(theirs, ours),
-    ) as browser:
+    with (
+        # its helpers may still write there when it has ended
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+        subprocess.Popen(
+            [*command, f"--user-data-dir={profile}", "about:blank"],
+            stdout=quiet,
+            stderr=quiet,
+            pass_fds=(theirs, ours),
+        ) as browser,
+    ):
         try:
             yield Tab(reading, writing, seconds)
         finally:

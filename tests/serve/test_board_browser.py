@@ -27,7 +27,7 @@ def test_a_browser_does_it_all(opened: Board, tmp_path: Path) -> None:
     file.write_text("mine")
     with (
         servers.threaded(boards.part(opened)) as address,
-        chromium.tab(tmp_path / "profile") as tab,
+        chromium.tab() as tab,
     ):
         for name in ("first", "second"):
             tab.open(f"{address}/queue")

@@ -60,18 +60,19 @@ def server(folder: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+def tab() -> Iterator[Tab]:
     """An empty tab."""
-    with chromium.tab(tmp_path_factory.mktemp("profile"), seconds=60) as opened:
+    with chromium.tab(seconds=60) as opened:
         yield opened
 
 
 def test_a_curve_grows_while_a_process_writes(tab: Tab, server: Served, folder: Path) -> None:
     """Dies if points come late, twice, or only after a reload; if the page's text, table or state
-    stay behind them, or a table that was opened is closed by an update."""
+    stay behind them, or a table that was opened is closed, or loses the focus, by an update."""
     tab.open(f"{server.address}/e/{KEY}")
     assert tab.wait("typeof chart == 'object' && chart && chart.data[0].length") == 4
     tab.run("document.querySelector('.chart ~ details').open = true")
+    tab.run("document.querySelector('.chart ~ details summary').focus()")
     words = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder)]
     with subprocess.Popen(words) as writer:
         seen = {tab.run("chart.data[0].length")}
@@ -84,15 +85,19 @@ def test_a_curve_grows_while_a_process_writes(tab: Tab, server: Served, folder: 
     tab.wait("document.querySelector('main').textContent.includes('ended: 8 members ended')")
     assert tab.run("document.querySelectorAll('.chart ~ details tbody tr').length") == 8
     assert tab.run("document.querySelector('.chart ~ details').open")
+    assert tab.run("document.activeElement.tagName") == "SUMMARY"
     assert tab.run("document.querySelectorAll('.chart canvas').length") == 1
     assert tab.errors == []
 
 
+@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_fit_a_telephone_and_the_dark(tab: Tab, server: Served, path: str) -> None:
+def test_pages_fit_a_telephone_and_the_dark(
+    tab: Tab, server: Served, path: str, dark: bool
+) -> None:
     """Dies if a page is wider than a telephone, light in the dark, fetches from elsewhere, breaks
     its own policy, or its text is too faint to read."""
-    tab.open(server.address + path, width=375, height=800, dark=True)
+    tab.open(server.address + path, width=375, height=800, dark=dark)
     assert tab.run("document.documentElement.scrollWidth") <= 375
     faintest = """(() => {
       const weights = [0.2126, 0.7152, 0.0722]; // WCAG 2.2, relative luminance
@@ -101,8 +106,8 @@ def test_pages_fit_a_telephone_and_the_dark(tab: Tab, server: Served, path: str)
         .reduce((sum, x, k) => sum + weights[k] * linear(x / 255), 0);
       const paper = light(getComputedStyle(document.body).backgroundColor);
       const shown = [...document.querySelectorAll("h1, h2, h3, p, td, th, a, li, summary, span")];
-      const lights = shown.map((of) => light(getComputedStyle(of).color));
-      return Math.min(...lights.map((x) => (x + 0.05) / (paper + 0.05)));
+      const lights = shown.map((of) => light(getComputedStyle(of).color) + 0.05);
+      return Math.min(...lights.map((x) => Math.max(x, paper + 0.05) / Math.min(x, paper + 0.05)));
     })()"""
     assert tab.run(faintest) > 4.5  # the least contrast that WCAG 2.2 allows for text
     urls = tab.run("performance.getEntriesByType('resource').map((of) => of.name)")

@@ -83,11 +83,20 @@ def test_states(tmp_path: Path) -> None:
     """Dies if an experiment that nobody trains looks alive, or one that has ended does not."""
     write(tmp_path, "a", 0)
     write(tmp_path, "b", 1, ended=0, training=1)
+    write(tmp_path, "c", 2, ended=2, training=1)
     followed = following.Following(tmp_path)
-    a, b = followed.experiments.values()
+    a, b, c = followed.experiments.values()
+    seconds, epochs = zip(
+        *((m.wall_seconds, m.epochs) for m in followed.members(c.id)), strict=True
+    )
+    assert c.seconds_left() == pytest.approx(2 * sum(seconds) / sum(epochs))  # epochs 3 and 4
     assert a.state(0.0, 0.0) == "ended" and a.training == []
     assert b.state(100.0, 0.0) == "training" and b.state(200.0, 0.0) == "stalled"
     assert followed.members(b.id) == []
+    with runs.open_store(tmp_path) as store:  # its programs compile
+        store.register(dataclasses.replace(test_store.EXPERIMENT, id="new"))
+    followed.poll()
+    assert followed.experiments["new"].state(0.0, 0.0) == "begun"
     page = client(tmp_path).get(f"/e/{1:016x}").text
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
     with pytest.raises(Exception, match="readonly"):

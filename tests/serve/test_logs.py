@@ -100,6 +100,14 @@ def test_losses_begin_with_the_largest_difference(tmp_path: Path) -> None:
     assert re.findall(r'<h3 id="i\d+">(.*?)</h3>', page) == ["z", "x"]
 
 
+def test_a_mean_of_answers_is_called_one(tmp_path: Path) -> None:
+    """Dies if the words of one answer seem to have the mean score of all."""
+    for model in "ab":
+        _write(tmp_path / f"{model}.jsonl", {"x": None}, score=[1, 0] if model == "a" else [0, 0])
+    page = _site(str(tmp_path)).get("/logs?a=a&b=b").text
+    assert "a: 0.5, the mean of 2 answers; the first one" in page
+
+
 def test_no_log_is_one_line(tmp_path: Path) -> None:
     """Dies if a folder without logs, or none, is served."""
     with pytest.raises(DataError, match="no log"):

@@ -68,6 +68,7 @@ def test_a_search_goes_on(site: TestClient) -> None:
     the file that the search holds."""
     page, data = (site.get(f"/tune/{folders.SEARCH}{form}") for form in ("", ".json"))
     assert page.text.count("<svg") == 2 and "1 setting not ended" in page.text
+    assert "<h1>Search: base, tuning</h1>" in page.text
     assert "2 fresh seeds give dev 71.00" in page.text
     best = data.json()["best"]
     assert best["values"]["layers"] == 4 and len(data.json()["evaluations"]) == 13
@@ -78,6 +79,13 @@ def test_other_experiments_have_no_such_page(site: TestClient, path: str) -> Non
     """Dies if an experiment that is none gives a traceback or an empty page."""
     answer = site.get(path)
     assert answer.status_code == 404 and answer.text.count("\n") == 1
+
+
+def test_a_sweep_that_has_begun_has_a_page(tmp_path: Path) -> None:
+    """Dies if a page that will follow a sweep is refused until its first run has ended."""
+    fabricated.fill(tmp_path, ("transformer",), count=0)
+    answer = client(tmp_path).get("/sweep/sweep0")
+    assert answer.status_code == 200 and "no run has ended" in answer.text
 
 
 def test_a_damaged_search_is_one_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import socket
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -131,8 +132,10 @@ def test_all_forms_have_the_same_numbers(site: TestClient) -> None:
     """Dies if JSON or CSV lacks a member, a score or an experiment."""
     listed = site.get("/index.json").json()["experiments"]
     assert [row["experiment"] for row in listed] == [*reversed(NAMES)]
-    assert (listed[0]["ended"], listed[0]["training"]) == ("6", "2")
-    assert len([*csv.reader(io.StringIO(site.get("/index.csv").text))]) == 1 + len(NAMES)
+    assert (listed[0]["ended"], listed[0]["training"]) == (6, 2)
+    assert listed[0]["median"] == pytest.approx(0.715)
+    lines = [*csv.DictReader(io.StringIO(site.get("/index.csv").text))]
+    assert [float(row["median"]) for row in lines] == [row["median"] for row in listed]
     for key, ended in ((0, 6), (2, 6)):
         data = site.get(f"/e/{key:016x}.json").json()
         rows = [*csv.DictReader(io.StringIO(site.get(f"/e/{key:016x}.csv").text))]
@@ -171,6 +174,11 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     assert settled["looks"] == 3
     levels = client(tmp_path).get(f"/compare.json?e={0:016x}&e={1:016x}&e={2:016x}").json()
     assert [found["level"] for found in levels["settled"]] == [0.025, 0.025]
+    write(tmp_path, "new", 3, ended=0, training=1)
+    page = client(tmp_path).get("/compare?e=a&e=b&e=c&e=new").text
+    assert "c: seed 4 still trains" in page and "c against a is undecided" in page
+    assert "new against a: one of them has no seed that counts yet" in page
+    assert "<caption>c against a</caption>" in page
 
 
 @pytest.mark.parametrize(
@@ -242,8 +250,11 @@ def test_what_is_vendored_is_what_was_published() -> None:
     assert not any(re.search("innerHTML|eval|document.write|https?://", of) for of in own)
 
 
-def test_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
-    """Dies if a folder without runs, or a port that is none, is served."""
+def test_arguments_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
+    """Dies if a folder without runs, or a port that is none, is served, or a taken port is not
+    one line."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RunError, match="in use"):
+        serve.serve(folder, port=taken.getsockname()[1])
     with pytest.raises(RunError, match="no runs here"):
         serve.serve(tmp_path)
     with pytest.raises(ConfigError, match="port"):

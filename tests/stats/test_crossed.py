@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.stats import crossed
-from jaxeval.stats.crossed import Combination, MeanSquare
+from jaxeval.stats.crossed import Combination, Variance
 
 # diameters (mm) of 24 plates x 6 samples of penicillin: Davies & Goldsmith (1972), section 6.6
 PENICILLIN = """
@@ -51,7 +51,7 @@ def test_limits_where_they_are_exact() -> None:
     One mean square: chi-squared. A second that is 0: the same. A limit of a difference is 0 where
     the ratio is that of an F test. Many degrees of freedom of all but one: chi-squared, shifted.
     """
-    a, none = MeanSquare(np.array(3.0), 5), MeanSquare(np.array(0.0), 7)
+    a, none = Variance(np.array(3.0), 5), Variance(np.array(0.0), 7)
     chi = [5 * 3.0 / stats.chi2.ppf(p, 5) for p in (0.975, 0.025)]
     alone = Combination(((1.0, a),)).limits(0.95)
     np.testing.assert_allclose(alone, chi)
@@ -59,10 +59,10 @@ def test_limits_where_they_are_exact() -> None:
     for end, p in ((0, 0.975), (1, 0.025)):
         ratio = stats.f.ppf(p, 5, 7)
         for factor, above in ((1.0, False), (1.001, True)):
-            other = (1.0, MeanSquare(np.array(3 / (factor * ratio)), 7))
+            other = (1.0, Variance(np.array(3 / (factor * ratio)), 7))
             limit = Combination(((1.0, a),), other).limits(0.95)[end]
             assert limit == pytest.approx(0, abs=0.05) and bool(limit > 1e-5) is above
-    known = (0.5, MeanSquare(np.array(2.0), 10**9))
+    known = (0.5, Variance(np.array(2.0), 10**9))
     both = Combination(((1.0, a), known)).limits(0.95)
     np.testing.assert_allclose(both, np.add(chi, 1.0), rtol=1e-3)
 

@@ -52,6 +52,8 @@ def test_demsars_example() -> None:
         ("m+cf", "m", "cf"),
         ("cf", "C4.5"),
     )
+    chi_squared = scipy_stats.friedmanchisquare(*DEMSAR.T).statistic  # corrected for ties
+    assert ranks.friedman.statistic == pytest.approx(chi_squared)
     mirrored = datasets._rank_models({k: -v for k, v in scores.items()}, higher_is_better=False)
     assert mirrored.average_ranks == ranks.average_ranks
 

@@ -106,7 +106,7 @@ def test_missing_cells_are_what_least_squares_fits() -> None:
     (interaction,) = tables.tables({"m": hidden[..., None]})["m"].parts.interaction
     residuals = hidden[item, run] - fitted[item, run]
     expected_square = np.sum(residuals**2) / (19 * 3 - 5)
-    assert interaction.variance == pytest.approx(expected_square / (20 * 4))
+    assert interaction.value == pytest.approx(expected_square / (20 * 4))
     assert found.sizes.missing == 5
 
 
@@ -143,7 +143,7 @@ def test_intervals_hold_what_they_say() -> None:
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
     for over, truth in truths.items():
         part = variances.total(parts, over)
-        half = np.sqrt(part.variance) * crossed.t_quantile(part.df, 0.95)
+        half = np.sqrt(part.value) * crossed.t_quantile(part.df, 0.95)
         missed = np.abs(scores.mean((1, 2)) - truth) > half
         assert np.mean(missed) == pytest.approx(0.05, abs=0.02)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxeval.report.comparison import answers
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import failures, multiple, samples, study
 from jaxeval.stats.results import Rules
@@ -100,10 +101,26 @@ def test_scores_of_runs_that_seem_to_have_failed_are_named(lower: bool) -> None:
     some = np.where(np.arange(10) < 3, 0.1, good)
     sign = -1 if lower else 1
     of = {"A": usual * sign, "B": some * sign, "C": np.append(usual[:9], 0.65) * sign}
-    found = study.study(runs({"": of}, higher=not lower), Rules(resamples=99)).warnings
-    (line,) = [line for line in found if "far worse" in line]
-    assert line.startswith("B: 3 of 10 scores")
+    found = study.study(runs({"": of}, higher=not lower), Rules(resamples=99))
+    (line,) = [line for line in answers.answer(found) if "far worse" in line]
+    assert line.startswith("3 of 10 scores of B are")
     assert f"({0.1 * sign:.4g} at best, the others from {good[3:].min() * sign:.4g})" in line
+
+
+@pytest.mark.parametrize("data_sets", [False, True])
+def test_few_scores_that_seem_to_be_of_failed_runs_are_named(data_sets: bool) -> None:
+    """Dies if one of three seeds, or of single scores of data sets, turns the answer unnoticed;
+    or if three seeds of a model that agree by chance are called so."""
+    if data_sets:
+        b = np.linspace(0.3, 0.7, 8)
+        a = np.where(np.arange(8) == 5, 0.0, b + 0.02 + 0.001 * np.arange(8))
+        of = {f"d{k}": {"A": [a[k]], "B": [b[k]]} for k in range(8)}
+    else:
+        of = {"": {"A": [0.81, 0.1, 0.82], "B": [0.79, 0.78, 0.8], "C": [0.7, 0.72, 0.7201]}}
+    said = answers.answer(study.study(runs(of), Rules(resamples=99)))
+    (line,) = [line for line in said if "far worse" in line]
+    assert line.startswith(f"1 of {8 if data_sets else 3} scores of A")
+    assert not data_sets or "(worst: d5)" in line
 
 
 def test_items_with_a_failed_answer_are_counted() -> None:

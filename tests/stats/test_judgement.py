@@ -149,6 +149,9 @@ def test_the_interval_is_the_t_interval_of_the_error_left() -> None:
     """Dies if the standard error has n degrees of freedom, or is not of the logarithm."""
     scores = np.array([[0.8, 0.9, 0.85, 0.83, 0.87]])
     effect, _ = judgement.reductions(scores, np.full((1, 5), 0.7))
+    few = judgement.judge("fixed", ["a"], [1, 2], {"x": scores[:, :2], "y": scores[:, 1:3]}, "y")
+    (note,) = vectors.JudgedVectors({}, {"a": "f1"}, {}, [few, few], []).document().notes
+    assert note.endswith("fewer than 5 seeds")  # once for both modes
     left = (1 - scores[0]) / 0.3
     half = stats.t.ppf(0.975, 4) * stats.sem(left) / left.mean()
     low, high = 1 - left.mean() * np.exp(half), 1 - left.mean() * np.exp(-half)

@@ -1,4 +1,4 @@
-"""Models ranked over data sets: published figures, permutations enumerated, and error rates."""
+"""Models ranked over data sets: permutations enumerated, and error rates."""
 
 import itertools
 
@@ -7,23 +7,6 @@ import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.stats import datasets
-from tests.stats.test_datasets import DEMSAR
-
-NAMES = ("C4.5", "m", "cf", "m+cf")
-
-
-def test_demsars_figures() -> None:
-    """Dies if a formula of Demsar (2006, section 3.2.2) is another one.
-
-    He prints chi-squared 9.28.
-    """
-    scores = dict(zip(NAMES, DEMSAR.T, strict=True))
-    ranked = datasets._rank_models(scores)
-    sums = 14 * np.sum((np.array(ranked.average_ranks) - 2.5) ** 2)
-    assert 12 * sums / 20 == pytest.approx(9.28, abs=0.005)  # not corrected for ties
-    assert ranked.friedman.statistic == pytest.approx(
-        scipy_stats.friedmanchisquare(*DEMSAR.T).statistic
-    )
 
 
 def test_iman_davenports_p_value_is_that_of_all_permutations() -> None:

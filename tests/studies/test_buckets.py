@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 
+from jaxeval import space
 from jaxeval.studies import costs, padding
 from tests.studies.test_costs import MACHINE, Square
 
@@ -59,3 +60,11 @@ def test_devices_do_not_idle(devices: int) -> None:
     placed = padding.place(LADDER, jobs, machine)
     assert sum(estimate.seconds for estimate in placed) == pytest.approx(least)
     assert len(placed) == {1: 3, 2: 2, 8: 1}[devices]
+
+
+def test_the_largest_size_is_that_of_the_space() -> None:
+    """Dies if a search has no room for a size of a range that its sample lacks."""
+    tree = {"width": {"key": "model.width", "integer": [2, 9999]}, "x": {"uniform": [0, 1]}}
+    drawn, largest = padding.sample(space.from_dict(tree), {"model.width"})
+    assert {of["width"] for of in largest} == {9999} and 9999 not in [of["width"] for of in drawn]
+    assert [of["x"] for of in largest] == [of["x"] for of in drawn]

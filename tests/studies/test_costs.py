@@ -169,6 +169,15 @@ def test_updates_are_counted_bucket_by_bucket() -> None:
     assert np.array(seconds) / seconds[0] == pytest.approx([1, 6 / 5, 5 / 5], rel=1e-6)
 
 
+def test_devices_share_members() -> None:
+    """Dies if a device that is left over, beside the last of three members, speeds it up."""
+    jobs = [costs.Job(Square(2), 10, 3)] * 4
+    machine = dataclasses.replace(MACHINE, sizes=[50])
+    groups = ([[*range(count)]] for count in (2, 3, 4))
+    two, three, four = (costs.as_grouped(jobs, machine, g, [16])[0].seconds for g in groups)
+    assert (three, four) == pytest.approx((2 * two, 2 * two))
+
+
 def test_a_plan_that_cannot_be_is_refused() -> None:
     """Dies if a damaged plan is trained."""
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]

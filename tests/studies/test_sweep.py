@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import runs
@@ -17,6 +16,8 @@ from jaxeval.errors import JaxevalError, RunError
 from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
+from jaxeval.tasks import registry
+from tests.studies import toy_sizes
 from tests.verbs import sweep
 
 SPACE = """
@@ -37,52 +38,33 @@ when = { scheduler = ["warmup"] }
 key = "training.plateau.factor"
 uniform = [0.1, 0.9]
 when = { scheduler = ["plateau"] }
-[embedding]
-key = "model.embedding"
+[width]
+key = "model.width"
 integer = [4, 8]
 step = 2
-[hidden]
-key = "model.hidden"
-choices = [4, 8]
 """
 CONFIG = """
-name = "toy"
-task = "seq2seq"
-[data]
-max_widths = 1
-[model]
-architecture = "attentive_lstm"
-dropout = 0.1
+task = "sizes"
 [training]
 epochs = 3
-patience = 0
-evaluation_batch_size = 16
 checkpoint_every = 1
 """
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A config, a space, and words to be reversed."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A config and a space; tests/golden sweeps a model that is no toy."""
     sweep_folder = tmp_path_factory.mktemp("sweep")
-    generator = np.random.default_rng(0)
-    (sweep_folder / "data").mkdir()
-    for part, count in (("train", 48), ("dev", 12), ("test", 12)):
-        words = ["".join(generator.choice(list("abc"), 3)) for _ in range(count)]
-        lines = [f"{word}\t{word[::-1]}\n" for word in words]
-        (sweep_folder / "data" / f"{part}.tsv").write_text("".join(lines))
     (sweep_folder / "config.toml").write_text(CONFIG)
     (sweep_folder / "space.toml").write_text(SPACE)
-    return sweep_folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "KINDS", toy_sizes.KINDS)
+        yield sweep_folder
 
 
 def _words(folder: Path, out: str, count: int, *more: str) -> list[str]:
     head = [str(folder / "config.toml"), "--space", str(folder / "space.toml")]
-    return [
-        *head,
-        *("--data", str(folder / "data"), "--out", str(folder / out), "--trials", str(count)),
-        *more,
-    ]
+    return [*head, "--out", str(folder / out), "--trials", str(count), *more]
 
 
 def _sweep(folder: Path, out: str, count: int, *more: str) -> str:
@@ -161,8 +143,8 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        ('[size]\nkey = "model.hiden"\ninteger = [4, 8]\n', r"did you mean model\.hidden\?"),
-        ('[size]\nkey = "model.hidden"\nuniform = [4, 8]\n', "run 1, drawn as"),
+        ('[size]\nkey = "model.widht"\ninteger = [4, 8]\n', r"did you mean model\.width\?"),
+        ('[size]\nkey = "model.width"\nuniform = [4, 8]\n', "run 1, drawn as"),
         ("[size]\ninteger = [4, 8]\n", r"size: sets nothing; add key = \.\.\.$"),
         (
             '[a]\nchoices = ["x", "y"]\n[size]\nkey = "training.epochs"\ninteger = [4, 8]\n'
@@ -181,8 +163,7 @@ def test_what_cannot_be_is_refused_before_training(folder: Path, space: str, mes
 
 
 def test_dry_run_plans_and_touches_nothing(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a plan trains, or lacks what padding costs or what is odd about the data: dev words
-    that stand in train too."""
+    """Dies if a plan trains, or lacks what padding costs or what is odd about the data."""
     assert sweep(_words(folder, "dry", 6, "--dry-run", "--json", "-")) == 0
     shown = capsys.readouterr()
     plan = json.loads(shown.out)

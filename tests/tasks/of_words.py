@@ -26,11 +26,15 @@ def check(
     bucket: int = 0,
     decisions: Callable[[Batch], float] = lambda batch: 1.0,
 ) -> None:
-    """Holds the task of a config to the laws of a Task, on some rows."""
+    """Holds the task of a config to the laws of a Task, on some rows; all its rates are traced."""
+    hparams = {n: jnp.float32(value) for n, value in preparing.member_of(prepared).hparams}
+    dropout = vars(prepared.config.model.dropout)
+    rates = {f"dropout_{site}" for site, rate in dropout.items() if rate and type(rate) is float}
+    assert rates <= {*hparams} or dropout["kind"] == "none"
     case = conformance.Case(
         prepared.problem.task,
         batch(prepared.data, rows, bucket),
-        {name: jnp.float32(value) for name, value in preparing.member_of(prepared).hparams},
+        hparams,
         ["labels"],
         len(prepared.data.labels),
         decisions,

@@ -17,7 +17,9 @@ SMALL = "data.dimension=8 data.max_widths=1 model.hidden=8 model.layer=8 trainin
 def test_laws() -> None:
     """Dies if the task breaks a law that the trainer relies on."""
     changes = ["task=pairs", *SMALL.split(), "model.words.trained=false"]
-    config = studies.read(None, [*changes, "model.dropout.output=0.3"])
+    config = studies.read(
+        None, [*changes, *(f"model.dropout.{s}=0.2" for s in ("input", "output"))]
+    )
     of_words.check(studies.prepare(config), np.arange(6))
 
 

@@ -22,14 +22,18 @@ CHOICES = {
         "model.architecture=atae",
         "model.words.target_table=true",
         "model.initial.kind=uniform",
-        "model.dropout.attention_input=0.2",
-        "model.dropout.attention=0.2",
+        *(f"model.dropout.{s}=0.1" for s in ("input", "hidden", "attention_input", "attention")),
+        "model.dropout.output=0.1",
     ],
     "ian": [
         *("model.architecture=ian", "data.rows=sentences", "model.target.inter_aspect=6"),
-        *("model.dropout.kind=naive", "model.dropout.hidden=0.2", "model.dropout.output=0.2"),
+        "model.dropout.kind=naive",
+        *(f"model.dropout.{site}=0.1" for site in ("input", "hidden", "output")),
     ],
-    "cnn": ["model.architecture=cnn", "model.words.trained=false", "model.cnn.filters=16"],
+    "cnn": [
+        *("model.architecture=cnn", "model.words.trained=false", "model.cnn.filters=16"),
+        *("model.dropout.input=0.1", "model.dropout.output=0.1"),
+    ],
 }
 
 

@@ -26,6 +26,14 @@ TREE = {
 SPACE = spaces.from_dict(TREE)
 
 
+def test_two_choices_are_as_far_apart_as_the_ends_of_an_interval() -> None:
+    """Dies if a kernel of one length takes choices for nearer, or further, than numbers."""
+    of = encoder(spaces.from_dict({"kind": {"choices": ["a", "b"]}, "x": {"uniform": [0, 1]}}))
+    for values in ([{"kind": k, "x": 0.5} for k in "ab"], [{"kind": "a", "x": x} for x in (0, 1)]):
+        first, second = of.features(of.places(values))
+        assert np.linalg.norm(first - second) == pytest.approx(1.0)
+
+
 def test_round_trip() -> None:
     """Dies if a value comes back as another one, or is absent where it was drawn."""
     drawn = [spaces.draw(SPACE, 3, k) for k in range(300)]

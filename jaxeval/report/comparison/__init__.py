@@ -15,8 +15,8 @@ from jaxeval.report.document import (
     to_json,
     to_json_object,
 )
-from jaxeval.stats import failures
 from jaxeval.stats import study as studies
+from jaxeval.stats.results import on
 from jaxeval.stats.single_models import SingleModels, SinglePair
 from jaxeval.stats.study import RunDesign, Study
 
@@ -58,7 +58,6 @@ class Comparison(Result):
         elif study.run_design:
             title, noun, paper = "Comparison of", "model", tables.for_paper(study)
             details = [*self._run_details(study, study.run_design)]
-            notes = [*_unusable(study), *notes]
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
         facts = [study.scores.source, *words.directions(study), words.basis(study)]
         return Document(
@@ -119,12 +118,6 @@ class Comparison(Result):
             yield from (claims.verdict(pair, self.items) for pair in self.items.pairs)
 
 
-def _unusable(study: Study) -> list[str]:
-    failed = {row for rows in failures.failed_runs(study.scores).values() for row in rows}
-    others = [one for one in study.scores.unusable if one.row not in failed]
-    return [text.unusable(others, study.scores.missing)] if others else []
-
-
 def _warnings(study: Study) -> Iterator[str]:
     """Yields each warning of the pairs once, with its tasks unless it is about all."""
     tasks: dict[str, dict[str, None]] = {}
@@ -147,7 +140,7 @@ def _item_details(study: Study) -> Iterator[Block]:
 
 def _pairs(study: Study) -> Iterator[Block]:
     for pair in (*study.overall, *study.pairs):
-        where = words.in_mean(study) if pair.data_set is None else words.on(pair.data_set)
+        where = words.in_mean(study) if pair.data_set is None else on(pair.data_set)
         yield Heading(f"{pair.a} against {pair.b}{where}")
         yield from claims.about(pair, study)
         yield from [tables.tests(pair)] if pair.tests else []
@@ -168,7 +161,7 @@ def _about_single_models(pair: SinglePair, study: Study) -> str:
     a, b = (f"{m} (seed {s})" for m, s in zip((pair.a, pair.b), pair.seeds, strict=True))
     return (
         f"Of the trained models {a} and {b}{split}, each its method's {chosen}, on items like "
-        f"these {pair.items} of {pair.part}{words.on(pair.data_set)}: {shown}: "
+        f"these {pair.items} of {pair.part}{on(pair.data_set)}: {shown}: "
         f"{scale(pair.scores[0])} and {scale(pair.scores[1])}; difference "
         f"{scale.difference(gap.estimate)}, {scale.ci(gap.interval)} by paired bootstrap; "
         f"{tested}. This says nothing about other runs of the two methods."

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
-from jaxeval.report.comparison.words import TESTS, on
+from jaxeval.report.comparison.words import TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.rows import is_failed
 from jaxeval.stats import study as studies
-from jaxeval.stats.failures import Failures
+from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
+from jaxeval.stats.results import on
 from jaxeval.stats.study import Board, RunDesign, Study
 
 # how sentences start that do not start with a name
@@ -30,9 +31,9 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     if study.item_design and study.item_design.withheld:
         who = text.listed(study.scores.models)
         return [f"{who} are not compared, since {claims.WITHHELD}."]
-    copies = _copies(study, study.run_design) if study.run_design else []
+    doubts = _doubtful(study, study.run_design) if study.run_design else []
     if not study.pairs:
-        return copies
+        return doubts
     phrase = "Data set by data set" if study.run_design else "Task by task"
     lines = [_best(study, study.main, study.overall or study.pairs)] if study.main else []
     if len(study.boards) > 1:
@@ -48,7 +49,18 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     if failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
     by_item = answer(items) if items else []
-    return [*lines, *copies, *failed, *(_after("Item by item", line) for line in by_item)]
+    return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
+
+
+def _doubtful(study: Study, design: RunDesign) -> list[str]:
+    """Names scores that are missing, look like those of failed runs, or are all the same."""
+    failed = {row for rows in failed_runs(study.scores).values() for row in rows}
+    lost = [one for one in study.scores.unusable if one.row not in failed]
+    advice = (
+        "" if study.scores.missing == "zero" else "; if runs failed, say so in a column status"
+    )
+    left_out = f"{text.unusable(lost, study.scores.missing)}{advice}." if lost else ""
+    return [*([left_out] if lost else []), *design.collapsed, *_copies(study, design)]
 
 
 def _copies(study: Study, design: RunDesign) -> list[str]:

@@ -136,9 +136,9 @@ def span(low: float, high: float, scale: ScoreFormat) -> str:
 
 
 def chance(pair: Pair) -> str:
-    """States how often a run of the better model, or else of A, is better."""
+    """States how often a run of the better model, or else of A, is better; "" if too few say."""
     runs = pair.scores
-    if runs is None or runs.units < runs.fewest:
+    if runs is None or runs.units < runs.fewest or pair.effects[CHANCE].interval.absent:
         return ""
     pair = pair if pair.effects[CHANCE].estimate >= 0.5 else words.swapped(pair)
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"

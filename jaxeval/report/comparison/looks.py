@@ -61,9 +61,9 @@ def _warning(pair: RunScores, looks: int, comparisons: int) -> str:
     x, y = pair.compared
     seen = sequential.looks(results.gaps(x, y)) if pair.by_pairs else sequential.looks(x, y)
     p = float(sequential.p_values(seen)[-1]) if len(seen.scores) else 1.0
-    on = f" on {pair.data_set}" if pair.data_set else ""
+    names = f"{pair.a}, {pair.b}{results.on(pair.data_set)}"
     among = f" (Bonferroni, {comparisons} comparisons)" if comparisons > 1 else ""
     return (
-        f"{pair.a}, {pair.b}{on}: looked at {looks} times: the fixed-n p-value no longer holds; "
+        f"{names}: looked at {looks} times: the fixed-n p-value no longer holds; "
         f"anytime p {text.p_value(min(1.0, comparisons * p))}{among}"
     )

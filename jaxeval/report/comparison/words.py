@@ -46,11 +46,6 @@ CHANCE = "probability_of_improvement"  # the effect P(A better)
 _SWAPPED = {"better": "worse", "worse": "better"}
 
 
-def on(data_set: str | None) -> str:
-    """Returns " on DATA_SET", or "" without a name."""
-    return f" on {data_set}" if data_set else ""
-
-
 def swapped(pair: Pair) -> Pair:
     """Returns the comparison of B with A: location changes its sign, spread does not."""
     effects, by_margin = dict(pair.effects), pair.by_margin

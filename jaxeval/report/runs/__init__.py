@@ -48,7 +48,8 @@ def experiments_document(
 ) -> Document:
     """Returns the document of experiments, given as members and summaries."""
     tables = [block for each in summaries for block in _blocks(each)]
-    few = len(summaries) <= _MOST_TABLES
+    few, count = len(summaries) <= _MOST_TABLES, text.counted(len(summaries), "experiment")
+    names = ", ".join(each.name for each in summaries) if few else count
     details: list[Block] = [] if few else tables
     for members, each in zip(groups, summaries, strict=True):
         details += _details(members, each)
@@ -57,7 +58,7 @@ def experiments_document(
         blocks=tables if few else (),
         details=details,
         figures=figures,
-        title=f"Score distributions: {', '.join(each.name for each in summaries)}",
+        title=f"Score distributions: {names}",
         signature=f"{location} | quartiles by linear interpolation | {text.versions()}",
         noun="experiment",
         last=last,
@@ -111,6 +112,11 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         yield (
             f"{summary.never_learned} of {sum(summary.statuses.values())} never learned: dev "
             f"{summary.metric} stayed 0, and their test score is that of the last epoch"
+        )
+    if lost := summary.statuses.get("diverged"):
+        yield (
+            f"{lost} of {sum(summary.statuses.values())} diverged: their scores, if any, are "
+            "those of the best epoch before; `compare` counts them as failed, without scores"
         )
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs

@@ -22,7 +22,8 @@ def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
     """Draws all figures of experiments.
 
     For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
-    experiment: its own figures; without points, no learning curves.
+    experiment: its own figures; without points, no learning curves. Figures without any number
+    are left out.
     """
     drawn = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
@@ -41,7 +42,7 @@ def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
         for figure in _draw_experiment(members, points):
             title = f"{members[0].name}: {figure.title}" if stem else figure.title
             drawn.append(figure._replace(name=stem + figure.name, title=title))
-    return drawn
+    return [figure for figure in drawn if figure.rows]
 
 
 def _draw_experiment(

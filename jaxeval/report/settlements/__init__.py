@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from jaxeval.report import scores, text
+from jaxeval.report import plots, scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
+from jaxeval.report.plots import literal
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.report.settlements import settlement
 from jaxeval.stats.results import Effect, Interval
@@ -28,6 +29,14 @@ _GUARANTEES = {
         "of m candidates as good as their base up to {alpha:g} m are called better or worse."
     ),
 }
+_MARKS: dict[Outcome, tuple[str, str, bool]] = {  # marker, colour, filled
+    "kept": ("D", plots.COLOURS[2], True),
+    "discarded": ("X", plots.COLOURS[1], True),
+    "undecided": ("o", plots.COLOURS[0], False),
+    "failed": ("s", plots.COLOURS[6], False),
+    "unfinished": ("^", plots.COLOURS[6], False),
+}
+_BLUE = plots.COLOURS[0]
 _MIXED = (
     "The comparisons differ in alpha or correction: nothing bounds the errors of all together."
 )
@@ -112,9 +121,7 @@ class Settlements(Result):
         )
 
     def _figures(self) -> Sequence[Figure]:
-        from jaxeval.report.settlements import figures
-
-        return figures.draw(self)
+        return [*_progress(self)]
 
     def _answer(self) -> str:
         said = text.listed([f"{n} {outcome}" for outcome, n in self.counts().items()])
@@ -143,7 +150,7 @@ class Settlements(Result):
             [
                 f"{of.number} {of.name}" + f" ({of.commit})" * bool(of.commit),
                 f"{of.outcome}: {of.verdict}" if of.outcome == "discarded" else of.outcome,
-                signed(scale, of.difference),
+                _signed(scale, of.difference),
                 scale.interval(of.interval) or "-",
                 f"{of.level:.2g}",
                 *(str(of.seeds), str(of.runs), f"{of.seconds:.0f}"),
@@ -167,7 +174,7 @@ class Settlements(Result):
                 str(len(of.scores)),
                 scale(float(np.mean(of.scores))) if of.scores else "-",
                 scale.interval(of.mean) or "-",
-                signed(scale, of.won),
+                _signed(scale, of.won),
                 *(("-", "-") if of.fresh is None else _effect(scale, of.fresh)),
             ]
             for of in self.bases
@@ -198,10 +205,88 @@ class Settlements(Result):
             yield f"at level {self.next_level:.2g}, that of the next comparison"
 
 
-def signed(scale: ScoreFormat, value: float | None) -> str:
+def _signed(scale: ScoreFormat, value: float | None) -> str:
     """Formats a difference with its sign; "-" for None."""
     return "-" if value is None else ("+" if value > 0 else "") + scale(value)
 
 
 def _effect(scale: ScoreFormat, of: Effect) -> tuple[str, str]:
-    return signed(scale, of.estimate), scale.interval(of.interval)
+    return _signed(scale, of.estimate), scale.interval(of.interval)
+
+
+def _progress(found: Settlements) -> Iterator[Figure]:
+    """Draws the base and each candidate; nothing before a candidate has a difference."""
+    drawn = [of for of in found.candidates if of.difference is not None and of.mean is not None]
+    if not drawn:
+        return
+    scale = found.scale()
+    drawing, axes = plots.canvas(7.0, 3.8)
+    for of in found.bases:
+        _draw_base(axes, of, scale.factor)
+    for one in drawn:
+        style, mean = _style(one.outcome), scale.factor * (one.mean or 0.0)
+        axes.plot([one.number], [mean], linestyle="", markersize=6, **style)
+    _draw_intervals(axes, drawn, scale.factor)
+    axes.set(xlabel="comparison", ylabel=literal(scale.label(found.metric or "score")))
+    axes.locator_params(axis="x", integer=True)
+    plots.legend(drawing, [*_legend(drawn)])
+    chosen = "high" if found.higher_is_better else "low"
+    caption = (
+        "Blue: mean of the base by seeds with which it did not win, and its 95 % interval. Marks: "
+        "the mean of each candidate in its comparison; lines: the base it met plus the interval "
+        "of their difference, which holds at any time with probability 1 - level. A line that "
+        f"ends at the frame goes on behind it. A kept one is too {chosen} on average, since it "
+        f"was kept for being {chosen}; the base that follows is not."
+    )
+    head = ("comparison", "candidate", "outcome", scale.label("difference"), "interval")
+    rows = [
+        (
+            of.number,
+            of.name,
+            of.outcome,
+            _signed(scale, of.difference),
+            scale.interval(of.interval),
+        )
+        for of in drawn
+    ]
+    yield Figure("progress", "Base after base", caption, drawing, head, rows)
+
+
+def _draw_base(axes: Any, of: Base, factor: float) -> None:
+    if not (of.scores and of.comparisons):
+        return
+    ends = [of.comparisons[0] - 0.5, of.comparisons[-1] + 0.5]
+    mean = factor * float(np.mean(of.scores))
+    axes.plot(ends, [mean, mean], color=_BLUE, linewidth=2)
+    if of.mean is not None:
+        low, high = factor * of.mean.low, factor * of.mean.high
+        axes.fill_between(ends, low, high, color=_BLUE, alpha=0.18, linewidth=0)
+
+
+def _draw_intervals(axes: Any, drawn: Sequence[Candidate], factor: float) -> None:
+    bottom, top = axes.get_ylim()
+    every = [bottom, top]
+    for one in drawn:
+        if one.interval is not None and not one.interval.absent:
+            base = (one.mean or 0.0) - (one.difference or 0.0)
+            ends = [factor * (base + end) for end in one.interval[:2]]
+            every += ends
+            colour = _style(one.outcome)["color"]
+            axes.plot([one.number] * 2, ends, color=colour, linewidth=1, zorder=1)
+    # a wide interval would flatten the rest
+    axes.set_ylim(max(min(every), 2 * bottom - top), min(max(every), 2 * top - bottom))
+
+
+def _style(outcome: Outcome) -> dict[str, Any]:
+    marker, colour, filled = _MARKS[outcome]
+    return {"marker": marker, "color": colour, "mfc": colour if filled else "white"}
+
+
+def _legend(candidates: Sequence[Candidate]) -> Iterator[Any]:
+    """Yields handles of the base's line, and of the outcomes."""
+    from matplotlib.lines import Line2D
+
+    yield Line2D([], [], color=_BLUE, linewidth=2, label="base")
+    there = {of.outcome for of in candidates}
+    for outcome in (outcome for outcome in OUTCOMES if outcome in there):
+        yield Line2D([], [], linestyle="", label=outcome, **_style(outcome))

@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -120,7 +121,7 @@ class Settlement(Result):
     def _answer(self, scale: ScoreFormat) -> str:
         if self.verdict == "failed":
             said = "; ".join(f"{side}: {why}" for side, why in self.failures.items())
-            return f"No claim, since a seed failed ({said})."
+            return f"No claim of {self._sides()}, since a seed failed ({said})."
         if self.verdict == "constant":
             both = " and ".join(f"{side} has {scale(of[0])}" for side, of in self.scores.items())
             return (
@@ -151,7 +152,10 @@ class Settlement(Result):
             "better": f"{self.candidate} is better than {self.base}{more}",
             "worse": f"{self.candidate} is worse than {self.base}{more}",
             "equal": f"{self.candidate} and {self.base} are equal within {within}",
-        }.get(self.verdict, "Undecided")
+        }.get(self.verdict, f"{self._sides()} is undecided")
+
+    def _sides(self) -> str:
+        return f"{self.candidate} against {self.base}"
 
 
 def planned(
@@ -187,23 +191,17 @@ def settlement(
     none = verdict == "undecided" and found.looks and seeds_shared and np.array_equal(*seen)
     effect = ["both sides have the same score at every seed: the change has no effect"]
     warnings = effect if none else [] if verdict == "constant" else found.warnings
-    failures = {**lost, **stopped} if verdict == "failed" else lost
     late = {} if verdict == "failed" else stopped
-    notes = [*warnings, *more.get("notes", ()), *(f"{side}: {why}" for side, why in lost.items())]
-    notes += [f"{side}: {why}; the claim rests on what came before" for side, why in late.items()]
-    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not results.varies(of)]
-    if len(still) == 1:
-        notes.append(f"{still[0]} has one score at all seeds: does the seed reach it?")
-    looked: dict[str, Any] = dict.fromkeys(("difference", "interval", "p_value", "log_e"))
-    if found.looks:
-        difference, low, high = _signed(rule, found)
-        looked = {"difference": difference, "p_value": found.p_value, "log_e": found.log_e}
-        looked["interval"] = interval_of(low, high, 1 - rule.alpha, rule.statistic)
+    notes = [*warnings, *more.get("notes", ()), *_notes(known, lost, late)]
+    difference, low, high = _signed(rule, found)
+    looked: dict[str, Any] = {"difference": difference, "p_value": found.p_value}
+    looked["interval"] = interval_of(low, high, 1 - rule.alpha, rule.statistic)
+    looked["log_e"] = found.log_e
     return Settlement(
         verdict=verdict,
         base=state.models[0],
         candidate=state.models[1],
-        **looked,
+        **(looked if found.looks else dict.fromkeys(looked)),
         decided=found.decided,
         looks=len(seen[1]),
         scores={side: of.tolist() for side, of in known.items()},
@@ -216,11 +214,23 @@ def settlement(
         wins=found.wins,
         correlation=describe.correlation(*pairs.T) if seeds_shared else None,
         known=rule.known,
-        failures=failures,
+        failures={**lost, **stopped} if verdict == "failed" else lost,
         higher_is_better=rule.higher_is_better,
         signature=f"{METHODS[rule.statistic]} | {text.versions()}",
         **{**more, "notes": [*dict.fromkeys(notes)]},
     )
+
+
+def _notes(
+    known: Mapping[str, np.ndarray], lost: Mapping[str, str], late: Mapping[str, str]
+) -> Iterator[str]:
+    """Yields what went wrong on a side: pairs lost, a failure after the verdict, one score."""
+    yield from (f"{side}: {why}" for side, why in lost.items())
+    for side, why in late.items():
+        yield f"{side}: {why}; the claim rests on what came before"
+    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not results.varies(of)]
+    if len(still) == 1:
+        yield f"{still[0]} has one score at all seeds: does the seed reach it?"
 
 
 def _signed(rule: Settle, found: Settled) -> tuple[float, float, float]:
@@ -255,11 +265,7 @@ def interval_of(
 
 
 def smallest(sd: float, margin: float, level: float) -> dict[int, float]:
-    """Returns the smallest difference that some numbers of seeds settle; finite ones.
-
-    Args:
-      sd: of one score.
-    """
+    """Returns the finite smallest differences that numbers of seeds settle; sd: of one score."""
     found = {n: margin + sequential.smallest_difference(n, sd, alpha=level) for n in _PLANNED}
     return {n: least for n, least in found.items() if math.isfinite(least)}
 
@@ -268,7 +274,7 @@ def _needed(rule: Settle, spread: float, difference: float) -> int | None:
     """Returns the seeds of each side that settle a difference as large as this one."""
     beyond = abs(difference) - rule.margin
     sizes = range(FIRST_LOOK, _MOST_NEEDED)
-    least = lambda n: sequential.smallest_difference(n, spread, alpha=rule.alpha)  # noqa: E731
+    least = functools.partial(sequential.smallest_difference, sd=spread, alpha=rule.alpha)
     place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
     return sizes[place] if beyond > 0 and place < len(sizes) else None
 

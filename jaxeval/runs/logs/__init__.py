@@ -225,12 +225,6 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
 
 def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Rows:
     """Returns the rows of all logs; raises DataError if a metric has two directions."""
-    recorded = dict[Key, bool]()
-    for log, _ in found:
-        for key, higher in log.directions.items():
-            if recorded.setdefault(key, higher) != higher:
-                message = f"{', '.join(key)}: logs differ in whether higher is better"
-                raise DataError(message, log.path)
     parts = [rows for _, rows in found]
     sizes = [*map(len, parts)]
     dataset = join([rows.dataset for rows in parts])
@@ -261,6 +255,17 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
         number=run + 1,
         labels={"name": coded(rows.labels.get("name") for rows in parts)},
         sample=joined(lambda r: np.ones(len(r), int) if r.sample is None else r.sample),
-        recorded=recorded,
+        recorded=_directions([log for log, _ in found]),
         file=Coded(tuple(str(log.path) for log, _ in found), logs),
     )
+
+
+def _directions(logs: Sequence[Log]) -> dict[Key, bool]:
+    """Returns whether higher is better; raises DataError if logs differ in it."""
+    recorded = dict[Key, bool]()
+    for log in logs:
+        for key, higher in log.directions.items():
+            if recorded.setdefault(key, higher) != higher:
+                message = f"{', '.join(key)}: logs differ in whether higher is better"
+                raise DataError(message, log.path)
+    return recorded

@@ -36,28 +36,26 @@ function options(place) {
   const series = [{ label: "epoch" }];
   const bands = [];
   runs().forEach((run, k) => {
-    const colour = getComputedStyle(run).color;
-    const faint = (share) => colour.replace("rgb(", "rgba(").replace(")", `, ${share})`);
+    const colour = getComputedStyle(run).getPropertyValue("--colour");
     const prefix = runs().length > 1 ? `${run.textContent}, ` : "";
     FIVE.forEach((name) => {
       const middle = name === "median";
       series.push({
         label: prefix + name,
-        stroke: middle ? colour : faint(0.35), width: middle ? 2 : 0.5,
+        stroke: middle ? colour : `${colour}59`, width: middle ? 2 : 0.5,
         points: { show: middle, size: 5 },
         value: (_, shown) => (shown === null ? "-" : shown.toFixed(3)),
       });
     });
     const at = 1 + FIVE.length * k;
-    bands.push({ series: [at + 4, at], fill: faint(0.12) });
-    bands.push({ series: [at + 3, at + 1], fill: faint(0.2) });
+    bands.push({ series: [at + 4, at], fill: `${colour}1f` });
+    bands.push({ series: [at + 3, at + 1], fill: `${colour}33` });
   });
-  const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick : ""));
   return {
     width: place.clientWidth, height: 320,
     scales: { x: { time: false } }, legend: { show: runs().length === 1 },
     axes: [
-      { ...axis, label: "epoch", values: whole },
+      { ...axis, label: "epoch", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5] },
       { ...axis, label: place.dataset.label, size: 60 },
     ],
     series, bands,
@@ -72,13 +70,13 @@ function draw(again) {
   chart = new uPlot(options(place), aligned(), place);
 }
 
-// Replaces the parts of the page that differ; the chart, ticks and open tables stay.
+// Replaces the parts of the page that differ; the chart, ticks, open tables and focus stay.
 function replace(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   if (fresh.body.dataset.revision === revision) return;
   const open = new Set([...document.querySelectorAll("details[open] summary")].map((of) => key(of)));
   const ticked = new Set([...document.querySelectorAll("input:checked")].map((of) => of.value));
-  const focused = document.activeElement && document.activeElement.value;
+  const focused = mark(document.activeElement);
   const kept = document.getElementById("chart");
   const place = fresh.getElementById("chart");
   if (kept && place) place.replaceWith(kept);
@@ -86,15 +84,16 @@ function replace(text) {
   document.querySelector("main").replaceWith(fresh.querySelector("main"));
   for (const summary of document.querySelectorAll("summary"))
     summary.parentElement.open = open.has(key(summary));
-  for (const box of document.querySelectorAll("input[type=checkbox]")) {
+  for (const box of document.querySelectorAll("input[type=checkbox]"))
     box.checked = ticked.has(box.value);
-    if (focused && box.value === focused) box.focus();
-  }
+  const there = [...document.querySelectorAll("main :is(a, button, input, summary)")];
+  there.find((of) => mark(of) === focused)?.focus({ preventScroll: true });
   revision = fresh.body.dataset.revision;
 }
 
 const near = (summary) => summary.closest("figure")?.querySelector("h3").textContent ?? "";
 const key = (summary) => near(summary) + summary.textContent;
+const mark = (of) => of.value || of.href || key(of);
 
 async function refresh(wanted) {
   if (fetching || wanted === revision || document.hidden) return;

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import jaxeval
 from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
 from jaxeval.report import runs as document
@@ -99,6 +100,7 @@ def test_awkward_experiments(tmp_path: Path, case: str, capsys: pytest.CaptureFi
         assert (f"{lost} diverged" in text) == (lost > 0)
     if lost == len(CASES[case]):
         assert "none of them has a score" in printed and "train more seeds" not in printed
+        assert "Test score against" not in html  # a figure without any mark
     elif len(CASES[case]) - lost < 5:
         assert "fewer than 5 scores" in printed and "fewer than 5 scores" in html
     if case in ("constant", "one", "two"):
@@ -141,6 +143,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
     assert described.never_learned == 2 and said in lines
     assert "scored epoch of the others: median 5, 2 to 6" in lines
+    assert any(line.startswith("1 of 6 diverged: their scores, if any, are") for line in lines)
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
     warnings = sources.read(str(folder), Layout()).warnings
@@ -168,6 +171,8 @@ def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.Capture
     lines = capsys.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith("model") and "median" in line]
     assert len(said) == 6 and "members:" not in str(lines)
+    title = jaxeval.load(folder).document().title
+    assert title == "Score distributions: 6 experiments"
     assert said[2] == "model2 (id2): test f1 (%) median 72.00, 70.00 to 78.00; 5 early stopped"
     assert report([str(folder), "--details"]) == 0
     assert capsys.readouterr().out.count("members: 5 early stopped") == 6
