@@ -80,7 +80,7 @@ class CharacterConvolution(Module):
         shifted = largest + bias[None]  # neither bias nor tanh changes which position is largest
         if choices.activation == "linear":
             return shifted
-        # tanh is 1 from 8 on; without a bound LLVM unrolls rows of 30 filters: a sixth of compiling
+        # tanh(10) is 1; without bounds LLVM unrolls rows of 30 filters: a sixth of compiling
         return jnp.tanh(lax.clamp(-20.0, shifted, 20.0))
 
 
