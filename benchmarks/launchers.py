@@ -2,14 +2,15 @@
 
 Hand-over: jobs that are nothing to train, from `submit` until the launcher says that they have
 ended, beside tasks of the engine that do nothing. Speed-up: cohorts of one member and a shape of
-their own, so that each is compiled, by one process and by `local:2`, in turn, without a
-compilation cache.
+their own, so that each is compiled, by one process on one core, one process on all cores, and
+`local:2`, in turn, without a compilation cache; wall and CPU seconds.
 
-    uv run python benchmarks/launchers.py --cohorts 8 --epochs 40 --tries 2
+    uv run python benchmarks/launchers.py --cohorts 16 --epochs 400 --tries 2
     uv run python benchmarks/launchers.py --launch slurm --jobs 8 --tries 0
 """
 
 import argparse
+import operator
 import os
 import statistics
 import subprocess
@@ -39,15 +40,20 @@ def train(folder: str, launch: str, cohorts: int, epochs: int) -> None:
     observe.train(trials, Path(folder), launcher=launcher, quiet=True)
 
 
-def seconds(launch: str, cohorts: int, epochs: int) -> float:
-    """Wall time of a new process that trains all."""
+def seconds(launch: str, cohorts: int, epochs: int, cores: int | None = None) -> tuple:
+    """Wall and CPU seconds of a new process, on so many cores or all, that trains all."""
+    allowed = os.sched_getaffinity(0)
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": f"{folder}/xla"}
         environment.pop("JAX_NUM_CPU_DEVICES", None)
         words = [folder, launch, str(cohorts), str(epochs)]
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), os.times()
+        os.sched_setaffinity(0, sorted(allowed)[:cores])  # which a new process inherits
         subprocess.run([sys.executable, __file__, "--one", *words], env=environment, check=True)
-        return time.perf_counter() - begin
+        os.sched_setaffinity(0, allowed)
+        wall, after = time.perf_counter() - begin, os.times()
+        used = (of.children_user + of.children_system for of in (before, after))
+        return wall, -operator.sub(*used)
 
 
 def hand_over(launch: str, count: int) -> list[float]:
@@ -92,8 +98,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--launch", default="local:2")
     parser.add_argument("--jobs", type=int, default=20)
-    parser.add_argument("--cohorts", type=int, default=8)
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--cohorts", type=int, default=16)
+    parser.add_argument("--epochs", type=int, default=400)
     parser.add_argument("--tries", type=int, default=2)
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -104,14 +110,21 @@ def main() -> None:
     first, second = hand_over(args.launch, args.jobs)
     more = {"first": first, "warm": second, "no_op": no_op(args.launch, args.jobs)}
     common.report(what="hand-over", launch=args.launch, jobs=args.jobs, **more)
-    pairs = [
-        [seconds(of, args.cohorts, args.epochs) for of in (launchers.HERE, args.launch)]
-        for _ in range(args.tries)
-    ]
-    if pairs:
-        one, many = map(statistics.median, zip(*pairs, strict=True))
-        about = {"cohorts": args.cohorts, "epochs": args.epochs}
-        common.report(what="speed-up", **about, one=one, launched=many, ratio=one / many)
+    about = {"cohorts": args.cohorts, "epochs": args.epochs}
+    ways = {"one_core": (launchers.HERE, 1), "one": (launchers.HERE,), "launched": (args.launch,)}
+    tried = {name: list[tuple]() for name in ways}
+    for name in [*ways] * args.tries:
+        way, *cores = ways[name]
+        tried[name].append(seconds(way, *about.values(), *cores))
+    if args.tries:
+        wall, cpu = (
+            {n: statistics.median(of[k] for of in tried[n]) for n in ways} for k in (0, 1)
+        )
+        many = wall["launched"]
+        ratios = {"ratio": wall["one_core"] / many, "ratio_of_one": wall["one"] / many}
+        common.report(
+            what="speed-up", launch=args.launch, **about, **wall, **ratios, cpu_seconds=cpu
+        )
 
 
 if __name__ == "__main__":

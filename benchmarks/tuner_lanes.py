@@ -74,7 +74,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     backend.prepare()
     from jaxeval import runs
     from jaxeval import space as spaces
-    from jaxeval.studies import proposing
+    from jaxeval.studies import scheduling
     from jaxeval.tune import target as targets
     from jaxeval.tune.populations import Populations
     from jaxeval.tuning import Search
@@ -92,7 +92,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
             fed = Populations(of, state, store, Path(folder), args.parallel)
-            for _ in proposing.train(fed, store, Path(folder)):
+            for _ in scheduling.train(fed, store, Path(folder)):
                 pass
     ended = state.history.evaluations
     return {

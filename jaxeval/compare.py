@@ -88,9 +88,11 @@ def _compared(
     alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
-        if unit or control or ledger or rules.correction != "holm":
+        asked: dict[str, object] = {"unit": unit, "control": control, "ledger": ledger}
+        asked["correction"] = rules.correction if rules.correction != "holm" else None
+        if flags := [argument(name, value) for name, value in asked.items() if value]:
             expected = "expected two or more runs of each model"
-            raise ConfigError(f"unit, control, correction, ledger: {expected}")
+            raise ConfigError(f"{', '.join(flags)}: {expected}")
         return Comparison(_over_items(_items_alone(scores, items, alone), rules))
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control

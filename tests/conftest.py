@@ -54,9 +54,11 @@ def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     import jax
 
+    from jaxeval.population import loop
     from tests import sharing
 
-    with sharing.programs():
+    with sharing.programs(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "_SECONDS", 0.0)  # epochs of tests are short
         yield
     jax.clear_caches()
     gc.collect()

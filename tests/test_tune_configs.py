@@ -74,8 +74,9 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
 def test_a_population_that_the_memory_has_no_room_for(
     halving: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a population that does not fit ends the search, is not tried lane by lane, settings
-    that fit so fail, or another error of the device counts as this one."""
+    """Dies if a population or a job that does not fit ends the search, is not tried in half the
+    lanes, settings that fit so fail, one that does not is tried again, or another error of the
+    device counts as this one."""
     epoch, widths = host.Population.epoch, list[int]()
 
     def narrow(population: host.Population) -> host.Report:
@@ -84,21 +85,24 @@ def test_a_population_that_the_memory_has_no_room_for(
             raise MemoryError("toy")
         return epoch(population)
 
-    monkeypatch.setattr(host.Population, "epoch", narrow)
-    history = Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
-    assert all(e.scores for e in history.evaluations)
-    assert {*widths} == {8, 4}
-    monkeypatch.setattr(host.Population, "epoch", epoch)
-    real = running.run
-
-    def none(*arguments: Any, **more: Any) -> Any:
+    def none(population: host.Population) -> host.Report:
         raise jax.errors.JaxRuntimeError(message)
-        yield from real(*arguments, **more)
 
-    monkeypatch.setattr(running, "run", none)
     message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
-    history = Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
-    assert {e.failure for e in history.evaluations} == {"out of memory"}
+    with here.prompt():
+        for engine in (None, here.Here(1)):
+            monkeypatch.setattr(host.Population, "epoch", narrow)
+            of: dict[str, Any] = {"launcher": engine, "parallel": 5}
+            wide, none_fits = Search(TOY, "toy", halving), Search(TOY, "toy", halving)
+            history = wide.go_on(tmp_path / f"a{engine}", trials=10, **of)
+            assert all(e.scores for e in history.evaluations)
+            assert {*widths} == {4 if halving and engine else 8, 4}
+            widths.clear()
+            monkeypatch.setattr(host.Population, "epoch", none)
+            history = none_fits.go_on(tmp_path / f"c{engine}", trials=4, **of)
+            assert {e.failure for e in history.evaluations} == {"out of memory"}
+            assert not left(tmp_path / f"c{engine}")
+        assert engine is not None and len({*engine.started[-4:]}) == 4
     message = "INTERNAL: something else"
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
         Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)

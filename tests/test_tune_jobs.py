@@ -1,10 +1,12 @@
 """`jaxeval tune --halving` by jobs, which pause at rungs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from jaxeval import runs
+from jaxeval.runs import store as stores
 from jaxeval.tasks import registry
 from jaxeval.tune.populations import Populations
 from jaxeval.tuning.history import History
@@ -57,6 +59,33 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
     for e, other in zip(at_once.evaluations, history.evaluations, strict=True):
         both = min(len(e.rungs), len(other.rungs))
         assert e.values == other.values and e.rungs[:both] == other.rungs[:both] != ()
+
+
+@pytest.mark.parametrize("halving", [None, 2])
+def test_jobs_train_what_was_not_recorded(
+    halving: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a setting has no row whose score was saved by a process that was killed before it
+    recorded the row, and the search goes on as jobs; or if its end is decided anew."""
+    record, killed = stores.Store.record, Search(TOY, "toy", halving)
+
+    def lost(store: runs.Store, members: Sequence, scores: Sequence) -> None:
+        if members:
+            raise Crash
+        record(store, members, scores)
+
+    with monkeypatch.context() as patch, pytest.raises(Crash):
+        patch.setattr(stores.Store, "record", lost)
+        killed.go_on(tmp_path, trials=6)
+    before, again = killed.saved[-1], Search(TOY, "toy", halving, saved=killed.saved[-1])
+    assert before.ended
+    with here.prompt():
+        after = again.go_on(tmp_path, trials=6, launcher=here.Here(1))
+    for e in before.ended:
+        assert _decided(after)[e.number] == _decided(before)[e.number]
+    recorded = {row.seed: (row.dev, row.status) for row in runs.load(tmp_path)}
+    ends = {e.seeds[0]: "early_stopped" if e.stopped else "finished" for e in after.evaluations}
+    assert recorded == {e.seeds[0]: (*e.scores, ends[e.seeds[0]]) for e in after.evaluations}
 
 
 def test_jobs_leave_no_population_behind(tmp_path: Path) -> None:

@@ -92,7 +92,8 @@ def _result(job: Job, future: futures.Future) -> float | str:
         return str(error)
     score = as_number(result)
     if score is None:
-        raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}")
+        whose = f"setting {job[0]}" if isinstance(job[0], int) else job[0]
+        raise DataError(f"{whose}: expected a score as a number, got {result!r:.60}")
     return score if math.isfinite(score) else f"the score is {score}"
 
 

@@ -30,9 +30,9 @@ def work(path: str, devices: int) -> None:
     os.environ["JAX_NUM_CPU_DEVICES"] = str(devices)
     backend.prepare()
     from jaxeval import observe
-    from jaxeval.studies import jobs
+    from jaxeval.studies import jobs, memory
 
-    file, error = Path(path), None
+    file, end = Path(path), jobs.End(None)
     if not file.exists():
         return
     with jobs.lock(file, _PATIENCE):
@@ -41,8 +41,8 @@ def work(path: str, devices: int) -> None:
         try:
             observe.watch(jobs.train(file, _session()))
         except JaxevalError as raised:
-            error = str(raised)
-    jobs.note(file, jobs.End(error))
+            end = jobs.End(str(raised), isinstance(raised, memory.TooLarge))
+    jobs.note(file, end)
 
 
 @functools.cache

@@ -150,8 +150,12 @@ def empty_state(problem: Problem, shared: Shared, lane: Lane, width: int) -> Tre
     """Returns zeros in the shape of a population's state: leaves [S, ...], with S = `width`."""
     # shapes and types alone: arrays have a mesh too, for which `init` would be traced again
     each = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (shared, lane))
-    shape = jax.eval_shape(functools.partial(member.init, problem), *each)
-    return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
+    return zeros(jax.eval_shape(functools.partial(member.init, problem), *each), width)
+
+
+def zeros(shapes: Tree, *width: int) -> Tree:
+    """Returns zeros of these shapes, or of so many lanes of them."""
+    return jax.tree.map(lambda leaf: np.zeros((*width, *leaf.shape), leaf.dtype), shapes)
 
 
 def stack(each: Sequence[Tree]) -> Tree:

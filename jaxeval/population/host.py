@@ -111,7 +111,10 @@ class Population:
         lane = engine.lane_of(problem, members[0], self._most_steps)
         self.slots = [slots.Slot()] * count
         self._host_lanes = [lane] * count  # an idle lane keeps its last member's data
-        self.state = self._shard(engine.empty_state(problem, self.engine.shared, lane, count))
+        if known is None:
+            self.state = self._shard(engine.empty_state(problem, self.engine.shared, lane, count))
+        else:  # nothing is traced again
+            self.state = self._shard(engine.zeros(known.fill.out_info))  # type: ignore[attr-defined]
         self._put_lanes()
 
     def _shard(self, tree: Tree) -> Tree:

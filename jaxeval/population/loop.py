@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
@@ -21,11 +22,12 @@ import orbax.checkpoint as ocp
 
 from jaxeval.contracts import Tree
 from jaxeval.errors import RunError
-from jaxeval.population import slots
+from jaxeval.population import lanes, slots
 from jaxeval.population.engine import Compiling
 from jaxeval.population.host import Population, Report, Snapshot
 
 _SNAPSHOTS = 2  # the older one serves if the newer one is damaged
+_SECONDS = 1.0  # least time between them: each takes some hundredths
 
 
 def train(
@@ -51,6 +53,7 @@ def train(
             population.restore(snapshot)
             resumed(population.slots)
         yield from population.compile()
+        last, every = time.monotonic(), population.problem.training.checkpoint_every
         while population.arrange():
             report = population.epoch()
             record(report)
@@ -63,13 +66,19 @@ def train(
                     saved.remove()
                 raise
             paused = any(end.status == "paused" for end in report.ended)
-            if paused or population.epochs % population.problem.training.checkpoint_every == 0:
+            if paused or (population.epochs % every == 0 and _over(last + _SECONDS)):
                 saved.save(population.snapshot())
+                last = time.monotonic()
             if paused:
                 return
         saved.remove()
     finally:
         saved.close()
+
+
+def _over(end: float) -> bool:
+    """True after a moment of the first process's clock: all processes save together."""
+    return lanes.of_first([time.monotonic() >= end])[0]
 
 
 class _Checkpoints:

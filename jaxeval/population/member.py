@@ -144,26 +144,29 @@ def evaluation_rows(problem: Problem, rows: int) -> int:
 
 def init(problem: Problem, shared: Shared, lane: Lane) -> MemberState:
     """Returns a member's state before its first epoch."""
-    training, params = problem.training, _init_params(problem, shared, lane)
+    training, rows = problem.training, _init_rows(problem)
+    batch = gather(shared, lane.tables, 0, jnp.zeros(rows, jnp.int32))
+    # jit: traced once for all that ask for shapes
+    params = jax.jit(problem.task.init)(key_of(lane.seed, INIT, 0), batch, lane.hparams)
     epoch, size = jnp.int32(0), batch_size(problem, lane)
     state = optimisers.make(training.optimiser, lane.hparams, epoch, size).init(params)
     return MemberState(params, state, params, problem.task.start(training.batch_size), epoch)
 
 
-def _init_params(problem: Problem, shared: Shared, lane: Lane) -> Tree:
-    rows = min(problem.training.at_once, problem.training.batch_size)
-    batch = gather(shared, lane.tables, 0, jnp.zeros(rows, jnp.int32))
-    # jit: traced once for all that ask for shapes, and for the program that fills lanes
-    return jax.jit(problem.task.init)(key_of(lane.seed, INIT, 0), batch, lane.hparams)
+def _init_rows(problem: Problem) -> int:
+    return min(problem.training.at_once, problem.training.batch_size)
 
 
 def parameter_shapes(problem: Problem, who: Member) -> Tree:
     """Returns shapes and types of a member's parameters, computing nothing."""
     hparams = {name: np.float32(value) for name, value in who.hparams}
-    split = problem.split(0)
-    lane = Lane(np.uint32(who.seed), hparams, split.tables, split.train)
-    shared = Shared(problem.corpus, steps([0], problem.training.batch_size))
-    return jax.eval_shape(functools.partial(_init_params, problem), shared, lane)
+    rows, shape = _init_rows(problem), jax.ShapeDtypeStruct
+    columns = jax.tree.map(
+        lambda column: shape((rows, *column.shape[1:]), column.dtype), problem.corpus.buckets[0]
+    )
+    weight: Any = shape((rows,), jnp.float32)
+    batch = Batch(columns, weight, problem.corpus.shared, problem.split(0).tables)
+    return jax.jit(problem.task.init).eval_shape(jax.eval_shape(root_key, 0), batch, hparams)
 
 
 def evaluate(

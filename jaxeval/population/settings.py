@@ -168,7 +168,9 @@ class Training:
     save_models: Annotated[
         bool, fields.IMMATERIAL, about("save each member's best parameters to RUNS/models")
     ] = False
-    checkpoint_every: Annotated[Count, fields.IMMATERIAL, about("epochs between checkpoints")] = 5
+    checkpoint_every: Annotated[
+        Count, fields.IMMATERIAL, about("epochs between checkpoints, at least")
+    ] = 5
 
     @property
     def at_once(self) -> int:

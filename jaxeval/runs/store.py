@@ -2,7 +2,7 @@
 
 It is in WAL mode, and transactions begin by `BEGIN IMMEDIATE`: one that reads first and writes
 later would otherwise fail with "database is locked" whatever the timeout. WAL does not work over
-network file systems.
+network file systems, where processes share no memory, but for a process that locks the file.
 """
 
 import contextlib
@@ -98,7 +98,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
             with self._explaining():
                 self._sql.execute("PRAGMA foreign_keys=ON")
                 if write:
-                    self._sql.execute(f"PRAGMA journal_mode={'WAL' if shared else 'DELETE'}")
+                    self._sql.execute(f"PRAGMA locking_mode={'NORMAL' if shared else 'EXCLUSIVE'}")
+                    self._sql.execute("PRAGMA journal_mode=WAL")
                     self._sql.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
             self._check(create=write)
         except BaseException:
@@ -255,7 +256,7 @@ def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[An
 def open_store(folder: str | Path | None, shared: bool = True) -> Store:
     """Opens the runs of a folder; creates them if needed. None: a database in memory.
 
-    `shared`: other processes may open them too, but not over a network file system.
+    `shared`: other processes may open them at the same time, but not over a network file system.
     """
     if folder is None:
         return Store(None, True, shared)

@@ -13,11 +13,11 @@ from jaxeval.bandits.running import Evaluated, Selecting
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.population import lanes
-from jaxeval.studies import cohorts, launching, prepared, proposing, running
+from jaxeval.studies import cohorts, launching, prepared, running, scheduling
 from jaxeval.tasks import registry
 
 
-class Models(Selecting, proposing.Proposer):
+class Models(Selecting, scheduling.Scheduler):
     """Configs to choose from, and a rule under way: a batch of the rule is trained together.
 
     What is recorded in the runs folder is not trained again: a selection that was stopped begins
@@ -148,7 +148,7 @@ def train(
 ) -> State:
     """Trains what the rule asks for, with progress; returns the last state."""
     with runs.open_store(folder) as store:
-        events = proposing.train(models, store, folder, launcher)
+        events = scheduling.train(models, store, folder, launcher)
         observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
     return models.state
 

@@ -1,6 +1,6 @@
 """Jobs: parts of cohorts as plain data, which another process trains into a file of its own.
 
-RUNS/jobs/NAME/job.json      the trials of the cohort, and which of them the job trains
+RUNS/jobs/NAME/job.json      the trials that the job trains, and those that its program needs
 RUNS/jobs/NAME/runs.sqlite   the job's results, with the tables of the runs database: its shard
 RUNS/jobs/NAME/events.jsonl  the events of its training, for the process that waits for it
 RUNS/jobs/NAME/lock          held by the process that trains the job, or merges its shard
@@ -36,6 +36,7 @@ class End(NamedTuple):
     """The end of a job, after all its other events; `error` is for the user."""
 
     error: str | None
+    too_large: bool = False  # for the memory
 
 
 @dataclasses.dataclass(eq=False)
@@ -57,12 +58,13 @@ class Job:
         """Writes the file of the job, which trains these of its entries."""
         self.path, self.waiting = storage.folder / "jobs" / self.part.name / "job.json", waiting
         chosen = {*waiting}
+        pairs = zip(self.part.entries, self.part.members, strict=True)
         tree = {
             "program": reading.digest(self.whole.program),
             "config": reading.to_dict(self.whole.config) if self.whole.filled else None,
-            "trials": [dataclasses.asdict(entry.trial) for entry in self.whole.entries],
-            "members": [k for k, entry in enumerate(self.whole.entries) if entry in chosen],
-            "hparams": [who.hparams for who in self.whole.members],
+            "program_of": [dataclasses.asdict(entry.trial) for entry in _program_of(self.whole)],
+            "trials": [dataclasses.asdict(entry.trial) for entry in waiting],
+            "hparams": [who.hparams for entry, who in pairs if entry in chosen],
             "steps": self.whole.steps,
             "pause": self.whole.pause,
             "lanes": lanes or len(self.part.members),
@@ -136,19 +138,31 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
             yield event
 
 
+def _program_of(whole: Cohort) -> list[Entry]:
+    """The trials that make a cohort's program: its first one, and one of each file of vectors."""
+    if whole.filled:
+        return []
+    firsts: dict[str, Entry] = {}
+    for who, entry in zip(whole.members, whole.entries, strict=True):
+        firsts.setdefault(who.vectors, entry)
+    return [*firsts.values()]
+
+
 def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
-    each = cohorts.entries(map(_trial, tree["trials"]), session.loader)
+    own = cohorts.entries(map(_trial, tree["trials"]), session.loader)
+    first = cohorts.entries(map(_trial, tree["program_of"]), session.loader)
     filled = tree["config"] is not None
-    planned = [_filled(tree, each, session)] if filled else cohorts.by_program(each)
+    planned = [_filled(tree, own, session)] if filled else cohorts.by_program([*first, *own])
     whole = planned[0]
     if len(planned) > 1 or reading.digest(whole.program) != tree["program"]:
         raise RunError(
             f"job {tree['name']}: this process would train another program than was planned; "
             "expected the same data, memory and version of jaxeval on all machines"
         )
-    entries, members = (tuple(of[k] for k in tree["members"]) for of in (each, whole.members))
+    members = {e.key: who for e, who in zip(whole.entries, whole.members, strict=True)}
     more = {"name": tree["name"], "steps": tree["steps"], "pause": tree["pause"]}
-    return whole._replace(entries=entries, members=members, **more)
+    each = tuple(members[entry.key] for entry in own)
+    return whole._replace(entries=tuple(own), members=each, **more)
 
 
 def _filled(tree: Mapping[str, Any], each: Sequence[Entry], session: running.Session) -> Cohort:
@@ -185,9 +199,14 @@ def merge(path: Path, store: runs.Store) -> None:
         keys = json.loads(path.read_text(encoding="utf-8"))["keys"] if there else []
         ended = {key: store.ended(key) for key in {experiment for experiment, *_ in keys}}
         if all(tuple(key) in ended[experiment] for experiment, *key in keys):
-            for gone in path.parents[2].glob(f"checkpoints/{path.parent.name}*"):
-                gone.unlink() if gone.is_file() else shutil.rmtree(gone, ignore_errors=True)
-            shutil.rmtree(path.parent, ignore_errors=True)
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Removes a job and its checkpoints."""
+    for gone in path.parents[2].glob(f"checkpoints/{path.parent.name}*"):
+        gone.unlink() if gone.is_file() else shutil.rmtree(gone, ignore_errors=True)
+    shutil.rmtree(path.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -215,7 +234,9 @@ def note(path: Path, event: running.Event | End) -> None:
         case engine.Compiling() | End():
             told: Sequence[object] = event
         case host.Report(_, ended, lanes, waiting, seconds):  # without scores and arrays
-            told = ended, lanes, waiting, seconds
+            # `bests` are as many as epochs, and nobody reads them there
+            brief = ([dataclasses.replace(s, bests=()) for s in each] for each in (ended, lanes))
+            told = *brief, waiting, seconds
         case _:
             return
     line = json.dumps([type(event).__name__, *told], default=dataclasses.asdict)

@@ -56,6 +56,7 @@ def run(
     *,
     launcher: Launcher | None = None,
     more: Callable[[], Sequence[Cohort]] = lambda: (),
+    too_large: Callable[[Sequence[Entry]], bool] = lambda entries: False,
     session: running.Session | None = None,
     outputs: bool = False,
     lanes: int | None = None,
@@ -69,6 +70,8 @@ def run(
 
     Args:
       more: returns what to train next, if there is something; called whenever a job has ended.
+      too_large: receives the trials of a job that do not fit into the memory of its process one by
+        one; returns whether the study goes on without them.
       lanes: as of `running.run`; with a launcher those of a job, which has no more members.
 
     Raises:
@@ -83,7 +86,7 @@ def run(
         held.enter_context(jobs.merged(folder, store))
         held.enter_context(contextlib.closing(launcher))
         storage = recording.Storage(store, folder, outputs)
-        yield from _Watch(storage, launcher, lanes, held).events(planned, more)
+        yield from _Watch(storage, launcher, lanes, too_large, held).events(planned, more)
 
 
 @dataclasses.dataclass
@@ -93,6 +96,7 @@ class _Watch:
     _storage: recording.Storage
     _launcher: Launcher
     _lanes: int | None
+    _too_large: Callable[[Sequence[Entry]], bool]
     _held: contextlib.ExitStack
     _submitted: dict[Path, jobs.Job] = dataclasses.field(default_factory=dict)
     _locked: set[str] = dataclasses.field(default_factory=set)  # names of cohorts
@@ -122,7 +126,7 @@ class _Watch:
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
         storage, ended, new = self._storage, dict[Entry, runs.MemberResult](), list[Path]()
-        running.refuse_impossible(planned, self._lanes)
+        running.refuse_impossible(planned)
         yield running.check(planned, storage)
         for name in sorted({cohort.name for cohort in planned} - self._locked):
             self._held.enter_context(running.locked(storage.folder, name))
@@ -172,9 +176,13 @@ class _Watch:
     def _over(self, path: Path, job: jobs.Job) -> Iterator[running.Event]:
         """Ends a job whose results are merged, or submits it again."""
         ended = self._storage.ended(job.part)
-        if ended.keys() >= {*job.waiting}:
+        left = [entry for entry in job.waiting if entry not in ended]
+        if left and job.end and job.end.too_large and self._too_large(left):
+            jobs.remove(path)
+            left = []
+        if not left:
             del self._submitted[path]
-            for entry in job.waiting:
+            for entry in filter(ended.__contains__, job.waiting):
                 yield running.Ended(entry.trial, ended[entry])
             if any(result.status == "paused" for result in ended.values()):
                 # the caller may have ended it for good

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TooLarge(ConfigError):
-    """A population does not fit into memory."""
+    """A single member does not fit into memory."""
 
 
 def parameters(problem: Problem, who: Member) -> int:
@@ -28,36 +28,58 @@ def parameters(problem: Problem, who: Member) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(member.parameter_shapes(problem, who)))
 
 
-def refuse_too_large(
-    problem: Problem, members: Sequence[Member], lanes: int | None = None
-) -> None:
-    """Raises TooLarge if the lanes of a population do not fit into memory.
+def refuse_too_large(problem: Problem, who: Member) -> None:
+    """Raises TooLarge if a single member does not fit into memory.
 
-    Counts parameters and best parameters of each lane, and the gradients of one; moments of the
-    optimiser and the corpus come on top. `lanes`: as of `running.run`.
+    Counts its parameters, best parameters and gradients; moments of the optimiser and the corpus
+    come on top.
     """
-    count, available = parameters(problem, members[0]), _bytes()
-    width, needed = _needed(count, problem.training, lanes or len(members))
+    count, available = parameters(problem, who), _bytes()
+    needed = _needed(count, problem.training, 1)
     if needed > available:
-        where = "a member" if width == 1 else f"in {width} lanes"
-        advice = "smaller sizes" if width == 1 else "fewer lanes (training.lanes) or smaller sizes"
         raise TooLarge(
-            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB {where} "
+            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB a member "
             f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
-            f"GB; expected {advice}"
+            "GB; expected smaller sizes"
         )
+
+
+def lanes_for(problem: Problem, members: Sequence[Member], lanes: int | None) -> int:
+    """Returns the lanes of a population, halved until they fit into memory.
+
+    `lanes`: as of `running.run`.
+    """
+    width, count = problem.training.width(lanes or len(members)), parameters(problem, members[0])
+    while width > jax.device_count() and not fits(count, problem.training, width):
+        width //= 2
+    return width
+
+
+def fewer(lanes: int, error: Exception) -> int:
+    """Returns half as many lanes, for another try after the memory was exhausted.
+
+    Raises:
+      TooLarge: there was one lane a device.
+      Exception: the error, if it is another one, or met one process of a population's several.
+    """
+    if not _exhausted(error) or jax.process_count() > 1:
+        raise error
+    if lanes <= jax.device_count():
+        said = str(error).partition("\n")[0]
+        raise TooLarge(f"out of memory with a member a device ({said}); expected smaller sizes")
+    return lanes // 2
 
 
 def fits(parameters: int, training: Training, members: int) -> bool:
     """True if a population of `members`, each of so many parameters, is not refused."""
-    return _needed(parameters, training, members)[1] <= _bytes()
+    return _needed(parameters, training, members) <= _bytes()
 
 
-def _needed(parameters: int, training: Training, members: int) -> tuple[int, int]:
-    """Lanes per memory, and least bytes; the devices of a CPU share its memory."""
+def _needed(parameters: int, training: Training, members: int) -> int:
+    """Least bytes of a memory; the devices of a CPU share it."""
     width, devices = training.width(members), jax.devices()
     width = width if devices[0].platform == "cpu" else -(-width // len(devices))
-    return width, 4 * parameters * (2 * width + 1)
+    return 4 * parameters * (2 * width + 1)
 
 
 def tables_at_once(each: int) -> int:
@@ -70,9 +92,9 @@ def tables_at_once(each: int) -> int:
     return max(1, int(_bytes() / 4 // max(each * copies, 1)))
 
 
-def exhausted(error: Exception) -> bool:
+def _exhausted(error: Exception) -> bool:
     """True if an error says that a device or the machine has too little memory."""
-    return isinstance(error, MemoryError | TooLarge) or "RESOURCE_EXHAUSTED" in str(error)
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def _bytes() -> float:
@@ -89,7 +111,7 @@ def describe(cohort: "Cohort") -> dict[str, Json]:
     source, training = own.data, own.config.training
     rows = [len(rows) for rows in source.split(0).train]
     updates = int(member.steps(rows, training.batch_size).count)
-    width = training.width(len(cohort.members))
+    width = lanes_for(cohort.problem, cohort.members, None)
     width = spreading.round_up(width, spreading.make_mesh())
     count = parameters(cohort.problem, cohort.members[0])
     corpus = sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))

@@ -88,11 +88,11 @@ def run(
         members, to which it adds those that join.
 
     Raises:
-      ConfigError: a population does not fit into memory.
+      TooLarge: a member does not fit into memory.
       RunError: a checkpoint is ahead of the database, or another process trains the same.
     """
     session = session or Session()
-    refuse_impossible(planned, lanes)
+    refuse_impossible(planned)
     storage = recording.Storage(store, folder, outputs)
     yield check(planned, storage)
     for number, cohort in enumerate(planned):
@@ -140,12 +140,35 @@ def _train(
     lanes: int | None,
     feed: Callable[[dict[Member, Entry]], host.Feed] | None,
 ) -> Iterator[Event]:
-    recorder = recording.Recorder(storage.store, cohort, storage.folder)
+    """Trains members of a cohort; with half the lanes whenever the memory was exhausted."""
+    width = memory.lanes_for(cohort.problem, cohort.members, lanes)
+    while waiting:
+        recorder = recording.Recorder(storage.store, cohort, storage.folder)
+        try:
+            yield from _in_lanes(width, waiting, cohort, recorder, storage, session, feed)
+            return
+        except (jax.errors.JaxRuntimeError, MemoryError) as error:
+            width = memory.fewer(width, error)
+        joined = recorder.entries  # and those that were there
+        cohort = cohort._replace(members=tuple(joined), entries=tuple(joined.values()))
+        ended = storage.ended(cohort)
+        waiting = [who for who, entry in joined.items() if entry not in ended]
+
+
+def _in_lanes(
+    width: int,
+    waiting: Sequence[Member],
+    cohort: Cohort,
+    recorder: recording.Recorder,
+    storage: recording.Storage,
+    session: Session,
+    feed: Callable[[dict[Member, Entry]], host.Feed] | None,
+) -> Iterator[Event]:
     folder = storage.folder / "checkpoints" / cohort.name
     population = host.Population(
         cohort.problem,
         waiting,
-        cohort.problem.training.width(lanes or len(cohort.members)),
+        width,
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=storage.outputs,
         feed=host.CLOSED if feed is None else feed(recorder.entries),
@@ -172,10 +195,10 @@ def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
     return [known[key] for key in keys if key in known]
 
 
-def refuse_impossible(planned: Sequence[Cohort], lanes: int | None = None) -> None:
+def refuse_impossible(planned: Sequence[Cohort]) -> None:
     """Raises the ConfigErrors of `run`, which need no runs folder."""
     for cohort in planned:
-        memory.refuse_too_large(cohort.problem, cohort.members, lanes)
+        memory.refuse_too_large(cohort.problem, cohort.members[0])
 
 
 def _refuse_lost_epochs(

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import math
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, slots
 from jaxeval.report import tuning as reports
-from jaxeval.studies import Trial, prepared, proposing, running
+from jaxeval.studies import Trial, prepared, running, scheduling
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
@@ -26,7 +26,7 @@ from jaxeval.tuning.running import State
 _Progress = tuple[Trial, int, float | None, str | None]
 
 
-class Populations(proposing.Proposer):
+class Populations(scheduling.Scheduler):
     """A search whose settings are trained as populations, or as jobs of a launcher.
 
     A batch of settings is proposed when all before have ended; those that a program has room for
@@ -36,7 +36,8 @@ class Populations(proposing.Proposer):
 
     The history says of each evaluation when it joined which population. It is saved before
     proposals are trained, and before results are recorded elsewhere: a killed search repeats
-    epochs, meets all when it did before, and decides nothing anew, unless it trained lane by lane.
+    epochs, meets all when it did before, and decides nothing anew, unless it trained in fewer
+    lanes. A setting that has ended unrecorded is trained again.
 
     Args:
       parallel: settings at once.
@@ -60,11 +61,13 @@ class Populations(proposing.Proposer):
         self._known = {e.number for e in self._history.ended}
         self._number = 0  # of the population that is trained
         self._program: OpenProgram | None = None  # its program; None: it has not begun
-        self._narrow = ""  # name of a cohort that does not fit into memory in all its lanes
-        if jobs:  # settings that an earlier process has given to jobs wait
-            self._leave([evaluation.number for evaluation in self._history.pending])
-            self._remove(target.record.id)  # of populations
+        self._again = set[int]()  # evaluations that wait although they had joined one
         self._stop_paused()
+        if jobs:  # settings that an earlier process has begun wait
+            recorded = {seed for seed, *_ in store.ended(target.record.id)}
+            begun = [e for e in self._history.evaluations if e.joined]
+            self._leave({e.number for e in begun if not (e.ended and recorded >= {*e.seeds})})
+            self._remove(target.record.id)  # of populations
 
     @property
     def _history(self) -> History:  # which may not be saved yet
@@ -80,12 +83,12 @@ class Populations(proposing.Proposer):
                 cohort = self._program.cohort(entries, record)  # one lock for all
                 each.append(cohort._replace(pause=self._rung(entries[0].trial)))
             return each
-        self._clear()
+        if self._program is not None and not self._unended(self._number):  # all of it has ended
+            self._remove(f"{record}-{self._number}")
         entries = self._resumed() or self._next()
         if not entries or self._program is None:
             return []
-        padded = self._program.shape is not None  # with other shapes it begins anew
-        suffix = f"-{reading.digest(self._program.text)}" if padded else ""
+        suffix = f"-{reading.digest(self._program.text)}" if self._program.shape else ""
         return [self._program.cohort(entries, f"{record}-{self._number}{suffix}")]
 
     def lanes(self, planned: Sequence[Cohort], workers: int | None) -> int | None:
@@ -96,11 +99,8 @@ class Populations(proposing.Proposer):
         """
         if workers is not None:
             return -(-self._lanes // workers) if self._halving is None else 1
-        (cohort,) = planned
-        if cohort.name == self._narrow:
-            return 1
         waits = self._halving is None and any(not e.joined for e in self._history.pending)
-        return None if waits and cohort.problem.mode == "vmap" else self._lanes
+        return None if waits and planned[0].problem.mode == "vmap" else self._lanes
 
     def feed(self, entries: dict[Member, Entry]) -> host.Feed:
         """Returns what stops and joins members of the population that begins."""
@@ -108,13 +108,13 @@ class Populations(proposing.Proposer):
         arrivals = {who: joined[who.seed] for who in entries if who.seed in joined}
         return host.Feed(arrivals, functools.partial(self._after_epoch, entries))
 
-    def exhausted(self, planned: Sequence[Cohort]) -> bool:
-        """Goes on lane by lane; settings that do not fit so have failed."""
-        left = self._unended(self._number) if planned[0].name == self._narrow else {}
-        self._narrow = planned[0].name
-        for number in left:
-            self.state.score(number, 0, "out of memory")
-        self._leave(left)
+    def too_large(self, entries: Sequence[Entry]) -> bool:
+        """Settings that do not fit into memory have failed."""
+        for setting in (self._of(entry.trial) for entry in entries):
+            if not setting.ended:
+                self._change(setting.number, joined=None)
+                self.state.score(setting.number, 0, "out of memory")
+        self.state.save()
         return True
 
     def ended(self, event: running.Ended) -> None:
@@ -124,7 +124,8 @@ class Populations(proposing.Proposer):
         result, trial = event.result, event.trial
         paused = result.status == "paused" and result.epochs == self._rung(trial)
         self._told([(trial, result.epochs, result.dev, None if paused else result.status)])
-        self._leave([self._of(trial).number] if paused else [])
+        setting = self._of(trial)
+        self._leave({setting.number} if paused and not setting.ended else set())  # and saves
         self._stop_paused()
 
     def news(self) -> list[str]:
@@ -135,14 +136,8 @@ class Populations(proposing.Proposer):
         lines = [reports.evaluation_line(evaluation, *scale) for evaluation in ended]
         return [*lines, reports.progress_line(self.state, *scale)] if lines else []
 
-    def _clear(self) -> None:
-        """Removes the checkpoints of the population that was trained, if all of it has ended."""
-        if self._program is None or self._unended(self._number):
-            return
-        self._narrow = ""
-        self._remove(f"{self.target.record.id}-{self._number}")
-
     def _remove(self, name: str) -> None:
+        """Removes the checkpoints of a population, or of all."""
         for path in [*self._checkpoints.glob(f"{name}*")]:  # with other shapes names are longer
             if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
                 with contextlib.suppress(RunError), running.locked(path.parents[1], path.name):
@@ -159,9 +154,11 @@ class Populations(proposing.Proposer):
         return next(e for e in self._history.evaluations if trial.seed in e.seeds)
 
     def _rung(self, trial: Trial) -> int:
-        """The epochs of a trial's next rung; 0: there is none."""
+        """The epochs of a trial's next rung, or of its last one; 0: there is none."""
+        setting = self._of(trial)
+        passed = len(setting.rungs) - bool(setting.stopped)
         rungs = [] if self._halving is None else self._halving.rungs(_epochs(trial))
-        return next(iter(rungs[len(self._of(trial).rungs) :]), 0)
+        return next(iter(rungs[passed:]), 0)
 
     def _resumed(self) -> list[Entry]:
         """The trials that have not ended of the first population that has not.
@@ -184,7 +181,8 @@ class Populations(proposing.Proposer):
         """The trials that begin a population: those that belong with the first one that waits."""
         self._number, self._program = self._count(), None
         self._propose(0)
-        waiting = [e for e in self._history.pending if e.joined is None]
+        known, again = self._history.evaluations, self._again
+        waiting = [e for e in known if e.number in again or not (e.ended or e.joined)]
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
         if self._as_jobs and self._halving is not None:  # its program is its own
             each = dict([*each.items()][:1])
@@ -197,6 +195,7 @@ class Populations(proposing.Proposer):
             begin = [*first.values()][: None if self._halving is None else 1]
             self._program = self.target.program(begin, self._padded)
             each = {n: each[n] for n, entry in first.items() if self._program.takes(entry)}
+        self._again -= each.keys()
         for number in each:
             self._change(number, joined=(self._number, 0))
         self.state.save()
@@ -211,8 +210,10 @@ class Populations(proposing.Proposer):
     def _change(self, number: int, **new: Any) -> None:
         self.state.history = self._history.change(number, **new)
 
-    def _leave(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
+    def _leave(self, numbers: Set[int]) -> None:
+        """Lets evaluations wait for another population, or another job."""
+        self._again |= numbers  # also in the next process, if they have ended and joined
+        for number in numbers & {e.number for e in self._history.pending}:
             self._change(number, joined=None)
         self.state.save()
 
@@ -235,12 +236,12 @@ class Populations(proposing.Proposer):
         try:
             self.target.refuse_too_large(self.target.entries(evaluation)[0])
         except ConfigError as error:
-            self.state.history = self._history.tell(evaluation.number, str(error))
+            self.state.score(evaluation.number, 0, str(error))
             return []
         return self._unrecorded(evaluation)  # by a search whose state was lost
 
     def _unended(self, population: int) -> dict[int, list[Entry]]:
-        each = self._joined(population)
+        each = [e for e in self._joined(population) if e.number not in self._again]
         return {e.number: entries for e in each if (entries := self._unrecorded(e))}
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:

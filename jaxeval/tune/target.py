@@ -46,7 +46,7 @@ class Target:
         own, shape = entry.prepared, cohorts.shape_of(entry.prepared)
         known = shape.member_sizes is not None
         if not (known and memory.fits(shape.parameters(), own.config.training, 1)):
-            memory.refuse_too_large(own.problem, [prepared.member_of(own)])
+            memory.refuse_too_large(own.problem, prepared.member_of(own))
 
     def padded(self, trainings: int, lanes: int) -> list[OpenProgram]:
         """Returns the programs to pad settings into, of which so many lanes fit into memory."""

@@ -8,7 +8,7 @@ from jaxeval import cli, files, observe, runs
 from jaxeval.config import reading
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.studies import launching, prepared, proposing
+from jaxeval.studies import launching, prepared, scheduling
 from jaxeval.tune.populations import Populations
 from jaxeval.tune.target import Target
 from jaxeval.tuning import running as searches
@@ -39,7 +39,7 @@ def tune(
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
         with runs.open_store(folder) as store:
             fed = Populations(target, state, store, folder, parallel, launcher is not None)
-            events = proposing.train(fed, store, folder, launcher)
+            events = scheduling.train(fed, store, folder, launcher)
             observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
         scale, best = (record.metric, record.unit), state.best()
         if best is None:

@@ -13,7 +13,7 @@ import pytest
 
 from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
-from jaxeval.population import lanes
+from jaxeval.population import lanes, loop
 from jaxeval.population.engine import Compiling
 from jaxeval.population.host import Population, Programs, Report
 from tests.population import toy
@@ -152,6 +152,20 @@ def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
         list(toy.train(problem, MEMBERS, tmp_path / "c", record, 6, devices))
     resumed, _ = _run(tmp_path / "c", MEMBERS)
     assert min(s[0] for s in resumed[MEMBERS[0]]) == 2
+
+
+def test_short_epochs_are_checkpointed_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if trainings of short epochs spend their time on checkpoints, or what is stopped keeps
+    none."""
+    monkeypatch.setattr(loop, "_SECONDS", 600.0)
+    problem, devices = toy.problem(checkpoint_every=1), jax.devices()[:2]
+    reports = toy.reports(problem, MEMBERS, tmp_path, lambda report: None, 6, devices)
+    for _ in zip(range(3), reports, strict=False):
+        assert not [*tmp_path.iterdir()]
+    reports.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["3"]
 
 
 def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ def _kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_log_survives_kills(tmp_path: Path) -> None:
-    """Dies if half a line hides the next event, an event is read twice, or a number changes."""
+    """Dies if half a line hides the next event, an event is read twice, a number changes, or
+    lines grow with epochs."""
     whole = toy_kind.cohort(toy_kind.trials((1, 2)))
-    who = slots.Slot(whole.members[0], 2, 0.1 + 0.2, 1, bests=(0.1 + 0.2,))
+    who = slots.Slot(whole.members[0], 2, 0.1 + 0.2, 1)
     end = dataclasses.replace(who, status="diverged", reported=math.inf, message="why")
     report = host.Report([], [end], [who, slots.Slot()], 3, 0.5, {}, {})
     path = tmp_path / "job.json"
@@ -28,7 +29,7 @@ def test_a_log_survives_kills(tmp_path: Path) -> None:
     assert [*log.news()] == []
     (tmp_path / "events.jsonl").write_text('\n["Report", [')
     assert [*log.news()] == []
-    jobs.note(path, report)
+    jobs.note(path, report._replace(slots=[dataclasses.replace(who, bests=(0.3,)), slots.Slot()]))
     jobs.note(path, engine.Compiling("epoch", None, False))
     assert [*log.news()] == [report, engine.Compiling("epoch", None, False)]
     jobs.note(path, jobs.End(None))

@@ -1,5 +1,6 @@
 """Members with different vector files in one program: each is what it would be alone."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.data import generated
-from jaxeval.studies import cohorts, prepared
+from jaxeval.studies import cohorts, jobs, prepared, recording
 from tests.data.test_word_tables import vectors
 
 QUICK = [
@@ -98,3 +99,21 @@ def test_a_member_scores_as_with_its_file_alone(
     assert (len(together), len(alone)) == (4, 2 * len(alone_too))
     losses = {tuple(values) for values in together.values()}
     assert len(losses) == 4  # the files tell
+
+
+def test_a_job_holds_what_it_trains(tmp_path: Path) -> None:
+    """Dies if the file of a job grows with those of other jobs, or lacks what decides its program:
+    the first trial of its cohort, and one of each file of vectors."""
+    configs, seeds = _configs("sentence", tmp_path), (1, 2, 3)
+    trials = [trial for of in configs for trial in prepared.seeds_by_splits(of, seeds)]
+    (whole,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
+    assert len({who.vectors for who in whole.members}) == 2
+    with runs.open_store(tmp_path) as store:
+        for job in jobs.cut([whole], 2):
+            job.write(job.part.entries, recording.Storage(store, tmp_path, False))
+            tree, part = json.loads(job.path.read_text()), job.part
+            assert len(tree["trials"]) == len(tree["program_of"]) == 2
+            again = jobs._rebuilt(tree, studies.Session())
+            assert [e.key for e in again.entries] == [e.key for e in part.entries]
+            assert (again.members, again.program) == (part.members, part.program)
+            assert again.config == part.config

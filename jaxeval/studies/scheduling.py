@@ -5,8 +5,6 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.population import host
@@ -14,7 +12,7 @@ from jaxeval.studies import jobs, launching, memory, running
 from jaxeval.studies.cohorts import Cohort, Entry
 
 
-class Proposer:
+class Scheduler:
     """Says what to train next, and learns what has ended."""
 
     session: running.Session
@@ -43,47 +41,51 @@ class Proposer:
         """True if what still runs is not needed."""
         return False
 
-    def exhausted(self, planned: Sequence[Cohort]) -> bool:
-        """Prepares for less at once after the memory was exhausted; False: there is no less."""
-        del planned
+    def too_large(self, entries: Sequence[Entry]) -> bool:
+        """Receives trials that do not fit into memory one by one; False: it cannot do without."""
+        del entries
         return False
 
 
 def train(
-    proposer: Proposer, store: runs.Store, folder: Path, launcher: launching.Launcher | None = None
+    scheduler: Scheduler,
+    store: runs.Store,
+    folder: Path,
+    launcher: launching.Launcher | None = None,
 ) -> Generator[running.Event | str, None, None]:
-    """Trains until nothing more is asked for; yields the proposer's news too.
+    """Trains until nothing more is asked for; yields the scheduler's news too.
 
     Raises:
       RunError: as `studies.run`.
     """
-    with contextlib.closing(_events(proposer, store, folder, launcher)) as events:
+    with contextlib.closing(_events(scheduler, store, folder, launcher)) as events:
         for event in events:
             yield event
             if isinstance(event, running.Ended):
-                proposer.ended(event)
-            yield from proposer.news()
-            if launcher is not None and proposer.answered:
+                scheduler.ended(event)
+            yield from scheduler.news()
+            if launcher is not None and scheduler.answered:
                 return
-    yield from proposer.news()
+    yield from scheduler.news()
 
 
 def _events(
-    proposer: Proposer, store: runs.Store, folder: Path, launcher: launching.Launcher | None
+    scheduler: Scheduler, store: runs.Store, folder: Path, launcher: launching.Launcher | None
 ) -> Generator[running.Event, None, None]:
-    session = proposer.session
+    session = scheduler.session
     if launcher is not None:
-        planned = proposer.more()
-        lanes = proposer.lanes(planned, launcher.workers)
-        more: dict[str, Any] = {"launcher": launcher, "lanes": lanes, "more": proposer.more}
-        yield from launching.run(planned, store, folder, session=session, **more)
+        planned = scheduler.more()
+        lanes = scheduler.lanes(planned, launcher.workers)
+        more: dict[str, Any] = {"session": session, "lanes": lanes, "more": scheduler.more}
+        more |= {"launcher": launcher, "too_large": scheduler.too_large}
+        yield from launching.run(planned, store, folder, **more)
         return
     with jobs.merged(folder, store):
-        while planned := proposer.more():
-            lanes = proposer.lanes(planned, None)
-            more = {"session": session, "lanes": lanes, "feed": proposer.feed}
+        while planned := scheduler.more():
+            lanes = scheduler.lanes(planned, None)
+            more = {"session": session, "lanes": lanes, "feed": scheduler.feed}
             try:
                 yield from running.run(planned, store, folder, **more)
-            except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
-                if not (memory.exhausted(error) and proposer.exhausted(planned)):
+            except memory.TooLarge:
+                if not scheduler.too_large([e for cohort in planned for e in cohort.entries]):
                     raise
