@@ -127,6 +127,17 @@ def test_a_run_that_fails_after_the_decision(failing: str) -> None:
     assert f"{failing}: run 10 failed; the claim rests on what came before" in found.notes
 
 
+def test_a_crash_that_counts_as_a_score_is_named() -> None:
+    """Dies if a claim stands beside a difference of the other sign without a word."""
+    sides = {"old": [0.8, 0.801, 0.802, 0.803, 0.804, 0.805]}
+    sides["new"] = [*(score + 0.05 for score in sides["old"][:5]), 0.1]
+    said = str(jaxeval.settle_table(sides))
+    assert said.startswith("new is better than old: difference -0.075")
+    assert "lies outside the interval" in said.splitlines()[0]
+    del sides["new"][5]
+    assert "outside" not in str(jaxeval.settle_table(sides))
+
+
 def test_items_are_pairs() -> None:
     """Dies if items count as runs, or not as pairs of one item."""
     draw = np.random.default_rng(0)

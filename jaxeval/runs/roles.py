@@ -48,7 +48,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     score = there.get("score", next(iter(scores), "NAME"))
     table, layout, notes = _one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
-        raise _unclear(table, "no column score", {"score": score})
+        raise _unclear(table, _no_score(table, there["model"], scores), {"score": score})
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout))
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
@@ -99,6 +99,14 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     return _sort_scores(numbers or losses)
 
 
+def _no_score(table: Columns, model: str, candidates: Sequence[str]) -> str:
+    if len(candidates) < 2:
+        return "no column score"
+    several = f"{listed(candidates, 4)} could each be the score"
+    expected = "if they are data sets, expected a row for each, and a column for each model"
+    return f"{several}; {expected}" if len({*table.values[model]}) == len(table) else several
+
+
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
     named = argument("column", advice)
     return DataError(f"{why}; the columns are {listed(table.values)}: {named}", table.source)
@@ -119,6 +127,9 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
         words = ((k, cell) for k, cell in cells if rows.word(cell) not in rows.MISSING)
         if found := next(words, None):
             rows.refuse_notation(found[1], name, table.rows[found[0]], table.source)
+            if len(_known_numbers([*table.values])):
+                why = "the first line looks like a row of scores"
+                raise DataError(f"{why}; expected a header, such as model,seed,f1", table.source)
             what = f"text ({found[1]})"
         elif role(name):
             what = "a time, a step, an index or a setting"

@@ -190,7 +190,8 @@ class Board:
     def wait(self, of: Submission) -> tuple[int, float | None]:
         """Returns its place in the queue (0: it is being judged), and seconds until it is judged.
 
-        Judging takes as long as the median of the last ten took; None before one has ended.
+        Judging takes as long as the median of the last ten took; None before one has ended, and
+        when it takes longer.
         """
         judging, queued = self.every("vectors", "judging"), self.every("vectors", "queued")
         place = queued.index(of) + 1 if of in queued else 0
@@ -199,7 +200,7 @@ class Board:
             return place, None
         usual = statistics.median(ended - begun for ended, begun in took[-_RECENT:])
         left = [max(0.0, usual - (time.time() - each.begun)) for each in judging]
-        return place, place * usual + sum(left)
+        return place, (place * usual + sum(left)) or None
 
     async def ask(self, work: str, **arguments: object) -> Any:
         """Calls a function of `judged` in a process; few of them run at once, others wait.

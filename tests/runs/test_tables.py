@@ -178,6 +178,12 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.jsonl", '{"a": 1}\n{"a": 1, "a": 2}', "a.jsonl:2: the key 'a' occurs twice"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score, model\nA,1,2\n", "two columns are named 'model'"),
+        ("a.csv", "A,1,0.5\nA,2,0.6\nB,1,0.4\n", "the first line looks like a row"),
+        (
+            "a.csv",
+            "model,QQP,RTE\nA,8,9\nB,7,6\n",
+            "QQP, RTE could each be the score; if they are",
+        ),
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),

@@ -160,6 +160,8 @@ def test_estimates_are_of_what_others_took(opened: Board) -> None:
     found = [of.wait(each) for each in of.every("vectors", "judging", "queued")]
     assert [place for place, _ in found] == [0, 1, 2]
     assert [seconds for _, seconds in found] == pytest.approx([70, 170, 270], abs=2)
+    of.change(late := second._replace(state="judging", begun=now - 200))
+    assert of.wait(late) == (0, None)
 
 
 def test_who_has_the_key_deletes(opened: Board) -> None:

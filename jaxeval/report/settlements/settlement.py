@@ -20,6 +20,10 @@ from jaxeval.stats.claims import Settled, Statistic
 from jaxeval.stats.results import Effect, Interval
 from jaxeval.stats.sequential import FIRST_LOOK
 
+_OUTSIDE = (
+    "This difference, of all scores, lies outside the interval, which earlier seeds gave: did a "
+    "late run fail, or did code, data or machine change?"
+)
 _EXIT_CODES = {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
@@ -141,6 +145,9 @@ class Settlement(Result):
             shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost{median}"
         interval = scale.ci(self.interval) + " at any time" * (not self.interval.absent)
         line = f"{claim}: {shown}, {interval} ({spent})."
+        low, high = self.interval[:2]
+        if self.difference < low <= high or low <= high < self.difference:
+            return f"{line} {_OUTSIDE}"
         if self.verdict == "undecided" and self.needed:
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
