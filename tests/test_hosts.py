@@ -10,7 +10,6 @@ import pytest
 
 from jaxeval import backend
 from jaxeval.errors import RunError
-from jaxeval.population import loop
 from tests import processes
 from tests.test_local_launcher import WORDS, rows
 from tests.verbs import train
@@ -19,7 +18,6 @@ from tests.verbs import train
 def _meet(port: int, number: int) -> None:
     os.environ["JAX_COORDINATOR_ADDRESS"] = f"localhost:{port}"
     os.environ |= {"JAX_NUM_PROCESSES": "2", "JAX_PROCESS_ID": str(number)}
-    loop._SECONDS = 0.0  # epochs are short
 
 
 def _start(words: list[str]) -> list[processes.Running]:
