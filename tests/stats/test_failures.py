@@ -148,3 +148,12 @@ def test_one_score_beside_runs_is_not_without_an_answer(low: float, side: str) -
     of = {"A": np.full(5, 0.8), "B": low + np.linspace(-0.01, 0.01, 5)}
     (said,) = answers.answer(study.study(runs({"": of}), Rules(resamples=99)))
     assert f"If A is deterministic, the mean of B {side}" in said
+
+
+def test_a_verdict_by_ranks_beside_an_interval_of_means_that_includes_zero() -> None:
+    """Dies if one stands beside the other without a word."""
+    of = {"A": np.append(np.linspace(0.80, 0.82, 10), 0.7), "B": np.linspace(0.77, 0.79, 11)}
+    both = (runs({"": {m: of[m] for m in names}}) for names in ("AB", "BA"))
+    said = [answers.answer(study.study(scores))[0] for scores in both]
+    assert said[0] == said[1] and said[0].startswith("A is better than B")
+    assert said[0].endswith(", though the CI of the means includes 0.")

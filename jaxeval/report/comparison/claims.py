@@ -63,13 +63,14 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         needed = f"{runs.fewest} are needed, however small p is"
         return f"No conclusion on {a} and {b}: {words.sizes([pair])}, where {needed}."
     tested = f"{words.p_name(study)} {text.p_value(pair.p_adjusted)} ({_test(pair)})"
-    metric = pair.metric or "score"
+    metric, means = pair.metric or "score", " of the means" if runs and runs.by_ranks else ""
     if pair.better:
         better, worse = pair.names if pair.better > 0 else pair.names[::-1]
         gap = pair if pair.shown > 0 else words.swapped(pair)
         side = "higher" if pair.higher_is_better else "lower"
         size = f"{metric} {scale.difference(gap.value)} {side}, {scale.ci(gap.interval)}"
-        return f"{better} is better than {worse}{where}: {size}, {tested}."
+        though = "" if pair.excludes_zero else f", though the CI{means} includes 0"
+        return f"{better} is better than {worse}{where}: {size}, {tested}{though}."
     value = f"{metric} {scale.difference(pair.value)} ({a} - {b})"
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
@@ -77,7 +78,6 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.excludes_zero:  # the interval is not corrected
-        means = " of the means" if runs and runs.by_ranks else ""
         though = f", though the CI{means} excludes 0"
         if pair.p_value <= study.rules.alpha:
             before = f"p {text.p_value(pair.p_value)} before the correction"
