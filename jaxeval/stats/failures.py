@@ -20,6 +20,7 @@ _FOLDS = 10  # of one cross-validation, at most
 _MOST_ALIKE = 4  # warnings of one kind
 _APART = 5  # spans of all other scores that lie between these and the scores of collapsed runs
 _OTHERS = 4  # scores, of which a span says something
+_CLEAR = 0.01  # p of a correlation from where it is named
 _SMALL = 20  # scores from where the wider sample's p-values are nearly right
 _WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 
@@ -128,6 +129,7 @@ def warnings(
         if pair.scores and pair.scores.by_pairs and 0 < pair.pairs < max(pair.n)
     )
     yield from _shortened(_small_and_wide(compared, rules))
+    yield from _shortened(_alike(compared))
 
 
 def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
@@ -233,6 +235,20 @@ def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
                 f"{of.a}, {of.b}{on(of.data_set)}: the {len(small)} scores of {few} are spread "
                 f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
                 f"Brunner-Munzel is then too small; more scores of {few} mend it"
+            )
+
+
+def _alike(compared: Sequence[Pair]) -> Iterator[str]:
+    """Names pairs of two samples whose scores go together, as where a seed draws the split."""
+    for of in (pair.scores for pair in compared if pair.scores and not pair.scores.by_pairs):
+        if of.paired is None or len(of.paired[0]) <= _OTHERS or not all(map(varies, of.paired)):
+            continue
+        found = scipy.stats.pearsonr(*of.paired)
+        if found.statistic > 0 and found.pvalue <= _CLEAR:
+            yield (
+                f"{of.a}, {of.b}{on(of.data_set)}: scores of one seed correlate by "
+                f"{found.statistic:.2f}; if a seed draws what both share, such as the split, "
+                f"{argument('column', {'split': 'SEED'})} compares pairs"
             )
 
 

@@ -129,3 +129,22 @@ def test_items_with_a_failed_answer_are_counted() -> None:
     data.models["a"].status[:3, 0] = Status.FAILED
     found = failures.compare(Scores("scores", ("a", "b"), (data,)))
     assert found is not None and found.counts == {("a", "t"): (3, 6), ("b", "t"): (0, 9)}
+
+
+def test_seeds_that_seem_to_draw_the_split_are_named() -> None:
+    """Dies if scores that go together are compared as two samples without a word, or others are
+    called so."""
+    draw = np.random.default_rng(3)
+    split, noise = draw.normal(0.8, 0.03, 8), draw.normal(0, 0.004, (2, 8))
+    of = {"A": split + noise[0], "B": split + noise[1], "C": draw.normal(0.8, 0.03, 8)}
+    found = study.study(runs({"": of}), Rules(resamples=99)).warnings
+    (line,) = [line for line in found if "correlate" in line]
+    assert line.startswith("A, B: scores of one seed correlate by 0.9")
+
+
+@pytest.mark.parametrize(("low", "side"), [(0.7, "is lower"), (0.9, "is higher"), (0.8, "was")])
+def test_one_score_beside_runs_is_not_without_an_answer(low: float, side: str) -> None:
+    """Dies if the mean beside a deterministic model's score is on the other side of it."""
+    of = {"A": np.full(5, 0.8), "B": low + np.linspace(-0.01, 0.01, 5)}
+    (said,) = answers.answer(study.study(runs({"": of}), Rules(resamples=99)))
+    assert f"If A is deterministic, the mean of B {side}" in said

@@ -13,6 +13,7 @@ from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.results import on
+from jaxeval.stats.samples import FEWEST, Copies
 from jaxeval.stats.study import Board, RunDesign, Study
 
 # how sentences start that do not start with a name
@@ -67,9 +68,22 @@ def _copies(study: Study, design: RunDesign) -> list[str]:
     scale = words.score_format(study)
     return [
         f"{one.model} gives {scale(one.score)} at every {design.unit}{on(one.data_set)} "
-        f"({one.count}): one run, which is not tested."
+        f"({one.count}): one run, which is not tested.{_beside_constant(study, one, scale)}"
         for one in design.copies
     ]
+
+
+def _beside_constant(study: Study, one: Copies, scale: ScoreFormat) -> str:
+    """States how the mean of the only other model lies beside a score that may have no spread."""
+    there = [(m, of) for d, m, of in words.described(study) if d == one.data_set]
+    other, of = next(((m, of) for m, of in there if m != one.model), ("", None))
+    if study.pairs or len(there) != 2 or of is None or of.n < FEWEST or of.interval is None:
+        return ""
+    low, high = of.interval[:2]
+    side = "higher" if one.score < low else "lower" if one.score > high else ""
+    found = f"is {side}" if side else "was not shown to differ"
+    mean = f"{scale(of.mean)}, {scale.ci(of.interval)}"
+    return f" If {one.model} is deterministic, the mean of {other} {found}: {mean}."
 
 
 def _beside(study: Study) -> list[str]:
