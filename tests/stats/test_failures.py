@@ -157,3 +157,5 @@ def test_a_verdict_by_ranks_beside_an_interval_of_means_that_includes_zero() -> 
     said = [answers.answer(study.study(scores))[0] for scores in both]
     assert said[0] == said[1] and said[0].startswith("A is better than B")
     assert said[0].endswith(", though the CI of the means includes 0.")
+    apart = {f"d{k}": {"A": [0.8 + k / 64], "B": [0.7 + k / 64]} for k in range(7)}
+    assert "includes" not in answers.answer(study.study(runs(apart)))[0]

@@ -69,7 +69,8 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         gap = pair if pair.shown > 0 else words.swapped(pair)
         side = "higher" if pair.higher_is_better else "lower"
         size = f"{metric} {scale.difference(gap.value)} {side}, {scale.ci(gap.interval)}"
-        though = "" if pair.excludes_zero else f", though the CI{means} includes 0"
+        within = pair.interval.low <= 0 <= pair.interval.high  # not if there is none
+        though = f", though the CI{means} includes 0" if within else ""
         return f"{better} is better than {worse}{where}: {size}, {tested}{though}."
     value = f"{metric} {scale.difference(pair.value)} ({a} - {b})"
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
