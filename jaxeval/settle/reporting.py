@@ -1,4 +1,4 @@
-"""The report of a ledger: its comparisons as candidates, and the bases they became."""
+"""What is reported of a ledger: lines of progress; its candidates, and the bases they became."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,13 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
+from jaxeval.bandits.running import Evaluated
+from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
-from jaxeval.report import text
+from jaxeval.report import scores, text
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
-from jaxeval.stats import describe, sequential
+from jaxeval.stats import claims, describe, sequential
 from jaxeval.stats.results import Interval
+from jaxeval.stats.sequential import FIRST_LOOK
 
 _OUTCOMES: Mapping[str | None, Outcome] = {
     "better": "kept",
@@ -128,3 +131,24 @@ def _name(of: Comparison) -> str:
     """Returns the note of a candidate, or else what tells it from its base."""
     different = of.candidate.name if of.candidate.name != of.base.name else of.candidate.commit
     return of.note or different or f"candidate {of.number}"
+
+
+def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> str:
+    """Returns a line about an evaluation that has ended.
+
+    Args:
+      after: its seed is the evaluation's number after this one.
+      unit: of the score, or "".
+    """
+    head = f"{event.model}, seed {after + event.number}: "
+    if event.score is None:
+        return head + event.note
+    line = head + (scores.shown(event.score, unit) if unit else f"{event.score:g}")
+    n = rule.looks(event.state)
+    if n < FIRST_LOOK:
+        return line
+    found = rule.settled(event.state)
+    gap, low, high = (scores.factor(unit) * x for x in settlement.signed(rule, found))
+    line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference {gap:+.4g}"
+    bounded = math.isfinite(high - low) and not claims.contradict(*found.interval)
+    return f"{line} [{low:.4g}, {high:.4g}]" if bounded else line

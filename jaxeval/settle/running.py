@@ -19,7 +19,7 @@ from jaxeval.report.settlements import repeats, settlement
 from jaxeval.report.settlements.repeats import Repeats
 from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.rows import LARGEST
-from jaxeval.settle import ledger, sides
+from jaxeval.settle import ledger, reporting, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Program, Side
 from jaxeval.stats.sequential import FIRST_LOOK
@@ -59,7 +59,7 @@ class _Begun(NamedTuple):
             if seed not in self.ledger.scores(side):
                 self.spent[event.model] += event.seconds
             self.ledger.add(side, seed, event.score, event.seconds, number)
-        return settlement.progress(self.rule, event, self.comparison.after, self.unit)
+        return reporting.progress(self.rule, event, self.comparison.after, self.unit)
 
     def result(self, state: State, notes: Sequence[str] = (), **more: Any) -> Settlement:
         """Returns the outcome, and writes it; `more` are fields of it."""

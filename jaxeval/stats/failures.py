@@ -244,7 +244,7 @@ def _alike(compared: Sequence[Pair]) -> Iterator[str]:
         if of.paired is None or len(of.paired[0]) <= _OTHERS or not all(map(varies, of.paired)):
             continue
         found = scipy.stats.pearsonr(*of.paired)
-        if found.statistic > 0 and found.pvalue <= _CLEAR:
+        if found.statistic > 0 and found.pvalue * len(compared) <= _CLEAR:  # Bonferroni
             yield (
                 f"{of.a}, {of.b}{on(of.data_set)}: scores of one seed correlate by "
                 f"{found.statistic:.2f}; if a seed draws what both share, such as the split, "

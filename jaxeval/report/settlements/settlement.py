@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.running import Evaluated
 from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
@@ -200,15 +199,11 @@ def settlement(
     warnings = effect if none else [] if verdict == "constant" else found.warnings
     late = {} if verdict == "failed" else stopped
     notes = [*warnings, *more.get("notes", ()), *_notes(known, lost, late)]
-    difference, low, high = _signed(rule, found)
-    looked: dict[str, Any] = {"difference": difference, "p_value": found.p_value}
-    looked["interval"] = interval_of(low, high, 1 - rule.alpha, rule.statistic)
-    looked["log_e"] = found.log_e
     return Settlement(
         verdict=verdict,
         base=state.models[0],
         candidate=state.models[1],
-        **(looked if found.looks else dict.fromkeys(looked)),
+        **_looked(rule, found),
         decided=found.decided,
         looks=len(seen[1]),
         scores={side: of.tolist() for side, of in known.items()},
@@ -240,12 +235,21 @@ def _notes(
         yield f"{still[0]} has one score at all seeds: does the seed reach it?"
 
 
-def _signed(rule: Settle, found: Settled) -> tuple[float, float, float]:
+def signed(rule: Settle, found: Settled) -> tuple[float, float, float]:
     """Returns candidate - base and the ends of its interval, as stored."""
     low, high = found.interval
     if rule.higher_is_better:
         return found.difference, low, high
     return -found.difference, -high, -low
+
+
+def _looked(rule: Settle, found: Settled) -> dict[str, Any]:
+    """Returns what the last look shows; None before the first."""
+    difference, low, high = signed(rule, found)
+    interval = interval_of(low, high, 1 - rule.alpha, rule.statistic)
+    shown = {"difference": difference, "interval": interval}
+    shown |= {"p_value": found.p_value, "log_e": found.log_e}
+    return shown if found.looks else dict.fromkeys(shown)
 
 
 def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dict[str, Any]:
@@ -284,24 +288,3 @@ def _needed(rule: Settle, spread: float, difference: float) -> int | None:
     least = functools.partial(sequential.smallest_difference, sd=spread, alpha=rule.alpha)
     place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
     return sizes[place] if beyond > 0 and place < len(sizes) else None
-
-
-def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> str:
-    """Returns a line about an evaluation that has ended.
-
-    Args:
-      after: its seed is the evaluation's number after this one.
-      unit: of the score, or "".
-    """
-    head = f"{event.model}, seed {after + event.number}: "
-    if event.score is None:
-        return head + event.note
-    line = head + (scores.shown(event.score, unit) if unit else f"{event.score:g}")
-    n = rule.looks(event.state)
-    if n < FIRST_LOOK:
-        return line
-    found = rule.settled(event.state)
-    gap, low, high = (scores.factor(unit) * x for x in _signed(rule, found))
-    line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference {gap:+.4g}"
-    bounded = math.isfinite(high - low) and not claims.contradict(*found.interval)
-    return f"{line} [{low:.4g}, {high:.4g}]" if bounded else line
