@@ -1,5 +1,6 @@
 """`jaxeval compare`: the answer, its JSON, what is pasted, what is drawn, what is refused."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,24 +130,32 @@ def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert [(pair["a"], pair["b"]) for pair in tree["pairs"]] == [("C", "D")]
 
 
-@pytest.mark.parametrize(("metric", "top"), [("f1", 1.0), ("f1", 100.0), ("bleu", 100.0)])
+@pytest.mark.parametrize(
+    ("metric", "top", "low", "high"),
+    [
+        ("f1", 1, 0, 1),
+        ("f1", 100, 0, 100),
+        ("wer", 1, 0, math.inf),
+        ("bleu", 100, -math.inf, math.inf),
+        ("loss", 1, -math.inf, math.inf),
+    ],
+)
 def test_intervals_stay_between_the_scores_that_there_can_be(
-    tmp_path: Path, metric: str, top: float
+    tmp_path: Path, metric: str, top: float, low: float, high: float
 ) -> None:
-    """Dies if the interval of a mean F1 goes beyond 100, or that of a metric without known ends is
-    cut."""
+    """Dies if the interval of a mean F1 goes beyond 100 or that of an error rate below 0, or that
+    of a metric without known ends is cut."""
     rows = [f"model,seed,{metric}"]
     for model, scores in (("A", (1.0, 0.95, 0.99)), ("B", (0.01, 0.05, 0.0))):
         rows += [f"{model},{seed},{score * top}" for seed, score in enumerate(scores)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
     study = jaxeval.compare(path).study
-    a, b = (row.mean.interval for row in study.boards[0].rows)
-    (pair,) = study.pairs
-    free = metric == "bleu"
-    assert a and b and (a.high > top) == free and (b.low < 0) == free
-    assert free or (a.high, b.low) == (top, 0.0)
-    assert pair.interval.high <= top or free
+    b, a = sorted((row.mean.interval for row in study.boards[0].rows), key=lambda of: of.high)
+    assert (a.high > top, b.low < 0) == (high > top, low < 0)
+    assert high > top or a.high == high
+    assert low < 0 or b.low == low
+    assert study.pairs[0].interval.high <= top or high > top
 
 
 def test_a_model_of_one_score_ends_no_comparison_of_others(
