@@ -158,19 +158,25 @@ def test_intervals_stay_between_the_scores_that_there_can_be(
     assert study.pairs[0].interval.high <= top or high > top
 
 
-def test_a_model_of_one_score_ends_no_comparison_of_others(
+def test_a_model_of_one_score_is_placed_beside_the_runs_of_others(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if two models are not compared as a third has one finished run, or it is not said."""
+    """Dies if a published score ends the comparison of other models, is tested, has no place
+    among the runs of the only other model, or its failed runs are not counted."""
     path = tmp_path / "t.csv"
     rows = [f"{m},{k},0.{k}{j},finished" for j, m in enumerate("AB", 1) for k in range(1, 6)]
-    rows += ["C,1,0.5,finished", "C,2,,failed"]
+    rows += ["C,1,0.55,finished", "C,2,,failed"]
     path.write_text("\n".join(["model,seed,score,status", *rows]))
     tree = comparing.json_of(capsys, path)
-    assert len(tree["pairs"]) == 1
-    assert "left out, as they have one score each: C" in tree["warnings"]
-    with pytest.raises(JaxevalError, match=r"t\.csv: C: 1 score, which says nothing"):
-        comparing.main(path, "A", "B", "C")
+    assert len(tree["pairs"]) == 1 and "C (0.550) has one score; a test needs 3." in tree["answer"]
+    for names in ("AC", "CA"):
+        alone = comparing.json_of(capsys, path, *names)
+        first, failed = alone["answer"]
+        assert alone["pairs"] == [] and failed.startswith("1 of 2 runs of C failed")
+        assert first == (
+            "C has one score, 0.550; a test needs 3. It is above 5 and below 0 of the 5 runs of "
+            "A, inside the 95 % prediction interval of one more: [-0.171, 0.791]."
+        )
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def bounds(
     Errors and the like begin at 0, perplexities at 1, if no score is lower.
     """
     named, least = unit if unit in _UNIT_NAMES else unit_of(metric), scores.min(initial=math.inf)
-    if named == "fraction" and 0 <= least:
+    if named == "fraction" and least >= 0:
         return next(((0.0, top) for top in (1.0, 100.0) if scores.max(initial=0) <= top), None)
     low = 1.0 if named == "perplexity" else 0.0
     errors = higher_is_better(metric) is False and _ANY_SIGN.isdisjoint(_words(metric))

@@ -107,8 +107,8 @@ class Cells(Sequence[str]):
         return numbers
 
 
-def with_points(values: Sequence[str]) -> Sequence[str]:
-    """Writes numbers that have a decimal comma with a point."""
+def with_points(values: Sequence[Any]) -> Sequence[Any]:
+    """Writes numbers of text that have a decimal comma with a point."""
     if isinstance(values, Cells):
         from pyarrow import compute
 
