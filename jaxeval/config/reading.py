@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
@@ -20,7 +20,8 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
 _T = TypeVar("_T")
-adapter = functools.cache(pydantic.TypeAdapter)  # made in more time than used
+# checks and writes data of a class; made in more time than it is used
+adapter: Callable[[Any], pydantic.TypeAdapter[Any]] = functools.cache(pydantic.TypeAdapter)
 Source = object  # a TOML file or shipped name, plain data, settings, or None for all defaults
 _EXPECTED = {  # pydantic's error -> what was expected
     "int_type": "a whole number",
