@@ -103,14 +103,15 @@ def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_model_without_a_score_is_dropped(tmp_path: Path) -> None:
-    """Dies if a diverged model ends the selection, or is evaluated again and again."""
+    """Dies if a diverged model ends the selection, is evaluated again and again, or has the score
+    of an epoch before."""
     texts = {**ARMS, "wild": 'name = "wild"\n[training]\nepochs = 2'}
     said = list[Evaluated]()
     models = training.Models(_files(tmp_path, texts))
     models.begin(RULE, lambda of: str(said.append(of)))
     models.more()
     record = runs.MemberResult(
-        "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
+        "e", 1, 1, 0, "{}", "diverged", 2, 1, 0.9, 0.9, 0.1, "map", "", "", "", "", "NaN"
     )
     for number in (1, 2):
         models.ended(running.Ended(models.trial("wild", number), record))

@@ -123,9 +123,10 @@ class Models(Selecting, scheduling.Scheduler):
         return len(jax.devices()) if modes == {"map"} else most
 
     def ended(self, event: running.Ended) -> None:
-        """Tells the score; a model without one fails for good: its next try would end alike."""
+        """Tells the score; a model without one, or that diverged after it, fails for good."""
         result = event.result
-        score, why = getattr(result, self.part), f"{result.status}: {result.message}"
+        score = None if result.status == "diverged" else getattr(result, self.part)
+        why = f"{result.status}: {result.message}"
         self._spent += result.wall_seconds
         job = self._jobs[event.trial]
         told = self.tell(job, why.removesuffix(": ") if score is None else score)

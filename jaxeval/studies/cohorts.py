@@ -86,9 +86,12 @@ def by_program(trained: Iterable[Entry]) -> list[Cohort]:
     each = [*{entry.key: entry for entry in trained}.values()]
     of_config = {id(entry.prepared): entry for entry in each}  # one of many seeds
     joints = _joined([entry.prepared for entry in of_config.values()])
-    known = dict(zip(of_config, zip(map(member, of_config.values()), joints, strict=True)))
+    known = {
+        key: (member(entry), *joint)
+        for (key, entry), joint in zip(of_config.items(), joints, strict=True)
+    }
     for entry in each:
-        one, (text, problem, vectors) = known[id(entry.prepared)]
+        one, text, problem, vectors = known[id(entry.prepared)]
         trial = entry.trial
         who = Member(trial.seed, trial.split, one.hparams, trial.repeat, vectors)
         again = text, dataclasses.replace(who, repeat=0)
