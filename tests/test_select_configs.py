@@ -11,6 +11,7 @@ from jaxeval import runs
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State, TopTwoThompson
 from jaxeval.bandits.running import Evaluated
 from jaxeval.errors import ConfigError
+from jaxeval.population import host
 from jaxeval.select import training
 from jaxeval.studies import running, scheduling
 from jaxeval.tasks import registry
@@ -118,6 +119,26 @@ def test_a_model_without_a_score_is_dropped(tmp_path: Path) -> None:
     why = "evaluation 1 (seed 1) failed: diverged: NaN"
     assert models.state.excluded == {"wild": why}
     assert [of.score for of in said] == [None]
+
+
+@pytest.mark.parametrize("engine", [None, here.Here(1)])
+def test_a_model_that_the_memory_has_no_room_for_is_dropped(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if it ends the selection, or takes another model with it."""
+    epoch = host.Population.epoch
+
+    def narrow(population: host.Population) -> host.Report:
+        if population.problem.training.epochs == 9:
+            raise MemoryError("toy")
+        return epoch(population)
+
+    monkeypatch.setattr(host.Population, "epoch", narrow)
+    texts = {"huge": 'name = "huge"\n[training]\nepochs = 9', **ARMS}
+    with here.prompt():
+        state = _go_on(training.Models(_files(tmp_path, texts)), tmp_path / "r", launcher=engine)
+    why = "evaluation 1 (seed 1) failed: out of memory"
+    assert state.excluded == {"huge": why} and state.evaluations == 10
 
 
 @pytest.mark.parametrize(
