@@ -131,7 +131,11 @@ def refuse_notation(value: object, column: str, row: int, source: str) -> None:
     text = str(value).strip()
     comma = _COMMA.fullmatch(text)
     if comma or _PERCENT.fullmatch(text):
-        expected = "a decimal point" if comma else "the number without the percent sign"
+        expected = (
+            "a decimal point (0,5 is read in a CSV with semicolons)"
+            if comma
+            else "the number without the percent sign"
+        )
         raise DataError(f"row {row}, column {column}: {text!r:.40}; expected {expected}", source)
 
 
