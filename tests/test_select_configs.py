@@ -173,6 +173,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     )
     assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
     assert len(runs.load(tmp_path / "runs")) == 8
+    assert select(words[:-2]) == 0 and "\ntest accuracy: higher is" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
