@@ -13,7 +13,7 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import insight
-from jaxeval.tuning.history import Evaluation, History, Stopped
+from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.insight import Insight, Retrained, Spread
 from jaxeval.tuning.running import State
 
