@@ -67,6 +67,21 @@ def test_a_base_that_fails_is_no_verdict(folder: Path) -> None:
         assert [each.verdict for each in book.comparisons()] == [None]
 
 
+def test_a_printed_loss_is_not_taken_for_a_score_of_which_higher_is_better() -> None:
+    """Dies if the candidate of higher loss is better, or the setting of highest loss best."""
+    loss = f"{sys.executable} -c \"print('loss:', {{seed}})\" {{x}}"
+    said = (
+        r"the last line is 'loss: 1', yet score: higher is better \(assumed; lower_is_better=True"
+    )
+    for verb, words, more in (
+        (jaxeval.settle_command, [loss, f"{loss} 2"], {}),
+        (jaxeval.select_command, [loss.replace("{x}", "{model}"), "A", "B"], {}),
+        (jaxeval.tune_command, [loss], {"space": {"x": {"uniform": [0, 1]}}, "trials": 8}),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            verb(*words, **more, quiet=True)
+
+
 @pytest.mark.parametrize("sides, failing", [(("huge", 0.8), "base"), ((0.8, "huge"), "candidate")])
 def test_a_score_whose_variance_cannot_be_computed(sides: tuple, failing: str) -> None:
     """Dies if 1e308 ends in an OverflowError, or enters a mean."""

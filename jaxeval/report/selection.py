@@ -13,6 +13,7 @@ from jaxeval.bandits.running import Evaluated
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
@@ -51,15 +52,16 @@ class Selection(Result):
 
     def document(self) -> Document:
         """Returns the answer, a row for each model, and notes on the scores."""
-        label = scores.label("", self.unit or "").strip()
-        mean, sd = (f"{name} {label}".strip() for name in ("mean", "sd"))
-        rows = [self._row(model) for model in self.scores]
+        scale = scores.format_of(self.unit or "", self.scores.values())
+        rows = [self._row(model, scale) for model in self.scores]
         higher = bool(self.rule["higher_is_better"])
         scored = f"{self.part or ''} {self.metric or 'score'}".strip()
         return Document(
             (self._answer(), *self.failed),
             (
-                Table(("model", "evaluations", mean, sd, "P(best)"), rows),
+                Table(
+                    ("model", "evaluations", *map(scale.label, ("mean", "sd")), "P(best)"), rows
+                ),
                 *(() if self.probability is None else (_MEANING,)),
             ),
             (
@@ -98,18 +100,13 @@ class Selection(Result):
             spent = f"a replay: {text.counted(self.evaluations, 'draw')} from {total}"
         return f"{line} ({self.reason}; {spent})."
 
-    def _row(self, model: str) -> Sequence[str]:
+    def _row(self, model: str, scale: ScoreFormat) -> Sequence[str]:
         known, p = np.array(self.scores[model]), self.probability_of_best.get(model)
         probability = "-" if p is None else f"{p:.4f}"
         if not len(known):
             return model, "0", "-", "-", probability
-        unit, mean = self.unit or "", posterior.mean(known)
-        shown = scores.shown(mean, unit) if unit else f"{mean:.4g}"
-        # not `stats.describe`, whose intervals import scipy.stats
-        sd = "-"
-        if len(known) > 1:
-            sd = f"{scores.factor(unit) * np.std(known - known[0], ddof=1):.4g}"
-        return model, str(len(known)), shown, sd, probability
+        mean, sd = posterior.mean(known), describe.sd(known) if len(known) > 1 else None
+        return model, str(len(known)), scale(mean), scale(sd), probability
 
 
 def result(
