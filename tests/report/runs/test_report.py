@@ -75,7 +75,7 @@ def test_lower_is_better(tmp_path: Path) -> None:
     rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
     summarized = summary.summarize(rows)
     assert (summarized.best_seed, summarized.best_dev) == (5, 0.79)
-    assert units.shown(2.5, "nats") == "2.5" and units.shown(0.25, "fraction") == "25.00"
+    assert units.shown(2.5, "nats") == "2.500" and units.shown(0.25, "fraction") == "25.00"
 
 
 CASES = {
