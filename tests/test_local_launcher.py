@@ -84,9 +84,9 @@ def same_rungs(some: list[Evaluation], others: list[Evaluation]) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
 def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
-    """Dies if kill -9 of a worker ends the search, workers outlive a killed driver, a training,
-    paused or not, begins anew, is lost or runs twice, or a score is another than that of one
-    process."""
+    """Dies if kill -9 of a worker ends the search or is not in the log, workers outlive a killed
+    driver, a training, paused or not, begins anew, is lost or runs twice, or a score is another
+    than that of one process."""
     one, two = halved(tmp_path, launchers.HERE), halved(tmp_path, "local:2")
     one[-1], folder = str(tmp_path / "one"), Path(two[-1])
     assert tune(one) == 0
@@ -100,6 +100,7 @@ def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None
     assert tune(two) == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     same_rungs(searched(folder), searched(tmp_path / "one"))
+    assert "killed (SIGKILL), by the kernel if mem" in (folder / "jobs/workers.log").read_text()
 
 
 def test_a_worker_that_meets_no_signal_ends() -> None:

@@ -7,7 +7,7 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.population import host
+from jaxeval.population import host, slots
 from jaxeval.studies import running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
@@ -68,6 +68,26 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
     lost = Search(TOY, "toy")  # a lost state finds what is recorded
     values = [e.values for e in lost.go_on(tmp_path / "whole").evaluations]
     assert not lost.epochs and values == [e.values for e in whole.evaluations]
+
+
+@pytest.mark.parametrize("halving", [None, 2])
+@pytest.mark.parametrize("engine", [None, here.Here(1)])
+def test_a_setting_that_diverged_has_failed(
+    halving: int | None, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if the score of an epoch before counts, at a rung or at the end, or after a restart."""
+    status = slots._status
+
+    def diverging(slot: slots.Slot, *rest: Any) -> slots.Status | None:
+        breaks = slot.member is not None and slot.member.seed == 2 and slot.epoch == 2
+        return "diverged" if breaks else status(slot, *rest)
+
+    monkeypatch.setattr(slots, "_status", diverging)
+    of: dict[str, Any] = {"trials": 4, "launcher": engine}
+    for _ in range(2):  # then a search whose state was lost
+        history = Search(TOY, "toy", halving).go_on(tmp_path, **of)
+        assert [e.failure for e in history.evaluations] == ["", "diverged", "", ""]
+        assert len(history.evaluations[1].rungs) <= 1
 
 
 @pytest.mark.parametrize("halving", [None, 2])
