@@ -55,6 +55,7 @@ class Selection(Result):
         scale = scores.format_of(self.unit or "", self.scores.values())
         rows = [self._row(model, scale) for model in self.scores]
         higher = bool(self.rule["higher_is_better"])
+        scored = f"{self.part or ''} {self.metric or 'score'}".strip()
         return Document(
             (self._answer(), *self.failed),
             (
@@ -64,7 +65,7 @@ class Selection(Result):
                 *(() if self.probability is None else (_MEANING,)),
             ),
             (
-                f"{self.metric or 'score'}: {text.direction(higher, self.direction_assumed)}",
+                f"{scored}: {text.direction(higher, self.direction_assumed)}",
                 *(f"{model} was dropped: {reason}" for model, reason in self.excluded.items()),
                 *(describe.all_equal(m, len(self.scores[m])) for m in self.constant),
                 *self.warnings,
