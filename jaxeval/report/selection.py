@@ -1,6 +1,7 @@
 """The selection of the best model: its result, and its progress."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +14,7 @@ from jaxeval.bandits.running import Evaluated
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
@@ -51,9 +53,10 @@ class Selection(Result):
 
     def document(self) -> Document:
         """Returns the answer, a row for each model, and notes on the scores."""
-        label = scores.label("", self.unit or "").strip()
-        mean, sd = (f"{name} {label}".strip() for name in ("mean", "sd"))
-        rows = [self._row(model) for model in self.scores]
+        form = scores.format_of(self.unit or "", self.scores.values())
+        mean, sd = (form.label(name) for name in ("mean", "sd"))
+        rows = [self._row(model, form) for model in self.scores]
+        rule = re.sub(r"\B(?=[A-Z])", "-", str(self.rule["name"]).removesuffix("Thompson"))
         higher = bool(self.rule["higher_is_better"])
         return Document(
             (self._answer(), *self.failed),
@@ -69,7 +72,7 @@ class Selection(Result):
             ),
             [f"{m}: {', '.join(f'{x:g}' for x in of)}" for m, of in self.scores.items()],
             title="Selection",
-            signature=f"{self.rule['name']} | {self.signature}",
+            signature=f"{rule.lower()} | {self.signature}",
             noun="model",
         )
 
@@ -97,18 +100,13 @@ class Selection(Result):
             spent = f"a replay: {text.counted(self.evaluations, 'draw')} from {total}"
         return f"{line} ({self.reason}; {spent})."
 
-    def _row(self, model: str) -> Sequence[str]:
+    def _row(self, model: str, form: ScoreFormat) -> Sequence[str]:
         known, p = np.array(self.scores[model]), self.probability_of_best.get(model)
         probability = "-" if p is None else f"{p:.4f}"
         if not len(known):
             return model, "0", "-", "-", probability
-        unit, mean = self.unit or "", posterior.mean(known)
-        shown = scores.shown(mean, unit) if unit else f"{mean:.4g}"
-        # not `stats.describe`, whose intervals import scipy.stats
-        sd = "-"
-        if len(known) > 1:
-            sd = f"{scores.factor(unit) * np.std(known - known[0], ddof=1):.4g}"
-        return model, str(len(known)), shown, sd, probability
+        sd = describe.sd(known) if len(known) > 1 else None
+        return model, str(len(known)), form(posterior.mean(known)), form(sd), probability
 
 
 def result(

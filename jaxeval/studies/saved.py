@@ -74,11 +74,11 @@ def choose(
     names = {each.about.experiment: each.about.name for each in models}
     chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
-        wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen_ids)} of them"
-        raise RunError(
-            f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-            f"{argument('experiment')}: {records.describe_ids(names)}"
-        )
+        saved = f"saved models of {len(names)} experiments"
+        if experiment is not None:
+            saved = f"{experiment!r} names {len(chosen_ids) or 'no'} experiments with saved models"
+        listed = f"{argument('experiment')}: {records.describe_ids(names)}"
+        raise RunError(f"{folder}: {saved}; choose one with {listed}")
     models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]
     if not chosen:

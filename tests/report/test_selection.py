@@ -53,7 +53,9 @@ def test_what_is_printed(capsys: pytest.CaptureFixture) -> None:
     found.print()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == repr(found) and "mean (%)" in lines[2]
-    assert lines[3].split()[:3] == ["a", "5", "90.80"] and lines[4].split()[2] == "51.20"
+    assert lines[3].split()[:4] == ["a", "5", "90.80", "0.84"]
+    assert lines[4].split()[2:4] == ["51.20", "1.30"]  # as many decimals
     assert "c was dropped: no score" in lines and "a: 0.9, 0.91" not in "".join(lines)
     found.print(details=True)
     assert "a: 0.9, 0.91, 0.92" in capsys.readouterr().out
+    assert found.document().signature.startswith("top-two | ")  # as --rule names it
