@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jaxeval import cli, parameters, sources
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
 from jaxeval.report import text
 from jaxeval.report.comparison import Comparison, looks
@@ -66,25 +66,18 @@ def compare(
     with cli.waiting("reading the scores"):
         scores, items = sources.scores([source, *named], layout, paired)
     rules = Rules(alpha, correction, margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, bool(named), unit, control, ledger)
+    return _compared(scores, items, rules, unit, control, ledger)
 
 
 def _compared(
     scores: Scores,
     items: Scores | None,
     rules: Rules,
-    named: bool,
     unit: Unit | None = None,
     control: str | None = None,
     ledger: str | Path | None = None,
 ) -> Comparison:
-    """Compares the scores of runs, or items alone where a model has a single run.
-
-    Args:
-      named: the models were named; else one of one run is left out, if two others are left.
-    """
-    if not named and control is None and len(scores.data_sets) == 1:
-        scores = _several_scores(scores, items)
+    """Compares the scores of runs, or items alone where a model has a single run."""
     alone = _single(scores)
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
@@ -112,21 +105,12 @@ def _compared(
 
 
 def _single(scores: Scores) -> list[str]:
-    """The models that have one score on each data set."""
+    """The models that have one score on each data set, and no failed run."""
     each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
-    several = {model for model, finished in each if finished != 1}
+    several = {model for model, finished in each if finished != 1} | {
+        *failures.failed_runs(scores)
+    }
     return [model for model in scores.models if model not in several]
-
-
-def _several_scores(scores: Scores, items: Scores | None) -> Scores:
-    """The scores without models of one score, if two others are left; those with items stay."""
-    alone, failed = _single(scores), failures.failed_runs(scores)
-    left = [model for model in alone if not (items and items.data_sets) or model in failed]
-    if not left or len(scores.models) - len(alone) < 2:
-        return scores
-    others = scores.only([model for model in scores.models if model not in left])
-    note = f"left out, as they have one score each: {', '.join(left)}"
-    return dataclasses.replace(others, warnings=(*others.warnings, note))
 
 
 def _over_items(items: Scores, rules: Rules) -> Study:
@@ -148,12 +132,6 @@ def _items_alone(scores: Scores, items: Scores, alone: Sequence[str]) -> Scores:
     """The items, with what is known of the scores of runs as warnings."""
     failed = failures.failed_runs(scores)
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
-    for model in filter(ended.__contains__, alone):
-        raise DataError(
-            f"{model}: 1 score, since other runs failed ({ended[model]}); expected at least 2, "
-            "better 5 or more (other seeds, splits)",
-            scores.source,
-        )
     known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]
     if len(alone) < len(scores.models):
         only = f"{text.listed(alone)} {'has' if len(alone) == 1 else 'have'} one run"
@@ -186,7 +164,7 @@ def compare_items(
     """
     scores, items = predictions.read(file, models, metric, column)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed)
-    return _compared(scores, items, rules, bool(models), None, control)
+    return _compared(scores, items, rules, None, control)
 
 
 @parameters.verb

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxeval import parameters, sources
 from jaxeval.errors import DataError, argument
-from jaxeval.report import text
+from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.runs import rows
@@ -60,7 +60,7 @@ class _OptionsCompared(Result):
                 gap = "" if of.median_difference is None else f"{of.median_difference:+.4f}"
                 spread = "-" if of.sd is None else f"{of.sd:.4f}"
                 value = f"{of.value}{' *' if of.value == group.best else ''}"
-                cells = (f"{of.wins:.1%}", f"{of.median:.4g}", gap, spread)
+                cells = (f"{of.wins:.1%}", scores.shown(of.median, ""), gap, spread)
                 p = (of.adjusted.get(test) for test in ("sign_test", "brown_forsythe"))
                 rows.append((name, str(group.n), value, *cells, *map(text.p_cell, p)))
             tests += sum(len(of.adjusted) for of in group.options) + (whole is not None)

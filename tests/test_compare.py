@@ -1,5 +1,6 @@
 """`jaxeval compare`: the answer, its JSON, what is pasted, what is drawn, what is refused."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,39 +130,53 @@ def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert [(pair["a"], pair["b"]) for pair in tree["pairs"]] == [("C", "D")]
 
 
-@pytest.mark.parametrize(("metric", "top"), [("f1", 1.0), ("f1", 100.0), ("bleu", 100.0)])
+@pytest.mark.parametrize(
+    ("metric", "top", "low", "high"),
+    [
+        ("f1", 1, 0, 1),
+        ("f1", 100, 0, 100),
+        ("wer", 1, 0, math.inf),
+        ("bleu", 100, -math.inf, math.inf),
+        ("loss", 1, -math.inf, math.inf),
+    ],
+)
 def test_intervals_stay_between_the_scores_that_there_can_be(
-    tmp_path: Path, metric: str, top: float
+    tmp_path: Path, metric: str, top: float, low: float, high: float
 ) -> None:
-    """Dies if the interval of a mean F1 goes beyond 100, or that of a metric without known ends is
-    cut."""
+    """Dies if the interval of a mean F1 goes beyond 100 or that of an error rate below 0, or that
+    of a metric without known ends is cut."""
     rows = [f"model,seed,{metric}"]
     for model, scores in (("A", (1.0, 0.95, 0.99)), ("B", (0.01, 0.05, 0.0))):
         rows += [f"{model},{seed},{score * top}" for seed, score in enumerate(scores)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
     study = jaxeval.compare(path).study
-    a, b = (row.mean.interval for row in study.boards[0].rows)
-    (pair,) = study.pairs
-    free = metric == "bleu"
-    assert a and b and (a.high > top) == free and (b.low < 0) == free
-    assert free or (a.high, b.low) == (top, 0.0)
-    assert pair.interval.high <= top or free
+    b, a = sorted((row.mean.interval for row in study.boards[0].rows), key=lambda of: of.high)
+    assert (a.high > top, b.low < 0) == (high > top, low < 0)
+    assert high > top or a.high == high
+    assert low < 0 or b.low == low
+    assert study.pairs[0].interval.high <= top or high > top
 
 
-def test_a_model_of_one_score_ends_no_comparison_of_others(
+def test_a_model_of_one_score_is_placed_beside_the_runs_of_others(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if two models are not compared as a third has one finished run, or it is not said."""
+    """Dies if a published score ends the comparison of other models, is tested, has no place
+    among the runs of the only other model, or its failed runs are not counted."""
     path = tmp_path / "t.csv"
     rows = [f"{m},{k},0.{k}{j},finished" for j, m in enumerate("AB", 1) for k in range(1, 6)]
-    rows += ["C,1,0.5,finished", "C,2,,failed"]
+    rows += ["C,1,0.55,finished", "C,2,,failed"]
     path.write_text("\n".join(["model,seed,score,status", *rows]))
     tree = comparing.json_of(capsys, path)
-    assert len(tree["pairs"]) == 1
-    assert "left out, as they have one score each: C" in tree["warnings"]
-    with pytest.raises(JaxevalError, match=r"t\.csv: C: 1 score, which says nothing"):
-        comparing.main(path, "A", "B", "C")
+    assert len(tree["pairs"]) == 1 and "C (0.550) has one score; a test needs 3." in tree["answer"]
+    for names in ("AC", "CA"):
+        alone = comparing.json_of(capsys, path, *names)
+        first, failed = alone["answer"]
+        assert alone["pairs"] == [] and failed.startswith("1 of 2 runs of C failed")
+        assert first == (
+            "C has one score, 0.550; a test needs 3. It is above 5 and below 0 of the 5 runs of "
+            "A, inside the 95 % prediction interval of one more: [-0.171, 0.791]."
+        )
 
 
 @pytest.mark.parametrize(

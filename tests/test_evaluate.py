@@ -68,7 +68,7 @@ def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> No
         evaluate(["a.toml", "--experiment", "abcd", "--out", str(tmp_path)])
     words = [*tiny_corpora.BAG, *KEPT, "--out", str(tmp_path), "training.epochs=1"]
     train([*words, "--seeds", "1", "--splits", "1", "name=split"])
-    with pytest.raises(RunError, match=r"'nosuch' names no experiments .*; choose one with --exp"):
+    with pytest.raises(RunError, match="no saved model of 'nosuch'; train it with "):
         evaluate(["--experiment", "nosuch", "--out", str(tmp_path)])
     with pytest.raises(ConfigError, match="--experiment split: expected models that differ in"):
         evaluate(["--experiment", "split", "--out", str(tmp_path)])

@@ -84,9 +84,9 @@ def same_rungs(some: list[Evaluation], others: list[Evaluation]) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
 def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None:
-    """Dies if kill -9 of a worker ends the search, workers outlive a killed driver, a training,
-    paused or not, begins anew, is lost or runs twice, or a score is another than that of one
-    process."""
+    """Dies if kill -9 of a worker ends the search or is not in the log, workers outlive a killed
+    driver, a training, paused or not, begins anew, is lost or runs twice, or a score is another
+    than that of one process."""
     one, two = halved(tmp_path, launchers.HERE), halved(tmp_path, "local:2")
     one[-1], folder = str(tmp_path / "one"), Path(two[-1])
     assert tune(one) == 0
@@ -100,6 +100,7 @@ def test_halving_with_killed_workers_and_a_killed_driver(tmp_path: Path) -> None
     assert tune(two) == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     same_rungs(searched(folder), searched(tmp_path / "one"))
+    assert "killed (SIGKILL), by the kernel if mem" in (folder / "jobs/workers.log").read_text()
 
 
 def test_a_worker_that_meets_no_signal_ends() -> None:
@@ -110,9 +111,20 @@ def test_a_worker_that_meets_no_signal_ends() -> None:
     assert subprocess.run(words, stdin=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize("text", ["local", "local:0", "local:x", "lokal:2", "", "local:99999"])
+WRONG = ["local", "local:0", "local:x", "local:²", "local:1025", "lokal:2", ""]
+WRONG.append("local:" + "1" * 5000)  # which int() refuses
+
+
+@pytest.mark.parametrize("text", WRONG)
 def test_what_is_no_engine_is_refused(text: str) -> None:
     """Dies if a mistake is found only after data was read."""
     with pytest.raises(ConfigError, match="expected local:N, slurm, slurm:FILE"):
         launchers.parse(text)
-    assert launchers.parse(launchers.HERE) is None
+
+
+def test_how_many_processes_there_can_be() -> None:
+    """Dies if one process is an engine, or the most that are allowed, or two, are refused."""
+    assert launchers.parse("local:1") is None
+    for count in (2, 1024):
+        found = launchers.parse(f"local:{count}")
+        assert found is not None and found.workers == count

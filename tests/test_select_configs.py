@@ -11,6 +11,7 @@ from jaxeval import runs
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State, TopTwoThompson
 from jaxeval.bandits.running import Evaluated
 from jaxeval.errors import ConfigError
+from jaxeval.population import host
 from jaxeval.select import training
 from jaxeval.studies import running, scheduling
 from jaxeval.tasks import registry
@@ -103,20 +104,41 @@ def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_model_without_a_score_is_dropped(tmp_path: Path) -> None:
-    """Dies if a diverged model ends the selection, or is evaluated again and again."""
+    """Dies if a diverged model ends the selection, is evaluated again and again, or has the score
+    of an epoch before."""
     texts = {**ARMS, "wild": 'name = "wild"\n[training]\nepochs = 2'}
     said = list[Evaluated]()
     models = training.Models(_files(tmp_path, texts))
     models.begin(RULE, lambda of: str(said.append(of)))
     models.more()
     record = runs.MemberResult(
-        "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
+        "e", 1, 1, 0, "{}", "diverged", 2, 1, 0.9, 0.9, 0.1, "map", "", "", "", "", "NaN"
     )
     for number in (1, 2):
         models.ended(running.Ended(models.trial("wild", number), record))
     why = "evaluation 1 (seed 1) failed: diverged: NaN"
     assert models.state.excluded == {"wild": why}
     assert [of.score for of in said] == [None]
+
+
+@pytest.mark.parametrize("engine", [None, here.Here(1)])
+def test_a_model_that_the_memory_has_no_room_for_is_dropped(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if it ends the selection, or takes another model with it."""
+    epoch = host.Population.epoch
+
+    def narrow(population: host.Population) -> host.Report:
+        if population.problem.training.epochs == 9:
+            raise MemoryError("toy")
+        return epoch(population)
+
+    monkeypatch.setattr(host.Population, "epoch", narrow)
+    texts = {"huge": 'name = "huge"\n[training]\nepochs = 9', **ARMS}
+    with here.prompt():
+        state = _go_on(training.Models(_files(tmp_path, texts)), tmp_path / "r", launcher=engine)
+    why = "evaluation 1 (seed 1) failed: out of memory"
+    assert state.excluded == {"huge": why} and state.evaluations == 10
 
 
 @pytest.mark.parametrize(
@@ -151,6 +173,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     )
     assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
     assert len(runs.load(tmp_path / "runs")) == 8
+    assert select(words[:-2]) == 0 and "\ntest accuracy: higher is" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

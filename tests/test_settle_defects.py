@@ -49,7 +49,7 @@ def _command(gain: object) -> str:
 
 
 def _settle(base: object, candidate: object, **more: Any) -> jaxeval.Settlement:
-    return jaxeval.settle_command(_command(base), _command(candidate), quiet=True, **more)
+    return jaxeval.settle_command(_command(base), _command(candidate), **{"quiet": True} | more)
 
 
 def _calls(gain: object) -> list[str]:
@@ -65,6 +65,21 @@ def test_a_base_that_fails_is_no_verdict(folder: Path) -> None:
     assert last.startswith("error: base: ") and "out of memory" in last
     with ledger.opened(Path("settle.db"), read_only=True) as book:
         assert [each.verdict for each in book.comparisons()] == [None]
+
+
+def test_a_printed_loss_is_not_taken_for_a_score_of_which_higher_is_better() -> None:
+    """Dies if the candidate of higher loss is better, or the setting of highest loss best."""
+    loss = f"{sys.executable} -c \"print('loss:', {{seed}})\" {{x}}"
+    said = (
+        r"the last line is 'loss: 1', yet score: higher is better \(assumed; lower_is_better=True"
+    )
+    for verb, words, more in (
+        (jaxeval.settle_command, [loss, f"{loss} 2"], {}),
+        (jaxeval.select_command, [loss.replace("{x}", "{model}"), "A", "B"], {}),
+        (jaxeval.tune_command, [loss], {"space": {"x": {"uniform": [0, 1]}}, "trials": 8}),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            verb(*words, **more, quiet=True)
 
 
 @pytest.mark.parametrize("sides, failing", [(("huge", 0.8), "base"), ((0.8, "huge"), "candidate")])
@@ -108,10 +123,14 @@ def test_a_candidate_that_was_killed_is_no_fresh_base() -> None:
         assert book.begin(tried, Side("d", "d", ""), "", ASKED).known == 1
 
 
-def test_a_crash_is_a_lost_pair_with_wins() -> None:
-    """Dies if a crash withholds the claim, is tried again later, or counts for its side."""
-    found = _settle(0.5, "crash=5", statistic="wins", retries=0)
+def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a crash withholds the claim, is tried again later, or counts for its side; or if
+    what ran is not said, or what was known is."""
+    found = _settle(0.5, "crash=5", statistic="wins", retries=0, quiet=False)
     assert found.verdict == "better" and found.wins is not None
+    said = capsys.readouterr().err
+    assert said.count("out of memory") == found.looks // 5
+    assert said.count("base, seed ") >= found.looks
     won, lost = found.wins
     assert lost == found.looks // 5 and won + lost == found.looks
     assert "1 seed failed: lost pairs" in " ".join(found.notes) or lost > 1
@@ -122,6 +141,10 @@ def test_a_crash_is_a_lost_pair_with_wins() -> None:
     assert mirrored.verdict == "worse" and mirrored.wins == (lost, won)
     with pytest.raises(RunError, match=r"base: .*without a base nothing is settled"):
         _settle("crash=1", 0.5, statistic="wins", retries=0)
+    _settle(0.5, "crash=5", statistic="wins", retries=0, again=True)
+    capsys.readouterr()
+    _settle(0.5, "crash=5", statistic="wins", retries=0, quiet=False)  # all of it is known
+    assert ", seed " not in capsys.readouterr().err
 
 
 def test_two_processes_share_a_ledger(folder: Path) -> None:

@@ -184,6 +184,12 @@ def test_looks_that_contradict_each_other_claim_nothing(statistic: Any, lower: b
     assert any("early and late scores disagree" in note for note in found.notes)
 
 
+def test_an_open_difference_needs_more_seeds_than_were_seen() -> None:
+    """Dies if six seeds of spreads 1 to 3 leave open what "about 5 seeds" would settle."""
+    old, new = [801, 799, 797, 801, 805, 800], [808, 832, 819, 840, 820, 836]
+    assert jaxeval.settle_table({"old": old, "new": new}).needed == 7
+
+
 @pytest.mark.parametrize("failing", ["new", "old"])
 def test_an_end_among_failures_is_infinite(failing: str) -> None:
     """Dies if an end of -inf is moved to the least float, which is shown in 309 digits."""

@@ -16,10 +16,13 @@ from typing import Any
 
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.files import Json
+from jaxeval.runs import metrics
 
 Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
 PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
-_NAMED = re.compile(r"[A-Za-z][\w./ -]*[:=]\s*([-+\w.]+)")  # a last line such as "accuracy: 0.71"
+_NAMED = re.compile(
+    r"([A-Za-z][\w./ -]*)[:=]\s*([-+\w.]+)"
+)  # a last line such as "accuracy: 0.71"
 
 
 class EvaluationFailed(RunError):
@@ -44,7 +47,12 @@ class Command:
     Raises:
       ConfigError: the template cannot be split or lacks a place, there is no such program, or the
         pattern is none.
+
+    Attributes:
+      assumed: says that higher is assumed to be better: then "loss: 0.71" is refused.
     """
+
+    assumed = ""
 
     def __init__(
         self,
@@ -118,7 +126,7 @@ class Command:
                 raise EvaluationFailed(f"exit code {process.returncode} ({last})")
         if self._pattern is not None:
             return _matched(output, self._pattern)
-        return _score(output, self._field)
+        return _score(output, self._field, self.assumed)
 
     def start(self) -> None:
         """Allows commands to run again after `stop`."""
@@ -199,13 +207,15 @@ def _matched(output: str, pattern: re.Pattern[str]) -> float:
     raise EvaluationFailed(f"the pattern {pattern.pattern} {what}")
 
 
-def _score(output: str, field: str | None) -> float:
+def _score(output: str, field: str | None, assumed: str) -> float:
     lines = output.strip().splitlines()
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
     last = lines[-1].strip()
     named = _NAMED.fullmatch(last)
-    value = _field(output, last, field) if field is not None else named[1] if named else last
+    if named and field is None and assumed and metrics.higher_is_better(named[1]) is False:
+        raise ConfigError(f"the last line is {last!r:.80}, yet {assumed}")
+    value = _field(output, last, field) if field is not None else named[2] if named else last
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)

@@ -2,6 +2,7 @@
 
 import contextlib
 import queue
+import signal
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
@@ -10,7 +11,11 @@ from pathlib import Path
 
 from jaxeval import backend
 
-_WORKER = "jaxeval.launchers.worker"
+_WORKER, _LOG = "jaxeval.launchers.worker", "workers.log"
+_KILLED = (
+    "its process was killed (SIGKILL), by the kernel if memory was short; fewer workers, or a "
+    "smaller training.lanes, need less"
+)
 
 
 class Local:
@@ -57,13 +62,16 @@ class Local:
             print(path, file=process.stdin, flush=True)
         if process.stdout.readline():
             self._free.put(process)
-        else:
-            _wait(process)
+            return
+        _wait(process)
+        if process.returncode == -signal.SIGKILL:
+            with (path.parents[1] / _LOG).open("a") as log:
+                print(f"{path}: {_KILLED}", file=log)
 
     def _start(self, folder: Path) -> subprocess.Popen:
         """Starts a worker with its share of the cores; a session of its own gets no Ctrl-C."""
         devices = max(1, backend.cores() // self.workers)
-        with (folder / "workers.log").open("a") as log:
+        with (folder / _LOG).open("a") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", _WORKER, str(devices)],
                 stdin=subprocess.PIPE,

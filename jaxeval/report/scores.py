@@ -35,13 +35,13 @@ def label(metric: str, unit: str) -> str:
     return f"{metric} ({unit})" if unit in _NAMED and unit not in metric else metric
 
 
-def shown(value: float | None, unit: str, digits: int = 2) -> str:
-    """Formats one score: percent with `digits` decimals, others with two more digits in all."""
+def shown(value: float | None, unit: str) -> str:
+    """Formats one score: percent with two decimals, others with four digits or whole."""
     if value is None:
         return "-"
     if unit in PERCENT:
-        return f"{100 * value:.{digits}f}"
-    return f"{value:.0f}" if abs(value) >= 10 ** (digits + 2) else f"{value:.{digits + 2}g}"
+        return f"{100 * value:.2f}"
+    return f"{value:.0f}" if abs(value) >= 999.95 else f"{value:#.4g}"
 
 
 def setting(value: object) -> str:

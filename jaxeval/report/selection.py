@@ -53,19 +53,21 @@ class Selection(Result):
 
     def document(self) -> Document:
         """Returns the answer, a row for each model, and notes on the scores."""
-        form = scores.format_of(self.unit or "", self.scores.values())
-        mean, sd = (form.label(name) for name in ("mean", "sd"))
-        rows = [self._row(model, form) for model in self.scores]
+        scale = scores.format_of(self.unit or "", self.scores.values())
+        rows = [self._row(model, scale) for model in self.scores]
         rule = re.sub(r"\B(?=[A-Z])", "-", str(self.rule["name"]).removesuffix("Thompson"))
         higher = bool(self.rule["higher_is_better"])
+        scored = f"{self.part or ''} {self.metric or 'score'}".strip()
         return Document(
             (self._answer(), *self.failed),
             (
-                Table(("model", "evaluations", mean, sd, "P(best)"), rows),
+                Table(
+                    ("model", "evaluations", *map(scale.label, ("mean", "sd")), "P(best)"), rows
+                ),
                 *(() if self.probability is None else (_MEANING,)),
             ),
             (
-                f"{self.metric or 'score'}: {text.direction(higher, self.direction_assumed)}",
+                f"{scored}: {text.direction(higher, self.direction_assumed)}",
                 *(f"{model} was dropped: {reason}" for model, reason in self.excluded.items()),
                 *(describe.all_equal(m, len(self.scores[m])) for m in self.constant),
                 *self.warnings,
@@ -100,13 +102,13 @@ class Selection(Result):
             spent = f"a replay: {text.counted(self.evaluations, 'draw')} from {total}"
         return f"{line} ({self.reason}; {spent})."
 
-    def _row(self, model: str, form: ScoreFormat) -> Sequence[str]:
+    def _row(self, model: str, scale: ScoreFormat) -> Sequence[str]:
         known, p = np.array(self.scores[model]), self.probability_of_best.get(model)
         probability = "-" if p is None else f"{p:.4f}"
         if not len(known):
             return model, "0", "-", "-", probability
-        sd = describe.sd(known) if len(known) > 1 else None
-        return model, str(len(known)), form(posterior.mean(known)), form(sd), probability
+        mean, sd = posterior.mean(known), describe.sd(known) if len(known) > 1 else None
+        return model, str(len(known)), scale(mean), scale(sd), probability
 
 
 def result(

@@ -39,7 +39,9 @@ class VectorScores(Result):
 
     def document(self) -> Document:
         """Returns the best file, all scores and all differences."""
-        head = ("items", "vectors", "covered", *(_RHOS if self.unknown else _SHARES), "95 % CI")
+        pairs = "unknown 0" if self.unknown == "zero" else "covered"
+        numbers = _RHOS if self.unknown else _SHARES
+        head = ("items", "vectors", "covered", *numbers, f"95 % CI of {pairs}")
         rows = [row for of in self.results for row in (_rhos if self.unknown else _shares)(of)]
         rule = {"skip": ", of the pairs covered", "zero": ", of all pairs", None: ""}[self.unknown]
         differences = Table(
@@ -55,7 +57,10 @@ class VectorScores(Result):
             for section, part in ({} if self.unknown else score.sections).items()
         ]
         single = (zip(head[2:], row[2:], strict=True) for row in rows if row[0].strip() == row[0])
-        alone = [", ".join(f"{name} {cell}" for name, cell in cells) for cells in single]
+        alone = [
+            ", ".join(f"{name} {cell}" for name, cell in cells if cell not in ("-", ""))
+            for cells in single
+        ]
         return Document(
             answer=[self._best()] if len(self.files) > 1 else alone,
             blocks=[Table(head, rows, words=2), *([differences] if differences.rows else [])],
@@ -77,7 +82,8 @@ class VectorScores(Result):
         if not points:
             return "No two files have scores on what both cover: nothing is compared."
         order = sorted(points, key=lambda name: -points[name])
-        return f"{text.sentence(order, text.signs(found), 'set')}."
+        noun = "set" if self.unknown else "score"  # each set of questions has two
+        return f"{text.sentence(order, text.signs(found), noun)}."
 
     def _notes(self) -> Iterator[str]:
         for name, line in self.headers.items():

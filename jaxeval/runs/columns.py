@@ -88,7 +88,7 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
 
     .json, .jsonl, .ndjson and .parquet are read as such. Any other file is JSON lines if its first
     line is a JSON object, else delimited text with a header. The delimiter is the tab, comma or
-    semicolon of the header.
+    semicolon of the header; beside semicolons 0,5 is a number.
 
     Raises DataError: names the file, the row, and what was expected.
     """
@@ -105,6 +105,9 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
             table = _read_json("\n".join([first, second or "", *lines]), path)
         else:
             table = _read_delimited(path, first)
+            if _delimiter(first) == ";":  # as spreadsheets write where decimals have a comma
+                values = {name: texts.with_points(of) for name, of in table.values.items()}
+                table = dataclasses.replace(table, values=values)
     if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
     return table

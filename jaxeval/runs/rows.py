@@ -22,7 +22,7 @@ LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
 # how runs end, in the words of this program, of Weights & Biases and of MLflow
 FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
-_COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
+_COMMA = re.compile(r"[+-]?[\d.]*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
 
 
@@ -131,7 +131,8 @@ def refuse_notation(value: object, column: str, row: int, source: str) -> None:
     text = str(value).strip()
     comma = _COMMA.fullmatch(text)
     if comma or _PERCENT.fullmatch(text):
-        expected = "a decimal point" if comma else "the number without the percent sign"
+        expected = "one decimal point (or comma, in a CSV with semicolons)"
+        expected = expected if comma else "the number without the percent sign"
         raise DataError(f"row {row}, column {column}: {text!r:.40}; expected {expected}", source)
 
 

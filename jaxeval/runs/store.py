@@ -233,11 +233,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return {tuple(member): count for *member, count in self._select(query, experiment)}
 
     def members(self, experiment: str | None = None) -> list[records.MemberRow]:
-        """Reads all members, or those of an experiment, with their experiments."""
+        """Reads all members, or those of an experiment, with their experiments.
+
+        Those that diverged have failed: they have no scores, whatever an epoch before had.
+        """
         one = () if experiment is None else (experiment,)
         where = "WHERE t.experiment = ? " if one else ""
         found = self._select(_MEMBERS.joined(records.MemberRow._fields, where), *one)
-        return [*map(records.MemberRow._make, found)]
+        rows = map(records.MemberRow._make, found)
+        return [r._replace(dev=None, test=None) if r.status == "diverged" else r for r in rows]
 
     def curves(self) -> list[records.CurveRow]:
         """Reads all scores by epoch with their experiments."""

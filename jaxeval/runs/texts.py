@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from jaxeval.errors import printable
 # numbers that Arrow and Python read as the same float64, and the beginnings of other ones
 _PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _MAYBE = r"^\s*[+-]?(\.?\d|(?i:inf|nan))|[^\x00-\x7f]"
+_COMMA = r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$"  # a number with a decimal comma
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,6 +105,18 @@ class Cells(Sequence[str]):
         numbers = np.array(numbers)
         numbers[places] = [_to_float(self[k]) for k in places.tolist()]
         return numbers
+
+
+def with_points(values: Sequence[Any]) -> Sequence[Any]:
+    """Writes numbers of text that have a decimal comma with a point."""
+    if isinstance(values, Cells):
+        from pyarrow import compute
+
+        return Cells(compute.replace_substring_regex(values.cells, _COMMA, r"\1.\2"))
+    if isinstance(values, Coded):
+        coded = encode(with_points(values.names))
+        return Coded(coded.names, coded.codes[values.codes])
+    return [re.sub(_COMMA, r"\1.\2", value) for value in values]
 
 
 def release_memory() -> None:

@@ -125,6 +125,7 @@ def select_command(
     how: dict[str, Any] = {"workers": workers, "retries": retries}
     if isinstance(command, str):
         program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
+        program.assumed = direction if higher is None else ""
         how["stop"] = program.stop
     else:
         models = (*command, *models)

@@ -123,14 +123,23 @@ class Models(Selecting, scheduling.Scheduler):
         return len(jax.devices()) if modes == {"map"} else most
 
     def ended(self, event: running.Ended) -> None:
-        """Tells the score; a model without one fails for good: its next try would end alike."""
+        """Tells the score; a model without one, or that diverged after it, fails for good."""
         result = event.result
-        score, why = getattr(result, self.part), f"{result.status}: {result.message}"
+        score = None if result.status == "diverged" else getattr(result, self.part)
+        why = f"{result.status}: {result.message}".removesuffix(": ")
         self._spent += result.wall_seconds
-        job = self._jobs[event.trial]
-        told = self.tell(job, why.removesuffix(": ") if score is None else score)
+        self._tell(event.trial, why if score is None else score, result.wall_seconds)
+
+    def too_large(self, entries: Sequence[cohorts.Entry]) -> bool:
+        """A model that does not fit into memory has failed; `settle` cannot do without it."""
+        for entry in entries if self.rule.drops else ():
+            self._tell(entry.trial, "out of memory", 0.0)
+        return self.rule.drops
+
+    def _tell(self, trial: studies.Trial, result: float | str, seconds: float) -> None:
+        told = self.tell(self._jobs[trial], result)
         if told is not None:
-            self._news.append(self._show(told._replace(seconds=result.wall_seconds)))
+            self._news.append(self._show(told._replace(seconds=seconds)))
 
     def news(self) -> list[str]:
         """Returns what was asked for, and evaluations that ended."""

@@ -163,12 +163,12 @@ def settle_commands(
       ConfigError: both are the same code.
     """
     metric, higher, direction = text.direction_of_field(field, lower_is_better)
+    for program in programs:
+        program.assumed = direction if higher is None else ""
     commands = dict(zip(_NAMES, programs, strict=True))
     found = {name: program.side() for name, program in commands.items()}
     if len({side.id for side in found.values()}) == 1:
-        raise ConfigError(
-            "base and candidate are the same command and the same code: nothing to settle"
-        )
+        raise ConfigError("base and candidate are the same command and the same code")
     paired = asked.rule.paired or all("{split}" in program.template for program in programs)
     with _begun(asked, found, paired, higher is not False) as begun:
         rule, of = begun.rule, begun.comparison

@@ -58,7 +58,8 @@ def settle(
             scores, growing = _read(source, layout, item), follow is not None
             found = settled(scores, rule, seeds, "" if item is None else "item", growing)
             document = found.document()
-            line = "; ".join([*document.answer, *document.notes[1:]])
+            answer = (sentence.removesuffix(".") for sentence in document.answer)
+            line = "; ".join([*answer, *document.notes[1:]])
             done = found.verdict != "undecided" or found.looks >= rule.most
             if follow is None or (done and (line == said or not _torn(source))):
                 return found

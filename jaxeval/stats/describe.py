@@ -56,6 +56,15 @@ def summarize(
     return Summary(n, low, q1, median, q3, high, mean, spread, of_mean)
 
 
+def prediction_interval(scores: Sample, *, confidence: float = 0.95) -> Interval:
+    """Returns the interval that holds one more score of a normal sample with this probability."""
+    values = sample(scores, at_least=2)
+    n, mean = len(values), float(np.mean(values))
+    t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
+    half = t * sd(values) * math.sqrt(1 + 1 / n)
+    return Interval(mean - half, mean + half, confidence, "t, of one more score")
+
+
 def sd(values: np.ndarray) -> float:
     """Sample standard deviation (ddof=1) of two or more scores; exactly 0 if all are equal."""
     return float(np.std(values, ddof=1)) if varies(values) else 0.0

@@ -26,7 +26,7 @@ class _Sample(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Copies:
-    """A model with the same score at every seed or split, `count` times: it has one run."""
+    """A model of one run: it has one score, or the same at every seed or split, `count` times."""
 
     model: str
     data_set: str
@@ -83,22 +83,23 @@ class Samples:
     def without_copies(self) -> tuple["Samples", tuple[Copies, ...]]:
         """Reduces each model with equal scores at all its seeds to one score; says which.
 
-        If its scores vary on one data set its runs differ, even if they agree on another.
+        Models of one score are among them, unless all have one. If the scores of a model vary on
+        one data set its runs differ, even if they agree on another.
         """
-        if self.unit == "dataset":
-            return self, ()
-        several = [
-            (model, place, of.scores)
-            for place, cell in self.by_data_set.items()
-            for model, of in cell.items()
-            if len(of.scores) > 1
+        every = [
+            (m, place, of) for place, cell in self.by_data_set.items() for m, of in cell.items()
         ]
-        alike = {m for m, *_ in several} - {m for m, _, of in several if (of != of[0]).any()}
-        found = ((m, place, float(of[0]), len(of)) for m, place, of in several if m in alike)
-        copies = [Copies(*of) for of in found]
+        if self.unit == "dataset" or all(len(of.scores) == 1 for *_, of in every):
+            return self, ()
+        varied = {model for model, _, of in every if (of.scores != of.scores[0]).any()}
+        copies = [
+            Copies(model, place, float(of.scores[0]), len(of.scores))
+            for model, place, of in every
+            if model not in varied
+        ]
         by_data_set = {
             place: {
-                model: _Sample(of.labels[:1], of.scores[:1]) if model in alike else of
+                model: of if model in varied else _Sample(of.labels[:1], of.scores[:1])
                 for model, of in cell.items()
             }
             for place, cell in self.by_data_set.items()

@@ -63,7 +63,7 @@ class RunDesign:
     overall_primary: Primary | None
     families: Families
     across: datasets.Across | None
-    copies: tuple[Copies, ...]  # models with the same score at all seeds: one run, not tested
+    copies: tuple[Copies, ...]  # models of one run, which are not tested
     collapsed: tuple[str, ...]  # sentences on scores that look like those of failed runs
     samples: Samples = dataclasses.field(repr=False)
 

@@ -84,9 +84,16 @@ def by_program(trained: Iterable[Entry]) -> list[Cohort]:
     problems: dict[str, Problem] = {}
     alike: collections.Counter[tuple[str, Member]] = collections.Counter()
     each = [*{entry.key: entry for entry in trained}.values()]
-    for entry, joint in zip(each, _joined([entry.prepared for entry in each]), strict=True):
-        text, problem, vectors = joint
-        who = dataclasses.replace(member(entry), vectors=vectors)
+    of_config = {id(entry.prepared): entry for entry in each}  # one of many seeds
+    joints = _joined([entry.prepared for entry in of_config.values()])
+    known = {
+        key: (member(entry), *joint)
+        for (key, entry), joint in zip(of_config.items(), joints, strict=True)
+    }
+    for entry in each:
+        one, text, problem, vectors = known[id(entry.prepared)]
+        trial = entry.trial
+        who = Member(trial.seed, trial.split, one.hparams, trial.repeat, vectors)
         again = text, dataclasses.replace(who, repeat=0)
         problems.setdefault(text, problem)
         groups.setdefault((text, alike[again]), []).append((entry, who))

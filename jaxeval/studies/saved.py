@@ -74,11 +74,10 @@ def choose(
     names = {each.about.experiment: each.about.name for each in models}
     chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
-        saved = f"saved models of {len(names)} experiments"
-        if experiment is not None:
-            saved = f"{experiment!r} names {len(chosen_ids) or 'no'} experiments with saved models"
-        listed = f"{argument('experiment')}: {records.describe_ids(names)}"
-        raise RunError(f"{folder}: {saved}; choose one with {listed}")
+        wrong = f"no saved model of {experiment!r}; train it with training.save_models=true, or"
+        wrong = f"saved models of {len(chosen_ids)} experiments;" if chosen_ids else wrong
+        shown = records.describe_ids({key: names[key] for key in chosen_ids or names})
+        raise RunError(f"{folder}: {wrong} choose one with {argument('experiment')}: {shown}")
     models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]
     if not chosen:

@@ -84,8 +84,9 @@ def _events(
         while planned := scheduler.more():
             lanes = scheduler.lanes(planned, None)
             more = {"session": session, "lanes": lanes, "feed": scheduler.feed}
-            try:
-                yield from running.run(planned, store, folder, **more)
-            except memory.TooLarge:
-                if not scheduler.too_large([e for cohort in planned for e in cohort.entries]):
-                    raise
+            for cohort in planned:
+                try:
+                    yield from running.run([cohort], store, folder, **more)
+                except memory.TooLarge:
+                    if not scheduler.too_large(cohort.entries):
+                        raise

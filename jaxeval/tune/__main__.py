@@ -151,6 +151,8 @@ def tune_command(
         lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
+    if evaluate.command is not None:
+        evaluate.command.assumed = direction if higher is None else ""
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path = None if state is None else Path(state)
     opening = running.opened(path, search, higher is not False, source, trials, seconds)

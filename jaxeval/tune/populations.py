@@ -256,7 +256,8 @@ class Populations(scheduling.Scheduler):
 
     def _score(self, number: int, seed: int, score: float | None, status: str) -> None:
         which = f" (seed {seed})" if self.state.search.seeds > 1 else ""
-        self.state.score(number, seed, f"{status}{which}" if score is None else score)
+        counts = None if status == "diverged" else score
+        self.state.score(number, seed, f"{status}{which}" if counts is None else counts)
 
     def _after_epoch(
         self,
@@ -286,8 +287,8 @@ class Populations(scheduling.Scheduler):
         if self._halving is not None:
             reached = {
                 number: (best, Stopped(epoch, _epochs(trial)))
-                for number, (trial, epoch, best, _) in alive
-                if best is not None and epoch == self._rung(trial)
+                for number, (trial, epoch, best, status) in alive
+                if best is not None and status != "diverged" and epoch == self._rung(trial)
             }
             ended = [number for number, (*_, status) in alive if status is not None]
             self.state.history = self._halving.judge(self._history, reached, ended)

@@ -13,9 +13,11 @@ def test_units_of_well_known_metrics() -> None:
 
 
 def test_scores_on_their_own() -> None:
-    """Dies if fractions are not in percent, or a unit is lost or said twice."""
+    """Dies if fractions are not in percent, zeros at the end are dropped beside other digits, or a
+    unit is lost or said twice."""
     assert [scores.shown(0.12345, unit) for unit in ("fraction", "error rate")] == ["12.35"] * 2
-    assert [scores.shown(v, "perplexity") for v in (85.1234, 12345.6)] == ["85.12", "12346"]
+    shown = [scores.shown(v, "perplexity") for v in (62.3, 999.97, 12345.6)]
+    assert shown == ["62.30", "1000", "12346"]
     assert scores.shown(None, "bits") == "-"
     assert scores.label("f1", "fraction") == "f1 (%)"
     assert scores.label("loss", "nats") == "loss (nats)" and scores.label("bits", "bits") == "bits"

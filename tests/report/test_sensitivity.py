@@ -26,7 +26,7 @@ def _said(*sweeps: Analysis, **read: object) -> str:
 
 
 def test_the_sweep_with_more_runs_near_its_best_is_named_whichever_comes_first() -> None:
-    """Dies if the names, the shares or the difference are swapped."""
+    """Dies if the names, the shares or the difference are swapped, or intervals have no level."""
     many, few = _sweep(31, "lstm"), _sweep(5, "gru", 2)
     each = r"76.92 % \[\S+ \S+\] of lstm; 10.26 % \[\S+ \S+\] of gru"
     for said, gap in (
@@ -34,7 +34,7 @@ def test_the_sweep_with_more_runs_near_its_best_is_named_whichever_comes_first()
         (_said(few, many), "gru - lstm -66"),
     ):
         assert re.match(f"Runs within 1 point of the best: {each}; {gap}", said)
-        assert said.endswith("]. lstm is better than gru, by this share.")
+        assert said.endswith("] (95 % CIs). lstm is better than gru, by this share.")
 
 
 def test_what_was_not_shown_is_said_so() -> None:
@@ -50,7 +50,7 @@ def test_what_was_not_shown_is_said_so() -> None:
     assert "Nothing is shown, as runs have not ended (3 of a); those" in alone
     three = _said(near, *bare)
     assert three.endswith(
-        "10.26 % of c. Nothing is shown, as no two were compared with intervals."
+        "10.26 % of c (95 % CIs). Nothing is shown, as no two were compared with intervals."
     )
     five = [_sweep(k, f"s{k}", resamples=0) for k in range(4, 9)]
     assert _said(*five).startswith(

@@ -12,7 +12,7 @@ from jaxeval import space as spaces
 from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
 from jaxeval.tuning import Search
-from jaxeval.tuning.history import History, Stopped
+from jaxeval.tuning.history import Evaluation, History, Stopped
 from jaxeval.tuning.running import State
 
 SPACE = spaces.from_dict(
@@ -53,17 +53,19 @@ def _answer(*arguments: Any, **more: Any) -> str:
 def test_the_answer_says_what_was_not_shown() -> None:
     """Dies if a score of the search passes for the setting's worth, or an order for a finding."""
     assert _answer([[0.9], [0.5]]) == (
-        "Take setting 0, the best mean of 2 settings: accuracy 0.9 in the search; not trained "
+        "Take setting 0, the best mean of 2 settings: accuracy 0.9000 in the search; not trained "
         "again, so what it is worth is not known; no difference between settings can be called "
         "real: none has two scores."
     )
     fresh = [0.8, 0.82, 0.87]
     low, high = stats.t.interval(0.95, 2, np.mean(fresh), stats.sem(fresh))
     said = _answer([[0.9], [0.5]], fresh)
-    assert f"3 fresh seeds give dev 0.83, 95 % CI [{low:.4g}, {high:.4g}], test 0.83" in said
+    assert f"3 fresh seeds give dev 0.8300, 95 % CI [{low:#.4g}, {high:#.4g}], test 0.8300" in said
     assert said.endswith("; whether it is better than the others was not tested.")
-    assert "accuracy 0.9 after 1 of 5 steps in the search" in _answer([Stopped(1, 5)])
+    assert "accuracy 0.9000 after 1 of 5 steps in the search" in _answer([Stopped(1, 5)])
     assert "Take setting 1" in _answer([Stopped(1, 5), [0.3]])
+    of_config = Evaluation(0, {}, (1,), (0.9,), stopped=Stopped(1, 5), joined=(0, 0))
+    assert "0.9000 after 1 of 5 epochs" in tuning.evaluation_line(of_config, "accuracy", "number")
     nothing = _tuned(["diverged at 3", "diverged at 7"])
     assert nothing.exit_code == 2 and "No setting has a score" in nothing.document().answer[0]
     assert nothing.document().notes == ["0: diverged at 3", "1: diverged at 7"]
@@ -120,3 +122,6 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row[2] for row in drawn["best_so_far"].rows] == ["0.5"] * 4
     assert len(drawn["slices"].rows) == 6 and "left out" in drawn["slices"].caption
     assert "2 settings stopped early by halving, and cannot be taken" in halved.document().notes
+    for drawing in (f.drawing for f in _tuned([[0.5], [0.5]]).document().figures()):
+        low, high = drawing.axes[0].get_ylim()  # equal scores are not at an edge
+        assert low < 0.499 and high > 0.501

@@ -34,6 +34,7 @@ def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         ("a.csv", TIDY),
         ("a.tsv", TIDY.replace(",", "\t")),
         ("a.csv", TIDY.replace(",", ";")),
+        ("a.csv", TIDY.replace(",", ";").replace(".", ",")),
         ("a.csv", "\ufeff" + TIDY.replace("\n", "\r\n\r\n")),
         ("a.csv.gz", gzip.compress(TIDY.encode(), mtime=0)),
         ("a.csv", 'seed,"A",B\n1,"0.5",0.7\n2,0.6,0.9\n'),
@@ -43,7 +44,8 @@ def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_all_forms_hold_the_same_scores(tmp_path: Path, name: str, content: str | bytes) -> None:
-    """Dies if a delimiter, gzip, a byte order mark, a wide table or JSON is read another way."""
+    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table or JSON is read
+    another way."""
     assert by_model(read(tmp_path, content, name)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
 
 
@@ -195,7 +197,8 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.json", '[{"model": "A", "score": {"f1": 1}}]', "row 1, column score: .* is no number"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
-        ("a.csv", "A;B\n0,82;0,83\n", "row 2, column A: '0,82'; expected a decimal point$"),
+        ("a.csv", "A\tB\n0,82\t0,83\n", "row 2, column A: '0,82'; expected one decimal point "),
+        ("a.csv", "A;B\n1.234,5;2\n", "column A: '1.234,5'; expected one decimal point "),
         ("a.csv", "A,B\n82.1%,83\n", "A: '82.1%'; expected the number without the percent sign$"),
         ("a.csv", "A,B\n5e90,2\n", "row 2: 5e\\+90; expected 0, or an absolute value"),
         ("a.csv", "A,B\n0.9,91.5\n0.8,92.1\n", "A look like fractions"),

@@ -15,16 +15,17 @@ def test_summary_by_hand() -> None:
     assert summary.sd == pytest.approx(12.5**0.5)
 
 
-@pytest.mark.parametrize("n", [5, 8, 30])
-def test_interval_of_the_mean_covers_as_promised(n: int) -> None:
-    """Dies if five scores get the bootstrap's interval (covers .84), or the normal's (.88)."""
-    drawn = np.random.default_rng(1).normal(size=(1000, n))
-    hits = 0
-    for values in drawn:
-        interval = describe.summarize(values).mean_interval
-        assert interval is not None
-        hits += interval.low <= 0.0 <= interval.high
-    assert 929 <= hits <= 971  # .95 +- 3 standard errors
+@pytest.mark.parametrize("n", [3, 8, 30])
+def test_intervals_of_the_mean_and_of_one_more_score_cover_as_promised(n: int) -> None:
+    """Dies if five scores get the bootstrap's interval (covers .84), or the normal's (.88), or if
+    one more score is expected where the mean is."""
+    drawn = np.random.default_rng(1).normal(size=(1000, n + 1))
+    hits = np.zeros(2)
+    for *values, another in drawn:
+        of_mean, of_one = describe.summarize(values).interval, describe.prediction_interval(values)
+        assert of_mean is not None
+        hits += of_mean.low <= 0.0 <= of_mean.high, of_one.low <= another <= of_one.high
+    assert (hits >= 929).all() and (hits <= 971).all()  # .95 +- 3 standard errors
 
 
 def test_interval_of_the_sd() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from jaxeval.config import fields
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau
 from jaxeval.studies import cohorts, costs, padding, prepared
@@ -116,6 +117,16 @@ def test_repeats_are_apart() -> None:
     shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
     assert len({cohort.program for cohort in planned_cohorts}) == 1
+
+
+def test_a_config_is_described_once_for_all_its_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the plan of 40,000 seeds takes minutes."""
+    described = list[Any]()
+    monkeypatch.setattr(fields, "traced", lambda of: described.append(of) or {})
+    planned(toy_kind.trials(range(9)))
+    once = len(described)
+    planned(toy_kind.trials(range(90)))
+    assert len(described) == 2 * once
 
 
 def test_members_alike_of_two_studies_are_both_trained() -> None:

@@ -35,11 +35,16 @@ def folder(tmp_path: Path) -> Path:
 
 def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the coverage or the difference is not shown, JSON differs, a file is silently left
-    out, or zeros count as covered."""
+    out, zeros count as covered, or it is not said of which rho the interval is."""
     words = [folder / "a.txt", folder / "pairs.tsv", "--resamples", 199, "--against"]
     assert _called("similarity", *words, f"{folder / 'b.txt'},{folder / 'few.txt'}") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "66 of 67" in shown and "1.0000" in shown and "a is better than b" in shown
+    assert (
+        "66 of 67" in shown
+        and "95 % CI of covered" in shown
+        and "1.0000" in shown
+        and "a is better than b" in shown
+    )
     assert "few is not compared: no score on what it and another" in shown
     assert "few: 1 word has a vector of zeros" in shown
     assert _called("similarity", *words, folder / "b.txt", "--json", "-") == 0
@@ -50,7 +55,7 @@ def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert result["differences"][0]["test"]["direction"] == 1
     assert tree["resamples"] == 199 and tree["files"]["b"] == str(folder / "b.txt")
     cased = vectors_similarity(folder / "a.txt", folder / "pairs.tsv", keep_case=True, resamples=9)
-    assert cased.results[0].scores["a"].covered == 0
+    assert cased.results[0].scores["a"].covered == 0 and repr(cased) == "covered 0 of 67"
 
 
 def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
@@ -65,7 +70,7 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
         folder / "a.txt", folder / "questions.txt", against=[folder / "b.txt"], resamples=99
     )
     assert [of.method for of in found.results] == ["3CosAdd", "3CosMul"]
-    assert repr(found) == "No difference between a and b was shown on either set."
+    assert repr(found) == "No difference between a and b was shown on either score."
     assert [of.differences[0].a for of in found.results] == ["a"] * 2
 
 

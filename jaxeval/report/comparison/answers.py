@@ -1,13 +1,15 @@
 """The answer of a comparison; directions are those of the corrected primary tests."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.comparison.words import TESTS
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs import metrics
 from jaxeval.runs.rows import is_failed
+from jaxeval.stats import describe
 from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import Pair
@@ -33,24 +35,27 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
         who = text.listed(study.scores.models)
         return [f"{who} are not compared, since {claims.WITHHELD}."]
     doubts = _doubtful(study, study.run_design) if study.run_design else []
-    if not study.pairs:
-        return doubts
-    phrase = "Data set by data set" if study.run_design else "Task by task"
-    lines = [_best(study, study.main, study.overall or study.pairs)] if study.main else []
-    if len(study.boards) > 1:
-        each = _best(study, None, study.pairs)
-        lines.append(_after(phrase, each) if lines else each)
-    lines[1:1] = _beside(study)
+    lines = _verdicts(study) if study.pairs else []
     zeros, rule = study.scores.missing == "zero", ""
     if study.run_design:
         several = "in P(A better) they count as the worst" if len(study.pairs) > 1 else ""
         rule = "counted as 0" if zeros else several
     noun, statuses = ("run", study.scores.statuses) if study.run_design else ("item", {})
     failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
-    if failed and study.run_design and not zeros:
+    if lines and failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
     by_item = answer(items) if items else []
     return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
+
+
+def _verdicts(study: Study) -> list[str]:
+    """Returns the best model in the mean and on each data set, and what stands beside it."""
+    phrase = "Data set by data set" if study.run_design else "Task by task"
+    lines = [_best(study, study.main, study.overall or study.pairs)] if study.main else []
+    if len(study.boards) > 1:
+        each = _best(study, None, study.pairs)
+        lines.append(_after(phrase, each) if lines else each)
+    return [*lines[:1], *_beside(study), *lines[1:]]
 
 
 def _doubtful(study: Study, design: RunDesign) -> list[str]:
@@ -64,25 +69,48 @@ def _doubtful(study: Study, design: RunDesign) -> list[str]:
     return [*([left_out] if lost else []), *design.collapsed, *_copies(study, design)]
 
 
-def _copies(study: Study, design: RunDesign) -> list[str]:
-    scale = words.score_format(study)
-    return [
-        f"{one.model} gives {scale(one.score)} at every {design.unit}{on(one.data_set)} "
-        f"({one.count}): one run, which is not tested.{_beside_constant(study, one, scale)}"
-        for one in design.copies
-    ]
+def _copies(study: Study, design: RunDesign) -> Iterator[str]:
+    """Yields a sentence on each model that has one run, and so is not tested."""
+    scale, others = words.score_format(study), list[str]()
+    for one in design.copies:
+        score, where = scale(one.score), on(one.data_set)
+        beside = _beside_runs(study, design, one, scale)
+        if one.count > 1:
+            gives = f"{one.model} gives {score} at every {design.unit}{where} ({one.count})"
+            yield f"{gives}: one run, which is not tested.{beside}"
+        elif beside:
+            yield f"{one.model} has one score{where}, {score}; a test needs {FEWEST}.{beside}"
+        else:
+            others.append(f"{one.model} ({score}{where})")
+    if others:
+        has = "have one score each" if len(others) > 1 else "has one score"
+        yield f"{text.few(others)} {has}; a test needs {FEWEST}."
 
 
-def _beside_constant(study: Study, one: Copies, scale: ScoreFormat) -> str:
-    """States how the mean of the only other model lies beside a score that may have no spread."""
-    there = [(m, of) for d, m, of in words.described(study) if d == one.data_set]
-    other, of = next(((m, of) for m, of in there if m != one.model), ("", None))
-    if study.pairs or len(there) != 2 or of is None or of.n < FEWEST or of.interval is None:
+def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:
+    """States how one score lies beside the runs of the only other model, or beside their mean."""
+    cell, about = design.samples.by_data_set[one.data_set], study.scores
+    others = [(model, of.scores) for model, of in cell.items() if model != one.model]
+    if len(others) != 1 or len(others[0][1]) < FEWEST:
         return ""
-    low, high = of.interval[:2]
+    ((other, of),) = others
+    bounds = metrics.bounds(about.metric, about.known, about.unit)
+    if one.count == 1:
+        above, below = sum(of < one.score), sum(of > one.score)
+        next_run = describe.prediction_interval(of, confidence=study.rules.confidence)
+        next_run = next_run.clip(*bounds) if bounds else next_run
+        lies = "inside" if next_run.low <= one.score <= next_run.high else "outside"
+        name = text.confidence(next_run).replace("CI", "prediction interval")
+        return (
+            f" It is above {above} and below {below} of the {len(of)} runs of {other}, {lies} the "
+            f"{name} of one more: {scale.interval(next_run)}."
+        )
+    summary = describe.summarize(of, confidence=study.rules.confidence, bounds=bounds)
+    assert summary.interval is not None
+    low, high = summary.interval[:2]
     side = "higher" if one.score < low else "lower" if one.score > high else ""
     found = f"is {side}" if side else "was not shown to differ"
-    mean = f"{scale(of.mean)}, {scale.ci(of.interval)}"
+    mean = f"{scale(summary.mean)}, {scale.ci(summary.interval)}"
     return f" If {one.model} is deterministic, the mean of {other} {found}: {mean}."
 
 

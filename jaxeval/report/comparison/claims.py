@@ -92,8 +92,7 @@ def _test(pair: Pair) -> str:
     sizes, items = pair.difference.sizes, text.counted(pair.difference.sizes.items, "item")
     if sizes.clusters < sizes.items:
         items += f" in {text.counted(sizes.clusters, 'cluster')}"
-    each = f"{text.ranging(sizes.runs)} run{'' if max(sizes.runs) == 1 else 's'} each"
-    return f"over {OVER[pair.difference.over]}; {items}, {each}"
+    return f"over {OVER[pair.difference.over]}; {items}, {words.each(pair, sizes.runs, 'run')}"
 
 
 def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:

@@ -178,7 +178,7 @@ def _caption(study: Study) -> str:
     if study.run_design.unit == "dataset":
         return f"One {metric} a data set; none is tested, and none is bold."
     if not study.pairs:
-        return f"{metric} of models of one run each; none is tested."
+        return f"Mean ± sd of {metric}; models of one run are not tested."
     n = text.ranging(summary.n for *_, summary in words.described(study))
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "

@@ -152,9 +152,19 @@ def basis(study: Study) -> str:
 def sizes(pairs: Sequence[Pair]) -> str:
     """Returns the sample sizes of pairs of whole runs: "8 runs each", "10 splits"."""
     every = [pair.scores for pair in pairs if pair.scores]
-    many = text.ranging(len(values) for of in every for values in of.compared)
-    each = "" if all(of.by_pairs for of in every) else " each"
-    return f"{many} {every[0].unit}{'' if many == '1' else 's'}{each}"
+    by_pairs = all(of.by_pairs for of in every)
+    counts = [len(values) for of in every for values in of.compared]
+    if len(every) == 1 and not by_pairs:
+        return each(pairs[0], counts, every[0].unit)
+    many = text.ranging(counts)
+    return f"{many} {every[0].unit}{'' if many == '1' else 's'}{'' if by_pairs else ' each'}"
+
+
+def each(pair: Pair, counts: Sequence[int], noun: str) -> str:
+    """Returns two models' counts: "8 runs each", "3 runs of A and 20 of B", the better first."""
+    (first, one), (second, other) = [*zip(counts, pair.names, strict=True)][:: pair.better or 1]
+    many = text.counted(first, noun)
+    return f"{many} each" if first == second else f"{many} of {one} and {second} of {other}"
 
 
 def primary(of: Primary) -> str:

@@ -115,8 +115,8 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         )
     if lost := summary.statuses.get("diverged"):
         yield (
-            f"{lost} of {sum(summary.statuses.values())} diverged: their scores, if any, are "
-            "those of the best epoch before; `compare` counts them as failed, without scores"
+            f"{lost} of {sum(summary.statuses.values())} diverged: they have failed, and scores "
+            "of their epochs before do not count"
         )
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs

@@ -257,10 +257,13 @@ def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dic
     varied = {side: of for side, of in known.items() if len({*of.tolist()}) > 1}
     spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
     plans = bool(spread) and not rule.by_pairs and not claims.contradict(*found.interval)
+    needed = None
+    if found.looks and plans:
+        needed = _needed(rule, spread, found.difference, min(map(len, known.values())))
     return {
         "sds": {side: describe.sd_interval(of) for side, of in varied.items()},
         "smallest": smallest(spread, rule.margin, rule.alpha) if plans else {},
-        "needed": _needed(rule, spread, found.difference) if found.looks and plans else None,
+        "needed": needed,
     }
 
 
@@ -281,10 +284,10 @@ def smallest(sd: float, margin: float, level: float) -> dict[int, float]:
     return {n: least for n, least in found.items() if math.isfinite(least)}
 
 
-def _needed(rule: Settle, spread: float, difference: float) -> int | None:
-    """Returns the seeds of each side that settle a difference as large as this one."""
+def _needed(rule: Settle, spread: float, difference: float, seen: int) -> int | None:
+    """Returns the seeds of each side, more than were seen, that settle such a difference."""
     beyond = abs(difference) - rule.margin
-    sizes = range(FIRST_LOOK, _MOST_NEEDED)
+    sizes = range(seen + 1, _MOST_NEEDED)
     least = functools.partial(sequential.smallest_difference, sd=spread, alpha=rule.alpha)
     place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
     return sizes[place] if beyond > 0 and place < len(sizes) else None

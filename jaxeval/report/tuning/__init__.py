@@ -13,7 +13,7 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import insight
-from jaxeval.tuning.history import Evaluation, History, Stopped
+from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.insight import Insight, Retrained, Spread
 from jaxeval.tuning.running import State
 
@@ -84,7 +84,7 @@ class Tuned(Result):
         if self.best is None:
             return f"No setting has a score ({self.reason})."
         by = "posterior mean" if self.search["method"] == "gp" else "mean"
-        seen = _mean(self.best.scores, self.metric, self.unit) + _after(self.best.stopped)
+        seen = _mean(self.best.scores, self.metric, self.unit) + _after(self.best)
         spent = text.counted(self.trials, "setting")
         return (
             f"Take setting {self.best.number}, the best {by} of {spent}: {seen} in the "
@@ -128,7 +128,7 @@ class Tuned(Result):
         names = [name for name in space if any(name in of.values for of in shown)]
         rows = [
             [
-                f"{of.number}{_after(of.stopped)}",
+                f"{of.number}{_after(of)}",
                 str(len(of.scores)),
                 self._shown(of.mean),
                 *(scores.setting(of.values.get(name, "-")) for name in names),
@@ -239,8 +239,9 @@ def fresh_scores(rows: Sequence[MemberRow]) -> tuple[dict[str, list[float]], lis
     return {k: [x for x in scores if x is not None] for k, scores in parts.items()}, lost
 
 
-def _after(stopped: Stopped | None) -> str:
-    return "" if stopped is None else f" after {stopped.epochs} of {stopped.of} steps"
+def _after(of: Evaluation) -> str:
+    steps = "steps" if of.joined is None else "epochs"  # of a command, of a config
+    return "" if of.stopped is None else f" after {of.stopped.epochs} of {of.stopped.of} {steps}"
 
 
 def _mean(sample: Sequence[float], metric: str, unit: str) -> str:
@@ -251,7 +252,7 @@ def _mean(sample: Sequence[float], metric: str, unit: str) -> str:
 def evaluation_line(evaluation: Evaluation, metric: str, unit: str) -> str:
     """Returns the score and values of an evaluation that has ended, in one line."""
     mean = _mean(evaluation.scores, metric, unit) if evaluation.scores else ""
-    score = evaluation.failure or mean + _after(evaluation.stopped)
+    score = evaluation.failure or mean + _after(evaluation)
     values = ", ".join(f"{name} {scores.setting(of)}" for name, of in evaluation.values.items())
     return f"setting {evaluation.number}: {score}; {values}"
 

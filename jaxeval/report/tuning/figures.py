@@ -82,7 +82,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
     caption = (
         "Scores of settings in the order of their proposal. "
         + ("The band is the noise of a score with other seeds. " if banded else "")
-        + "Retrained: the mean of fresh seeds of the best setting, and its 95 % interval."
+        + "Retrained: the mean of the best setting's fresh seeds, with its 95 % interval."
         + (" Crosses were stopped early." if stopped else "")
     )
     rows = [
@@ -111,10 +111,10 @@ def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
 def _focus(axes: "Axes", tuned: Tuned) -> None:
     """Cuts off settings that are much worse than most, which would flatten the rest."""
     low, high = np.quantile([mean for _, mean in _scored(tuned)], [0.05, 0.95])
-    span, (bottom, top) = max(high - low, 1e-12), axes.get_ylim()
-    if tuned.higher_is_better:
+    span, (bottom, top) = high - low, axes.get_ylim()
+    if span and tuned.higher_is_better:
         axes.set_ylim(max(bottom, low - span), top)
-    else:
+    elif span:
         axes.set_ylim(bottom, min(top, high + span))
 
 
