@@ -36,8 +36,8 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     assert lines[2].startswith(
         f"its setting: batch_size {described.sweep.setting['batch_size']}, "
     )
-    near = described.sweep.near
-    assert lines[3] == f"{near} of the 22 dev scores are within 1 point of the best"
+    near = described.sweep.near - 1
+    assert lines[3] == f"within 1 point of the best: {near} of 21 other dev scores"
 
 
 class _Shape(NamedTuple):
@@ -90,6 +90,8 @@ def test_report_of_a_folder_with_sweeps(
     assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
     swept = {row[0] for row in drawn["ranks_accuracy"].rows}
     assert swept == {"attentive_lstm, sweep", "transformer, sweep"}
+    one = jaxeval.load(fabricated.fill(tmp_path / "one", ("transformer",)))
+    assert [figure.name for figure in one.document().figures()] == [*panels]  # ranks once
 
 
 def test_report_of_an_unfinished_sweep_without_scores(
