@@ -43,7 +43,7 @@ def main() -> None:
         peak_gigabytes=_peak(),
         imported_gigabytes=before,
         population_gigabytes=round(4 * 4 * count * args.members / 2**30, 3),
-        slice_gigabytes=round(4 * min(language._SLICE, positions * vocabulary) / 2**30, 3),
+        slice_gigabytes=round(4 * min(language._SLICE_ON_CPU, positions * vocabulary) / 2**30, 3),
         all_scores_gigabytes=round(4 * positions * vocabulary * args.members / 2**30, 3),
     )
 

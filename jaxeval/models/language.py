@@ -27,7 +27,9 @@ from jaxeval.models.dropout import KeyedDropout, site
 
 # dropout sites; append only: masks are numbered by place (`dropout._mask_number`)
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")
-_SLICE = 1 << 23  # logits [N, V] that exist at once: 32 MB per member
+# Logits [N, V] that exist at once, 32 MB per member; on CPUs 8 MB, which stay in the caches. With
+# two devices XLA's CPU products of 20 MB of them at times lost part of a sum (jaxlib 0.9.2)
+_SLICE, _SLICE_ON_CPU = 1 << 23, 1 << 21
 _BUDGET, _MOST_UNITS = 1_000_000, 2**14
 
 
@@ -242,7 +244,8 @@ def _slices(
 ) -> tuple[Array, Array, Array]:
     """Positions in K equal slices padded with weight 0: [K, n, E], [K, n] and [K, n]."""
     count = targets.size
-    parts = -(-count // max(1, min(count, _SLICE // vocabulary)))
+    most = _SLICE_ON_CPU if jax.default_backend() == "cpu" else _SLICE
+    parts = -(-count // max(1, min(count, most // vocabulary)))
     size = -(-count // parts)
     padding = parts * size - count
     rows = jnp.pad(outputs.reshape(count, -1), ((0, padding), (0, 0))).reshape(parts, size, -1)

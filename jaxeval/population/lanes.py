@@ -18,12 +18,9 @@ from jax.experimental import multihost_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.population import threefry
 
 Mode = Literal["map", "vmap"]
 _AXIS = "member"
-
-threefry.register()  # before any program of a population is lowered
 
 
 def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:

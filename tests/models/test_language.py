@@ -100,7 +100,7 @@ def test_losses_in_slices_equal_a_plain_softmax(
     monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
     """Dies if slicing changes a loss or a gradient, or loses the last positions."""
-    monkeypatch.setattr(language, "_SLICE", words)
+    monkeypatch.setattr(language, "_SLICE_ON_CPU", words)
     draw = np.random.default_rng(1)
     table, bias = draw.normal(size=(12, 5)), draw.normal(size=12)
     outputs, targets = draw.normal(size=(T, B, 5)), draw.integers(0, 12, (T, B))
