@@ -84,7 +84,7 @@ def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> 
 def bounds(
     metric: str | None, scores: np.ndarray, unit: str | None = None
 ) -> tuple[float, float] | None:
-    """Returns the range of a metric, as (0, 1) of fractions, (0, inf) of errors; None if unknown."""
+    """Returns the range of a metric, (0, 1) of fractions, (0, inf) of errors; None if unknown."""
     named, least = unit if unit in _UNIT_NAMES else unit_of(metric), scores.min(initial=math.inf)
     if named == "fraction" and least >= 0:
         return next(((0.0, top) for top in (1.0, 100.0) if scores.max(initial=0) <= top), None)
