@@ -21,7 +21,7 @@ _PARTS = ("dev", "test")
 def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
     """Draws all figures of experiments.
 
-    For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
+    For each metric: violins of experiments of seeds, and ranks of several sweeps. For each
     experiment: its own figures; without points, no learning curves. Figures without any number
     are left out.
     """
@@ -34,7 +34,7 @@ def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
             if records.kind(members) in ("seeds", "noise")
         ]
         drawn += [_violins(seeds)] if seeds else []
-        if swept := trials.recorded_sweeps(alike):
+        if len(swept := trials.recorded_sweeps(alike)) > 1:
             ranks = sweeps.ranks(swept)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
     for members in groups:

@@ -71,7 +71,8 @@ def test_costs_that_are_not_known_are_null(operations: float) -> None:
 def test_report_of_a_folder_with_sweeps(
     tmp_path: Path, capsys: pytest.CaptureFixture, undrawn: None
 ) -> None:
-    """Dies if a sweep gets a violin among seeds, or two sweeps do not share a figure of ranks."""
+    """Dies if a sweep gets a violin among seeds, two sweeps do not share a figure of ranks, or
+    one has the same figure twice."""
     folder = fabricated.fill(test_report.fill(tmp_path / "r", ["alpha"]))
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     drawn = {figure.name: figure for figure in jaxeval.load(folder).document().figures()}
@@ -90,6 +91,8 @@ def test_report_of_a_folder_with_sweeps(
     assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
     swept = {row[0] for row in drawn["ranks_accuracy"].rows}
     assert swept == {"attentive_lstm, sweep", "transformer, sweep"}
+    alone = jaxeval.load(folder, experiment="sweep0").document().figures()
+    assert [figure.name for figure in alone] == [*panels]
 
 
 def test_report_of_an_unfinished_sweep_without_scores(
