@@ -195,11 +195,12 @@ def mirror(
     """
     from jaxeval.runs import following
 
+    target = f"{to} at {at}" if at else to
     then, passing = "; the same command goes on from there", (JaxevalError, ModuleNotFoundError)
     try:
         with (
             contextlib.closing(following.Following(runs)) as followed,
-            parsing(f"{to} failed", str(runs), None, RunError, passing, then),
+            parsing(f"{target} failed", runs, None, RunError, passing, then),
             contextlib.closing(_Mirror(followed, _TARGETS[to], at)) as mirrored,
             contextlib.suppress(*[KeyboardInterrupt] * follow),
         ):

@@ -97,7 +97,7 @@ class _Neighbourhood(Result):
             panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
             panel.set_xlabel(plots.literal(name))
             if self.ranges[name].log:
-                panel.set_xscale("log")
+                plots.log_axis(panel, min(values), max(values))
             if number % _PANELS == 0:
                 panel.set_ylabel(plots.literal(label))
         rows = [

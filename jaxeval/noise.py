@@ -166,8 +166,8 @@ def _cells(
     for axis in ("split", "seed"):
         if axis not in scores.labels:
             asked = argument("column", {axis: "NAME"})
-            named = f"name it with {asked}, every seed on every split"
-            raise DataError(f"no column {axis}; {named}", scores.source)
+            expected = f"expected every seed on every split ({asked} names a column)"
+            raise DataError(f"no column {axis}; {expected}", scores.source)
     if len(scores.data_sets) > 1:
         said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
         raise DataError(f"{said}: expected one", scores.source)

@@ -156,8 +156,9 @@ class Planned(Result):
         known = {"items": True, "samples": self.spread.samples > 0, "runs": now.size.runs > 1}
         rows = {f"more {way} alone": of for way, of in plan.ways.items() if known[way]}
         rows["cheapest"] = plan.cheapest
-        head = ("", "items", "runs", "samples", "answers", "power")
-        yield Table(head, [[name, *_cells(of)] for name, of in rows.items()])
+        answers = "answers" if self.pilot is None else "new answers"
+        head = ("", "items", "runs", "samples", answers, "power")
+        yield Table(head, [[name, *self._cells(of)] for name, of in rows.items()])
         if plan.cheapest is not None and self.pilot is not None:
             ends = []
             for end, of in (("low", self.low), ("high", self.high)):
@@ -187,6 +188,15 @@ class Planned(Result):
         ends = (0.0 if of is None else getattr(of, name) ** 0.5 for of in (pilot.low, pilot.high))
         return f"{value:.3g} [{', '.join(f'{end:.3g}' for end in ends)}]"
 
+    def _cells(self, design: Design | None) -> list[str]:
+        if design is None:
+            return [*"-----"]
+        return [*map(str, design.size), f"{self._answers(design):,}", f"{design.power:.2f}"]
+
+    def _answers(self, design: Design) -> int:
+        """Returns the number of answers that the pilot lacks."""
+        return design.answers - (self.plan.now.answers if self.pilot else 0)
+
     def _bought(self, design: Design) -> str:
         """Returns what is new: "200 items, 1 run of each model, for 400 answers"."""
         both = zip(design.size, self.plan.now.size, strict=True)
@@ -194,16 +204,10 @@ class Planned(Result):
         new = [text.counted(items, "item")] if items else []
         new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
         new += [f"{samples} more of each answer"] if samples > 0 else []
-        answers = f", for {design.answers:,} answers"
+        answers = f", for {self._answers(design):,} answers"
         return f"{text.listed(new)}{answers}" if new else "nothing; this is enough"
 
 
 def _size(size: Size) -> str:
     runs = f"{text.counted(size.runs, 'run')} of each model"
     return f"{text.counted(size.items, 'item')}, {runs}, {text.counted(size.samples, 'sample')}"
-
-
-def _cells(design: Design | None) -> list[str]:
-    if design is None:
-        return [*"-----"]
-    return [*map(str, design.size), f"{design.answers:,}", f"{design.power:.2f}"]

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
 os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 compiling.prepare()
+# runs wait until the disk has what they write: a folder in memory waits for no disk
+if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 1 << 31:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 from jaxeval import backend  # noqa: E402  (the environment must be set before)
 

@@ -36,6 +36,19 @@ def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.Captu
     assert len(json.loads(ledger.read_text())) == 1
 
 
+def test_a_claim_that_several_looks_do_not_carry_is_withdrawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the first sentences say "better" of what only a single look shows."""
+    table = tmp_path / "t.csv"
+    for n in (7, 8):
+        rows = [f"{m},{k},{k / 100 + (m == 'B') * 0.03}\n" for m in "AB" for k in range(n)]
+        table.write_text("".join(["model,seed,score\n", *rows]))
+        first, second, *_ = comparing.json_of(capsys, table, "--ledger", tmp_path / "l")["answer"]
+    assert first.startswith("At a single look, B is better than A: ")
+    assert second.startswith("After several looks this is no longer shown: A, B (anytime p = .")
+
+
 def test_pairs_are_counted_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a pair that did not grow is named, or the anytime p is of one comparison."""
     table = comparing.table(tmp_path)

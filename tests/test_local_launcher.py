@@ -111,9 +111,20 @@ def test_a_worker_that_meets_no_signal_ends() -> None:
     assert subprocess.run(words, stdin=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize("text", ["local", "local:0", "local:x", "lokal:2", "", "local:99999"])
+WRONG = ["local", "local:0", "local:x", "local:²", "local:1025", "lokal:2", ""]
+WRONG.append("local:" + "1" * 5000)  # which int() refuses
+
+
+@pytest.mark.parametrize("text", WRONG)
 def test_what_is_no_engine_is_refused(text: str) -> None:
     """Dies if a mistake is found only after data was read."""
     with pytest.raises(ConfigError, match="expected local:N, slurm, slurm:FILE"):
         launchers.parse(text)
-    assert launchers.parse(launchers.HERE) is None
+
+
+def test_how_many_processes_there_can_be() -> None:
+    """Dies if one process is an engine, or the most that are allowed, or two, are refused."""
+    assert launchers.parse("local:1") is None
+    for count in (2, 1024):
+        found = launchers.parse(f"local:{count}")
+        assert found is not None and found.workers == count

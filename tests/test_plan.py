@@ -43,11 +43,11 @@ def _logs(folder: Path) -> list[str]:
 
 def test_millers_example(capsys: Shown) -> None:
     """Dies if an sd is taken for a variance: Miller's equation, of a known spread, gives 969, and
-    the t test needs two items more."""
+    the t test needs two items more; each is answered by both models."""
     tree = comparing.json_of(capsys, "--difference", "0.03", "--sd", "0.33333", verb="plan")
     assert tree["plan"]["cheapest"]["size"]["items"] == 971
     shown = comparing.shown(capsys, "--difference", "0.03", "--sd", "0.33333", verb="plan")
-    assert shown.startswith("971 items, 1 run of each model")
+    assert shown.startswith("971 items, 1 run of each model") and " 1,942 " in shown
 
 
 def test_what_a_pilot_cannot_separate_is_unknown(tmp_path: Path, capsys: Shown) -> None:
@@ -92,7 +92,10 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
     tree = comparing.json_of(capsys, *words, "--difference", "0.1", verb="plan")
     shown = comparing.shown(capsys, *words, "--difference", "0.1", verb="plan")
     more = tree["plan"]["cheapest"]["size"]["items"] - 40
-    assert f"{more:,} items" in shown or f"{more} items" in shown
+    size = tree["plan"]["cheapest"]["size"]
+    new = 2 * (size["items"] * size["runs"] - 40 * 3)
+    assert f"{more} items" in shown and f", for {new:,} answers" in shown
+    assert "new answers" in " ".join(shown.split())
     assert tree["pilot"]["low"]["runs"] <= tree["spread"]["runs"] <= tree["pilot"]["high"]["runs"]
     assert "enough" in comparing.shown(capsys, *words, "--difference", "5", verb="plan")
 

@@ -145,7 +145,7 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     assert first.name != second.name and first.labels["dataset"] == second.labels["dataset"]
     assert first.labels["task"] and first.labels["name"] == "transformer, sweep"
     seeds = test_report.fill(tmp_path / "c", ["alpha"])
-    with pytest.raises(JaxevalError, match="expected random sweeps, found alpha"):
+    with pytest.raises(JaxevalError, match="as jaxeval sweep makes them; found alpha"):
         jaxeval.sensitivity(str(seeds))
 
 
@@ -182,6 +182,7 @@ def test_values_of_a_space() -> None:
     [
         ([], "expected tables or runs folders"),
         (["S", "--score", "acc"], "row 9, column acc: missing"),
+        (["S", "--hyperparameters", "rate"], "no column 'score'; --score NAME names the column"),
         (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
         (
             ["P", "--hyperparameters", "rate"],

@@ -49,7 +49,7 @@ def _command(gain: object) -> str:
 
 
 def _settle(base: object, candidate: object, **more: Any) -> jaxeval.Settlement:
-    return jaxeval.settle_command(_command(base), _command(candidate), quiet=True, **more)
+    return jaxeval.settle_command(_command(base), _command(candidate), **{"quiet": True} | more)
 
 
 def _calls(gain: object) -> list[str]:
@@ -123,10 +123,14 @@ def test_a_candidate_that_was_killed_is_no_fresh_base() -> None:
         assert book.begin(tried, Side("d", "d", ""), "", ASKED).known == 1
 
 
-def test_a_crash_is_a_lost_pair_with_wins() -> None:
-    """Dies if a crash withholds the claim, is tried again later, or counts for its side."""
-    found = _settle(0.5, "crash=5", statistic="wins", retries=0)
+def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a crash withholds the claim, is tried again later, or counts for its side; or if
+    what ran is not said, or what was known is."""
+    found = _settle(0.5, "crash=5", statistic="wins", retries=0, quiet=False)
     assert found.verdict == "better" and found.wins is not None
+    said = capsys.readouterr().err
+    assert said.count("out of memory") == found.looks // 5
+    assert said.count("base, seed ") >= found.looks
     won, lost = found.wins
     assert lost == found.looks // 5 and won + lost == found.looks
     assert "1 seed failed: lost pairs" in " ".join(found.notes) or lost > 1
@@ -137,6 +141,10 @@ def test_a_crash_is_a_lost_pair_with_wins() -> None:
     assert mirrored.verdict == "worse" and mirrored.wins == (lost, won)
     with pytest.raises(RunError, match=r"base: .*without a base nothing is settled"):
         _settle("crash=1", 0.5, statistic="wins", retries=0)
+    _settle(0.5, "crash=5", statistic="wins", retries=0, again=True)
+    capsys.readouterr()
+    _settle(0.5, "crash=5", statistic="wins", retries=0, quiet=False)  # all of it is known
+    assert ", seed " not in capsys.readouterr().err
 
 
 def test_two_processes_share_a_ledger(folder: Path) -> None:

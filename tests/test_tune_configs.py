@@ -26,7 +26,7 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     is not that of its member; or if settings of one program are not one population."""
     of: dict[str, Any] = {"task": "toy", "halving": None, "seeds": 2}
     whole = Search(TOY, **of)
-    history = whole.go_on(tmp_path / "whole", trials=6)
+    history = whole.go_on(tmp_path / "whole")
     scores = {(row.hparams, row.seed): row.dev for row in runs.load(tmp_path / "whole")}
     assert sorted(seed for _, seed in scores) == list(range(1, 13))
     for e in history.evaluations:
@@ -38,8 +38,8 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     for crash in (1, len(whole.saved) - 2):
         killed, folder = Search(TOY, **of), tmp_path / str(crash)
         with pytest.raises(Crash):
-            killed.go_on(folder, crash, 6)
-        assert Search(TOY, **of, saved=killed.saved[-1]).go_on(folder, trials=6) == history
+            killed.go_on(folder, crash)
+        assert Search(TOY, **of, saved=killed.saved[-1]).go_on(folder) == history
         assert rows(folder) == rows(tmp_path / "whole")
 
 
@@ -48,9 +48,9 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
     recorded, lanes idle, or a search that was killed decides anything anew."""
     search = Search(TOY, "toy")
     whole = search.go_on(tmp_path / "whole")
-    assert len(whole.ended) == 10 and len({e.joined[0] for e in whole.evaluations if e.joined}) > 1
+    assert len(whole.ended) == 6 and len({e.joined[0] for e in whole.evaluations if e.joined}) > 1
     assert any(e.joined and e.joined[1] > 0 for e in whole.evaluations)
-    assert 3 < sum(e.stopped is not None for e in whole.evaluations) < 10
+    assert 1 < sum(e.stopped is not None for e in whole.evaluations) < 6
     recorded = {row.seed: row for row in runs.load(tmp_path / "whole")}
     for e in whole.evaluations:
         row = recorded[e.seeds[0]]
@@ -114,7 +114,7 @@ def test_a_population_that_the_memory_has_no_room_for(
             monkeypatch.setattr(host.Population, "epoch", narrow)
             of: dict[str, Any] = {"launcher": engine, "parallel": 5}
             wide, none_fits = Search(TOY, "toy", halving), Search(TOY, "toy", halving)
-            history = wide.go_on(tmp_path / f"a{engine}", trials=10, **of)
+            history = wide.go_on(tmp_path / f"a{engine}", **of)
             assert all(e.scores for e in history.evaluations)
             assert {*widths} == {4 if halving and engine else 8, 4}
             widths.clear()
@@ -134,13 +134,13 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
     a score depends on who else is trained, or a search that was killed ends otherwise."""
     search = Search(SIZES, halving=halving)
     history = search.go_on(tmp_path / "whole")
-    assert search.compiled == 1 and len(history.ended) == 10
+    assert search.compiled == 1 and len(history.ended) == 6
     joined = [e.joined for e in history.evaluations if e.joined]
-    assert len({population for population, _ in joined}) == (1 if halving else 4)
+    assert len({population for population, _ in joined}) == (1 if halving else 2)
     for name in SIZES:
         assert len({e.values.get(name) for e in history.evaluations}) > 1
     assert not left(tmp_path / "whole")
-    programs, alone = search.target.padded(10, 3), tmp_path / "alone"
+    programs, alone = search.target.padded(6, 3), tmp_path / "alone"
     for e in [e for e in history.evaluations if e.scores and not e.stopped][:2]:
         (entry,) = search.target.entries(e)
         cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
@@ -163,21 +163,21 @@ def _jobs_give(
 ) -> None:
     """Dies if jobs train other programs than one process, a setting is proposed only when a whole
     batch has ended, or a search that was killed trains anything twice or not at all."""
-    expected = [(e.values, e.scores) for e in history.evaluations[:6]]
+    expected = [(e.values, e.scores) for e in history.evaluations]
     with here.prompt(session):
         search, engine = Search(SIZES, halving=None), here.Here(3)
-        launched = search.go_on(folder / "jobs", trials=6, launcher=engine)
+        launched = search.go_on(folder / "jobs", launcher=engine)
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
         pending = [len(of.pending) for of in search.saved if of.ended and len(of.evaluations) < 6]
         assert max(pending) == 3 and len(engine.started) == 6 == len({*engine.started})
         killed = Search(SIZES, halving=None)
         with pytest.raises(Crash):
-            killed.go_on(folder / "killed jobs", 3, 6, launcher=here.Here(3))
+            killed.go_on(folder / "killed jobs", 3, launcher=here.Here(3))
         again = Search(SIZES, halving=None, saved=killed.saved[-1])
-        launched = again.go_on(folder / "killed jobs", trials=6, launcher=here.Here(3))
+        launched = again.go_on(folder / "killed jobs", launcher=here.Here(3))
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
     for name in ("jobs", "killed jobs"):
-        assert rows(folder / name) == recorded[:6] and not left(folder / name)
+        assert rows(folder / name) == recorded and not left(folder / name)
 
 
 def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
@@ -196,10 +196,10 @@ def test_other_shapes_take_up_what_was_stopped(
     space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
     killed = Search(space)
     with pytest.raises(Crash):
-        killed.go_on(tmp_path, 5)
+        killed.go_on(tmp_path, 5, 10)
     before = killed.saved[-1]
     monkeypatch.setattr(targets.Target, "padded", lambda *of: [])
-    history = Search(space, saved=before).go_on(tmp_path)
+    history = Search(space, saved=before).go_on(tmp_path, trials=10)
     assert len(history.ended) == len(rows(tmp_path)) == 10 and not left(tmp_path)
     widths: dict[Any, set[Any]] = {}
     ended = {e.number for e in before.ended}

@@ -26,11 +26,7 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
     history = one.go_on(tmp_path / "one", parallel=1)
     epochs = len(one.epochs)
     with here.prompt(one.target.session):
-        search, engine, kept = (
-            Search(TOY, "toy"),
-            here.Here(1),
-            list[int](),
-        )
+        search, engine, kept = Search(TOY, "toy"), here.Here(1), list[int]()
         submit = engine.submit
         jobs = tmp_path / "jobs" / "jobs"
         engine.submit = lambda of: submit(of) or kept.append(len([*jobs.glob("*/job.json")]))  # type: ignore[method-assign,func-returns-value]
@@ -39,7 +35,7 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
         # one after the other: each is judged against the same ones
         assert _decided(launched) == _decided(history) and len(search.epochs) == epochs
         rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)
-        assert len(engine.started) == rungs > 10 == len({*engine.started})
+        assert len(engine.started) == rungs > 6 == len({*engine.started})
         for crash, engine in (2, here.Here(1, [0, 1])), (7, None):
             killed, folder = Search(TOY, "toy"), tmp_path / str(crash)
             with pytest.raises(Crash):
@@ -52,7 +48,7 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
         assert [e.values for e in lost.evaluations] == [e.values for e in history.evaluations]
     curves = [[*map(_score, runs.load_curves(tmp_path / name))] for name in ("one", "jobs")]
     assert curves[0] == curves[1] and rows(tmp_path / "jobs") == rows(tmp_path / "one")
-    for name in ("jobs", "2", str(len(search.saved) - 2), "7", "three"):
+    for name in ("jobs", "2", "7", "three"):
         assert not left(tmp_path / name)
         assert not [*(tmp_path / name / "jobs").glob("*/job.json")]
     # otherwise who goes on depends on who arrives first, and no score does
@@ -76,11 +72,11 @@ def test_jobs_train_what_was_not_recorded(
 
     with monkeypatch.context() as patch, pytest.raises(Crash):
         patch.setattr(stores.Store, "record", lost)
-        killed.go_on(tmp_path, trials=6)
+        killed.go_on(tmp_path)
     before, again = killed.saved[-1], Search(TOY, "toy", halving, saved=killed.saved[-1])
     assert before.ended
     with here.prompt():
-        after = again.go_on(tmp_path, trials=6, launcher=here.Here(1))
+        after = again.go_on(tmp_path, launcher=here.Here(1))
     for e in before.ended:
         assert _decided(after)[e.number] == _decided(before)[e.number]
     recorded = {row.seed: (row.dev, row.status) for row in runs.load(tmp_path)}

@@ -64,7 +64,7 @@ class Search(State):
         self,
         folder: Path,
         crash: int = 10**6,
-        trials: int = 10,
+        trials: int = 6,
         parallel: int = 3,
         launcher: launching.Launcher | None = None,
     ) -> History:

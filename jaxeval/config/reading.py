@@ -1,10 +1,11 @@
 """Reads configs into frozen pydantic dataclasses, reports all mistakes at once; writes TOML."""
 
 import difflib
+import functools
 import hashlib
 import json
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
@@ -19,6 +20,8 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
 _T = TypeVar("_T")
+# checks and writes data of a class; made in more time than it is used
+adapter: Callable[[Any], pydantic.TypeAdapter[Any]] = functools.cache(pydantic.TypeAdapter)
 Source = object  # a TOML file or shipped name, plain data, settings, or None for all defaults
 _EXPECTED = {  # pydantic's error -> what was expected
     "int_type": "a whole number",
@@ -90,7 +93,7 @@ def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, lis
     tree = json.loads(json.dumps(tree, default=parameters.plain))
     try:
         text = json.dumps(_with_defaults(cls, tree))
-        return pydantic.TypeAdapter(cls).validate_json(text, strict=True), []
+        return adapter(cls).validate_json(text, strict=True), []
     except pydantic.ValidationError as error:
         # pydantic also reports a list as too short if all its values are wrong
         errors = [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
@@ -188,7 +191,7 @@ def nested(annotation: object) -> type | None:
 
 def to_dict(instance: object) -> dict[str, Any]:
     """Returns settings as JSON types, defaults included."""
-    tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
+    tree: dict[str, Any] = adapter(type(instance)).dump_python(instance, mode="json")
     return tree
 
 

@@ -209,6 +209,6 @@ def _coverage(
         message = "it has no vector of any word of train; expected vectors of the same language"
         raise DataError(message, path)
     shown = (f"{part} {f['tokens']:.1%} ({f['types']:.1%})" for part, f in fractions.items())
-    remark = f"tokens (types) with a pretrained vector: {', '.join(shown)}"
+    remark = f"tokens (types) with a vector in {path}: {', '.join(shown)}"
     few = f"only {train:.1%} of train's tokens have a vector in {path}"
     return checks.Findings({"vectors": fractions}, [remark], [few] if train < _FEW else [])

@@ -113,6 +113,14 @@ def ruled(panel: "Axes", axis: Literal["x", "y", "both"] = "y") -> None:
     panel.set_axisbelow(True)
 
 
+def log_axis(panel: "Axes", low: float, high: float) -> None:
+    """Makes the x axis logarithmic; of values within a decade, only the ends are labelled."""
+    panel.set_xscale("log")
+    if high < 10 * low:  # matplotlib's labels would overlap
+        panel.set_xticks([low, high], [f"{end:.3g}" for end in (low, high)])
+        panel.minorticks_off()
+
+
 def chunks(names: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
     """Splits names into the fewest parts of at most `most`, of about equal size."""
     parts = -(-len(names) // most)

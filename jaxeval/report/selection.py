@@ -1,6 +1,7 @@
 """The selection of the best model: its result, and its progress."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -54,6 +55,7 @@ class Selection(Result):
         """Returns the answer, a row for each model, and notes on the scores."""
         scale = scores.format_of(self.unit or "", self.scores.values())
         rows = [self._row(model, scale) for model in self.scores]
+        rule = re.sub(r"\B(?=[A-Z])", "-", str(self.rule["name"]).removesuffix("Thompson"))
         higher = bool(self.rule["higher_is_better"])
         scored = f"{self.part or ''} {self.metric or 'score'}".strip()
         return Document(
@@ -72,7 +74,7 @@ class Selection(Result):
             ),
             [f"{m}: {', '.join(f'{x:g}' for x in of)}" for m, of in self.scores.items()],
             title="Selection",
-            signature=f"{self.rule['name']} | {self.signature}",
+            signature=f"{rule.lower()} | {self.signature}",
             noun="model",
         )
 

@@ -76,7 +76,7 @@ class _Ruler:
             panel.set_xlim(low - 0.5, high + 0.5)
             return
         if self.log:
-            panel.set_xscale("log")
+            plots.log_axis(panel, low, high)
             stretch = (high / low) ** _MARGIN if high > low else 2.0
             panel.set_xlim(low / stretch, high * stretch)
             return

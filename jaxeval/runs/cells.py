@@ -206,7 +206,7 @@ def _twice(rows: Rows, one: int, other: int) -> DataError:
         return DataError(found, rows.file.name(one))
     found = f"rows {rows.number[one]} and {rows.number[other]} are both {known}; keep one"
     axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
-    advice = f"or name the column that tells them apart with {axes}; no epoch or step does"
+    advice = f"or name the column that tells them apart, which is no epoch or step, with {axes}"
     return DataError(f"{found}, {advice}", rows.source)
 
 

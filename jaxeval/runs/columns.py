@@ -244,6 +244,7 @@ def _read_parquet(path: str | Path) -> Columns:
         _refuse_many(parquet.read_metadata(path).num_rows, path)
         table = parquet.read_table(path)
         values = {name: texts.of_arrow(table.column(name)) for name in table.column_names}
+        values.pop("__index_level_0__", None)  # an index without a name of pandas
     return Columns(str(path), values, range(1, table.num_rows + 1))
 
 

@@ -95,6 +95,9 @@ def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
 def _read_table(location: str, request: Request) -> Sweep:
     table, column = columns.read(location), request.score or "score"
     roles.refuse_history(table)
+    if request.score is None and column not in table.values:
+        named = f"{argument('score', 'NAME')} names the column of scores"
+        raise DataError(f"no column {column!r}; {named}", location)
     higher, _, metric = rows.column_direction(table.values, column, table.source)
     if higher is False:
         raise _lower_is_better(location, metric)
@@ -172,7 +175,8 @@ def read_runs(
         details = [*sweep.details, location]
         found.append(dataclasses.replace(sweep, labels=labels, details=details, unended=unended))
     if not found:
-        raise RunError(f"{location}: expected random sweeps, found {records.describe(members)}")
+        expected = "expected random sweeps, as jaxeval sweep makes them"
+        raise RunError(f"{location}: {expected}; found {records.describe(members)}")
     return found
 
 

@@ -7,6 +7,7 @@ leaderboards and comparisons are made of these.
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval import errors, files
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, JaxevalError
 from jaxeval.files import Json
 from jaxeval.report import render
 from jaxeval.report.comparison import tables
@@ -24,6 +25,8 @@ from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 
 _RESULT = "result.json"
+_OF_FLAGS = re.compile(r"; [^;]*?--[a-z](?:[^;()]|\([^()]*\))*")  # clauses; a page has no flags
+_INSTEAD = "; name the column of scores, change the file, or run jaxeval compare on it"
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
@@ -64,8 +67,16 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
     from jaxeval.runs.tables import read
 
     os.chdir(Path(file).parent)
-    found = compare(read(Path(file).name, sources.layout(**options)))
-    _write("page", found.document(), found.to_dict(), **page)
+    try:
+        with errors.called_from_shell():
+            found = compare(read(Path(file).name, sources.layout(**options)))
+    except JaxevalError as error:
+        said, count = _OF_FLAGS.subn("", str(error))
+        raise DataError(said + _INSTEAD * (count > 0)) from None
+    document = found.document()
+    notes = [_OF_FLAGS.sub("", note) for note in document.notes]
+    blocks = [_OF_FLAGS.sub("", b) if isinstance(b, str) else b for b in document.blocks]
+    _write("page", document._replace(blocks=blocks, notes=notes), found.to_dict(), **page)
 
 
 def show(

@@ -70,7 +70,8 @@ def describe(command: str, folder: Path, score: str) -> Side:
     if others:
         notes = [f"{folder}: untracked files do not tell versions apart: {_listed(others)}"]
     if not commit:
-        notes = [f"{folder}: no commit of git: its files of code and settings tell versions apart"]
+        apart = "its files of code and settings tell versions apart"
+        notes = [f"folder {folder} is at no commit of git; {apart}"]
     place = str(folder.resolve().relative_to(top)) if commit else ""
     found = [{name: digest for name, digest in of.items() if digest} for of in (code, named)]
     digest = hashlib.sha256(json.dumps([command, score, place, *found]).encode()).hexdigest()

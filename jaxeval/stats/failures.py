@@ -177,10 +177,11 @@ def collapsed(scores: Scores, units: Samples) -> list[str]:
         verb, runs = ("is", "its run") if few == 1 else ("are", "their runs")
         worst, others = (sign * ordered[k] for k in (few - 1, few))
         ends = f"{worst:.4g}{' at best' if few > 1 else ''}, the others from {others:.4g}"
+        advice = f"; if {runs} failed, say so in a column status"
         lines.append(
             f"{few} of {len(ordered)} scores of {model}{where} {verb} far worse than the others "
-            f"({ends}), and {'counts' if few == 1 else 'count'}; if {runs} failed, say so in a "
-            "column status."
+            f"({ends}), and {'counts' if few == 1 else 'count'}"
+            f"{'' if model in scores.statuses else advice}."
         )
     return _shortened(lines)
 

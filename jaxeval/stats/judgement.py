@@ -83,7 +83,9 @@ def _study(
             values = of[k][None, :, None], status[None, :, None]
             models[name] = ModelScores(*values, labels, rows)
         data_sets.append(DataSetScores(task, "", True, "recorded", models, unit="fraction"))
-    return study.study(Scores("trainings", tuple(arrays), tuple(data_sets)), rules, "seed")
+    ended = {name: {"finished": int((~np.isnan(of)).sum())} for name, of in arrays.items()}
+    cube = Scores("trainings", tuple(arrays), tuple(data_sets), statuses=ended)
+    return study.study(cube, rules, "seed")
 
 
 def _reductions(

@@ -37,7 +37,7 @@ _SAMPLES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """A size, its number of new answers of both models, and its power."""
+    """A size, its number of answers of both models, and its power."""
 
     size: Size
     answers: int
@@ -105,8 +105,8 @@ class _Target(NamedTuple):
     now: Size
 
     def design(self, size: Size) -> Design:
-        answers = 2 * (math.prod(size) - math.prod(self.now))
-        return Design(size, answers, _power(self.difference, self.spread, size, alpha=self.alpha))
+        power = _power(self.difference, self.spread, size, alpha=self.alpha)
+        return Design(size, 2 * math.prod(size), power)
 
     def is_reached(self, size: Size) -> bool:
         return self.design(size).power >= self.power

@@ -66,6 +66,7 @@ class RunDesign:
     copies: tuple[Copies, ...]  # models of one run, which are not tested
     collapsed: tuple[str, ...]  # sentences on scores that look like those of failed runs
     samples: Samples = dataclasses.field(repr=False)
+    withdrawn: tuple[str, ...] = ()  # pairs that no longer differ, as they were looked at before
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -165,7 +165,7 @@ class History:
 
         try:
             text = json.dumps(tree, allow_nan=False)
-            history = pydantic.TypeAdapter(History).validate_json(text, strict=True)
+            history = reading.adapter(History).validate_json(text, strict=True)
         except (TypeError, ValueError) as error:
             said = str(error)
             if isinstance(error, pydantic.ValidationError):

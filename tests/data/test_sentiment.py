@@ -100,6 +100,8 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     source = sentiment.SentimentSource(path=str(folder), format="sst")
     data = sentiment.SentimentData(source=source, padded_to=3)
     classified = sentiment.build(data, 2)
+    with pytest.raises(ConfigError, match=r"split 1: .*; random ones need data\.vocabulary=all"):
+        classified.split(1)
     (bucket,) = classified.corpus.buckets
     assert bucket["length"].tolist() == [3] * 4
     assert (bucket["forms"] > 0).sum(axis=1).tolist() == [3, 1, 2, 1]

@@ -1,5 +1,6 @@
 """Parts of figures: long names, letters of any script, marks that hide nothing."""
 
+import itertools
 import warnings
 from pathlib import Path
 
@@ -24,6 +25,20 @@ def test_names_are_wrapped_not_cut(letters: int) -> None:
     very_long = plots.wrapped("a" * 500 + "z", 10).split("\n")
     assert len(very_long) == 5 and very_long[2] == "\u2026" and very_long[-1].endswith("z")
     assert plots.wrapped("$x$", 2) == "\\$x\n\\$"  # no formula, no lone backslash
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.001698, 0.002496), (0.001, 0.0099), (1e-4, 0.1)])
+def test_labels_of_a_log_axis_do_not_overlap(low: float, high: float) -> None:
+    """Dies if a range within a decade has matplotlib's labels, one beside the other."""
+    drawing, panel = plots.canvas(2.5, 2.4)
+    panel.scatter([low, high], [0.0, 1.0])
+    plots.log_axis(panel, low, high)
+    drawing.draw_without_rendering()
+    labels = [*panel.get_xticklabels(), *panel.get_xticklabels(minor=True)]
+    boxes = sorted(
+        of.get_window_extent().extents[[0, 2]].tolist() for of in labels if of.get_text()
+    )
+    assert len(boxes) > 1 and all(a[1] < b[0] for a, b in itertools.pairwise(boxes))
 
 
 def test_legends_of_long_names_leave_room() -> None:

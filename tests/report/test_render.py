@@ -146,6 +146,7 @@ def test_a_page_is_readable_offline_and_on_a_telephone(width: float, least: int)
     assert "a_<wbr>name_<wbr>of_<wbr>many_<wbr>words" in html and "<th scope" in html
     assert "a_<wbr>b/<wbr>c" in html and "<strong>1 &lt; 2</strong>" in html
     assert '<h2 id="s2">&lt;h&gt;</h2>' in html and "yes &amp; no" in html
+    assert re.findall("<h([1-6])", html) == ["1", "2", "2", "3"]
     assert html.count("title_1") == 2 and html.index("a line") < html.index("under it")
     assert (
         f'class="strut" width="{least}"' in html

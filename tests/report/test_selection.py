@@ -59,3 +59,4 @@ def test_what_is_printed(capsys: pytest.CaptureFixture) -> None:
     assert "c was dropped: no score" in lines and "a: 0.9, 0.91" not in "".join(lines)
     found.print(details=True)
     assert "a: 0.9, 0.91, 0.92" in capsys.readouterr().out
+    assert found.document().signature.startswith("top-two | ")  # as --rule names it

@@ -106,7 +106,7 @@ def test_losses_mirror_gains(tmp_path: Path) -> None:
     for up, down in zip(gains.candidates, losses.candidates, strict=True):
         assert (up.outcome, up.seeds, up.runs) == (down.outcome, down.seeds, down.runs)
         assert up.difference == pytest.approx(-(down.difference or 0))
-    assert repr(gains) == repr(losses)
+    assert repr(gains) == repr(losses) and gains.higher_is_better and not losses.higher_is_better
 
 
 @pytest.mark.parametrize(

@@ -179,3 +179,13 @@ def test_a_tracker_that_is_not_installed_is_named(
     with pytest.raises(ConfigError, match=r"--to tensorboard: install jaxeval\[tensorboard\] \("):
         main(words)
     assert not (tmp_path / "tb").exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """Dies if the message names the runs alone."""
+    pytest.importorskip("tensorboardX")
+    _write(tmp_path / "runs", seeds=1)
+    (tmp_path / "file").touch()
+    words = ["mirror", str(tmp_path / "runs"), "--to", "tensorboard", "--at"]
+    with pytest.raises(RunError, match=r"tensorboard at .*/file failed \(Not a directory\); the"):
+        main([*words, str(tmp_path / "file")])

@@ -69,13 +69,17 @@ def test_records_and_frames_are_tables() -> None:
 
 
 def test_parquet_is_read(tmp_path: Path) -> None:
-    """Dies if Parquet columns are mapped another way than text."""
+    """Dies if Parquet columns are mapped another way than text, or pandas' index is a model."""
     import pyarrow
     from pyarrow import parquet
 
     path = tmp_path / "a.parquet"
     columns = {"arch": ["A", "A", "B"], "f1": [0.5, None, 0.7], "seed": [1, 2, 1]}
     parquet.write_table(pyarrow.table(columns), path)
+    of_pandas = {"A": [0.5, 0.6], "B": [0.7, 0.9], "__index_level_0__": [3, 7]}
+    parquet.write_table(pyarrow.table(of_pandas), tmp_path / "wide.parquet")
+    wide = tables.read(str(tmp_path / "wide.parquet"), Layout())
+    assert by_model(wide) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
     named = {"model": "arch", "score": "f1"}
     table = tables.read(str(path), Layout(columns=named, missing="drop"))
     assert by_model(table) == {"A": [0.5], "B": [0.7]}

@@ -48,6 +48,7 @@ def test_profiles_against_loops(values: np.ndarray) -> None:
     inner = range(1, len(line) - 1)
     maxima = sum(line[k - 1] < line[k] > line[k + 1] for k in inner)
     assert found["by_hyperparameter.x.maxima"] == maxima
+    assert metrics._ups_and_downs(np.array([0.0, 1, 1, 0]))[0] == 0  # a flat top is none
     change = 100 * np.mean([abs(line[k] - line[k - 1]) for k in range(1, len(line))])
     assert found["by_hyperparameter.x.mean_change"] == pytest.approx(change)
     ranks = np.array([distinct.index(v) for v in values])

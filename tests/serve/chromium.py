@@ -76,14 +76,18 @@ class Tab:
             time.sleep(0.05)
         return value
 
-    def open(self, url: str, width: int = 1100, height: int = 900, dark: bool = False) -> None:
+    def open(self, url: str, width: int = 1100, height: int = 900) -> None:
         """Opens a page and waits until it has loaded."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.call("Emulation.setDeviceMetricsOverride", **size)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.light()
         self.call("Page.navigate", url=url)
         self.wait(f"document.readyState == 'complete' && location.href == {json.dumps(url)}")
+
+    def light(self, dark: bool = False) -> None:
+        """Asks pages for light or dark colours."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def press(self, key: str) -> None:
         """Presses and releases a key."""

@@ -116,6 +116,33 @@ def test_files_are_checked_within_limits(
         asyncio.run(call)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "model,f1,acc\na,.3,.4\nb,.2,.1\n",
+            r"t.csv: f1, acc could each be the score; .*; name the ",
+        ),
+        ("model,seed,f1\na,1,.3\na,1,.4\n", r"both model a, seed 1; name the column of scores, "),
+        ("model,seed,f1\na,1,.3\na,2,\n", r"missing; expected a finite number; name the column"),
+        ("a,b\n", r"t.csv: a header without rows; expected at least one row of scores$"),
+    ],
+)
+def test_a_page_names_no_flags(
+    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if who uploads a table is told to use a flag, or not what to do instead."""
+    monkeypatch.chdir(tmp_path)  # the function goes there
+    Path("t.csv").write_text(content)
+    with pytest.raises(DataError, match=said) as refused:
+        judged.table(str(tmp_path / "t.csv"), {})
+    assert "--" not in str(refused.value)
+    Path("t.csv").write_text((ROOT / "docs" / "scores.csv").read_text().replace("f1", "thing"))
+    judged.table(str(tmp_path / "t.csv"), {})
+    page = Path("page.html").read_text()
+    assert "<li>column thing is read as the score</li>" in page and "(assumed) |" in page
+
+
 def test_limits_and_failures_are_one_line(capfd: pytest.CaptureFixture) -> None:
     """Dies if a process outlives its time, or its traceback reaches who uploaded."""
     with pytest.raises(RunError, match="it took more than 0 s"):

@@ -43,7 +43,7 @@ def test_items_are_where_they_belong(folder: Path) -> None:
     score counts as right."""
     site = _site(str(folder))
     first, second = (site.get(f"/logs?a=a&b=b&page={n}").text for n in (1, 2))
-    titles = [re.findall(r'<h3 id="i\d+">(.*?)</h3>', page) for page in (first, second)]
+    titles = [re.findall(r'<h2 id="i\d+">(.*?)</h2>', page) for page in (first, second)]
     assert [*titles[0], *titles[1]] == [f"i{k}" for k in range(30)] and len(titles[0]) == 20
     assert "a right, b wrong: 30; b right, a wrong: 0; both wrong: 1; both right: 1" in first
     assert "1 item of one of them alone left out" in first and "what is i7?" in first
@@ -97,7 +97,7 @@ def test_losses_begin_with_the_largest_difference(tmp_path: Path) -> None:
         _write(tmp_path / f"{model}.jsonl", scores, metric="nll")
     page = _site(str(tmp_path)).get("/logs?a=a&b=b").text
     assert "a better: 2; b better: 1; equal: 0" in page
-    assert re.findall(r'<h3 id="i\d+">(.*?)</h3>', page) == ["z", "x"]
+    assert re.findall(r'<h2 id="i\d+">(.*?)</h2>', page) == ["z", "x"]
 
 
 def test_a_mean_of_answers_is_called_one(tmp_path: Path) -> None:

@@ -110,17 +110,21 @@ def test_scores_of_runs_that_seem_to_have_failed_are_named(lower: bool) -> None:
 @pytest.mark.parametrize("data_sets", [False, True])
 def test_few_scores_that_seem_to_be_of_failed_runs_are_named(data_sets: bool) -> None:
     """Dies if one of three seeds, or of single scores of data sets, turns the answer unnoticed;
-    or if three seeds of a model that agree by chance are called so."""
+    if three seeds of a model that agree by chance are called so, or if a status is asked for that
+    is there."""
     if data_sets:
         b = np.linspace(0.3, 0.7, 8)
         a = np.where(np.arange(8) == 5, 0.0, b + 0.02 + 0.001 * np.arange(8))
         of = {f"d{k}": {"A": [a[k]], "B": [b[k]]} for k in range(8)}
     else:
         of = {"": {"A": [0.81, 0.1, 0.82], "B": [0.79, 0.78, 0.8], "C": [0.7, 0.72, 0.7201]}}
-    said = answers.answer(study.study(runs(of), Rules(resamples=99)))
-    (line,) = [line for line in said if "far worse" in line]
-    assert line.startswith(f"1 of {8 if data_sets else 3} scores of A")
-    assert not data_sets or "(worst: d5)" in line
+    for ended, advice in (({}, "failed, say so in a column status."), ({"A": {"done": 3}}, "")):
+        known = dataclasses.replace(runs(of), statuses=ended)
+        said = answers.answer(study.study(known, Rules(resamples=99)))
+        (line,) = [line for line in said if "far worse" in line]
+        assert line.startswith(f"1 of {8 if data_sets else 3} scores of A")
+        assert not data_sets or "(worst: d5)" in line
+        assert line.endswith(advice or "and counts.")
 
 
 def test_items_with_a_failed_answer_are_counted() -> None:

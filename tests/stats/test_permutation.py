@@ -37,7 +37,7 @@ def _exact_p(gaps: list[Fraction]) -> float:
 thousandths = st.lists(st.integers(890, 899), min_size=2, max_size=6)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @example([900, 906, 901, 903, 904], [900, 897, 900, 901, 898])  # of rounded sums .016, not .056
 @given(thousandths, thousandths)
 def test_permutations_of_decimals_keep_their_ties(a: list[int], b: list[int]) -> None:
@@ -92,7 +92,7 @@ def test_mcnemar_by_hand() -> None:
 
 PERPLEXITIES = np.array([20.3, 21.2, 19.8, 20.6, 20.9, 19.6, 20.1, 20.5, 21.1, 20.2])
 ABOVE = np.array([0.1, 0.2, 0.3, 0.15, 0.1, 0.25, 0.3, 0.2, 0.1, 0.4])
-FAR = [1e12, 1e13, 1e14, 1e15, 1e43, 1e304]
+FAR = [1e12, 1e15, 1e304]
 
 
 def _scores(far: float, both: bool) -> tuple[np.ndarray, np.ndarray]:

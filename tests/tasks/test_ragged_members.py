@@ -19,16 +19,16 @@ from tests import quick
 from tests.tasks import tiny_pairs
 
 Sizes = dict[str, int]
-_LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
+_ONE_LAYER = {"encoder_layers": 1, "decoder_layers": 1}
 SMALL: dict[str, Sizes] = {
     "attentive_lstm": {"embedding": 6, "hidden": 5, "encoder_layers": 1},
-    "transformer": {"embedding": 8, "hidden": 5, **_LAYERS, "heads": 2},
+    "transformer": {"embedding": 8, "hidden": 5, **_ONE_LAYER, "heads": 2},
 }
 LARGE: dict[str, Sizes] = {
     "attentive_lstm": {"embedding": 8, "hidden": 9, "encoder_layers": 2},
     "transformer": {
         **{"embedding": 16, "hidden": 9, "heads": 4},
-        **{"encoder_layers": 3, "decoder_layers": 2},
+        **{"encoder_layers": 2, "decoder_layers": 2},
     },
 }
 LETTERS, ROWS, EPOCHS = 6, 13, 3

@@ -13,6 +13,7 @@ from tests import quick
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
     ("B-NP I-NP O", "I-NP I-NP O", 0.0, 1.0, 1.0, 0.0),
     ("B-PER B-LOC I-LOC O", "B-PER I-LOC I-LOC O", 2 / 3, 1.0, 1.0, 2 / 3),
+    ("B-PER O O", "B-PER O I-LOC", 1.0, 2 / 3, 2 / 3, 1.0),
     ("B-PER E-PER S-PER", "B-PER I-PER S-PER", 0.0, 1.0, 1.0, 2 / 3),  # IOBES; read as BIO by ukp
 ]
 
@@ -50,7 +51,7 @@ def test_conlleval_counts_equal_seqeval_on_random_sequences(prefixes: str) -> No
     assert actual["right_spans"] == sum(len(a & b) for a, b in zip(truth, guess, strict=True)) > 20
 
 
-@pytest.mark.parametrize("case", GOLDEN, ids=["start", "type", "iobes"])
+@pytest.mark.parametrize("case", GOLDEN, ids=["start", "type", "odd", "iobes"])
 def test_golden_cases_by_rule(case: tuple) -> None:
     """Dies if two rules are swapped (published F1 by rule), or strict IOBES forgives a wrong
     inner boundary."""

@@ -160,6 +160,19 @@ def test_the_process_knows_the_budget_of_a_score() -> None:
     assert taken is not None and taken.number in (2, 5)  # of whole trainings
 
 
+def test_settings_are_ranked_between_their_means_and_their_scores() -> None:
+    """Dies if a mean moves to its score by another share than that of the fitted noise."""
+    draw = np.random.default_rng(0)
+    fitted = gp.fit(PLANE, ended(PLANE, 20, lambda of: (float(of["x"] + draw.normal() / 2),)))
+    assert fitted.model is not None and fitted.targets is not None
+    noise, means = math.exp(fitted.model.kernel.noise), fitted.model.predict(fitted.features).mean
+    orders = [
+        np.argsort(-(means + share * (fitted.targets.values - means))).tolist()
+        for share in (noise / (1 + noise), 0.0, noise, 1.0)
+    ]
+    assert gp.ranked(fitted).tolist() == orders[0] not in orders[1:]
+
+
 def test_the_next_setting_improves_where_enough_trainings_have_been() -> None:
     """Dies if improvement is sought at another budget than the largest that three settings (two
     hyperparameters, and one) have had."""

@@ -70,6 +70,8 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
         folder / "a.txt", folder / "questions.txt", against=[folder / "b.txt"], resamples=99
     )
     assert [of.method for of in found.results] == ["3CosAdd", "3CosMul"]
+    right = found.results[0].scores["a"].overall.right
+    assert f"{right} {right / 90:.4f} {right / 91:.4f}" in " ".join(shown.split())
     assert repr(found) == "No difference between a and b was shown on either score."
     assert [of.differences[0].a for of in found.results] == ["a"] * 2
 

@@ -16,6 +16,8 @@ from jaxeval.stats.study import Study
 def with_looks(study: Study, path: Path) -> Study:
     """Returns the study, with a warning for each pair that was looked at before it had grown.
 
+    Differences that such looks no longer let stand are named in `RunDesign.withdrawn`.
+
     Args:
       path: file of hashes of the scores seen last, and of numbers of looks.
 
@@ -23,22 +25,30 @@ def with_looks(study: Study, path: Path) -> Study:
       ConfigError: it is another kind of file.
       RunError: it cannot be written, or another process works with it.
     """
-    of = [pair.scores for pair in study.pairs if pair.scores is not None]
+    pairs = [(pair, pair.scores) for pair in study.pairs if pair.scores is not None]
     busy = f"{path}: another process works with this ledger"
     with files.locked(path.with_name(f".{path.name}.lock"), busy):
         seen = _seen(path)
         looked = {}
-        for pair in of:
+        for pair, of in pairs:
             where = study.scores.source, pair.data_set, study.scores.metric
-            key = " | ".join([*filter(None, where), *sorted((pair.a, pair.b))])
-            scores = _hash(pair)
+            key = " | ".join([*filter(None, where), *sorted(pair.names)])
+            scores = _hash(of)
             last, looks = seen.get(key, ("", 0))
             looked[key] = scores, looks + (scores != last)
         if looked.items() - seen.items():
             files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
-    numbers = [looks for _, looks in looked.values()]
-    warnings = [_warning(*each, len(of)) for each in zip(of, numbers, strict=True) if each[1] > 1]
-    return dataclasses.replace(study, warnings=(*study.warnings, *warnings))
+    among = f" (Bonferroni, {len(pairs)} comparisons)" if len(pairs) > 1 else ""
+    warnings, withdrawn = list[str](), list[str]()
+    for (pair, of), (_, looks) in zip(pairs, looked.values(), strict=True):
+        if looks > 1:
+            p = min(1.0, len(pairs) * _anytime_p(of))
+            names = f"{pair.a}, {pair.b}{results.on(pair.data_set)}"
+            anytime, no = f"anytime p {text.p_value(p)}", "the fixed-n p-value no longer holds"
+            warnings.append(f"{names}: looked at {looks} times: {no}; {anytime}{among}")
+            withdrawn += [f"{names} ({anytime})"] if pair.shown and p > study.rules.alpha else []
+    design = study.run_design and dataclasses.replace(study.run_design, withdrawn=(*withdrawn,))
+    return dataclasses.replace(study, run_design=design, warnings=(*study.warnings, *warnings))
 
 
 def _seen(path: Path) -> dict[str, tuple[str, int]]:
@@ -56,14 +66,8 @@ def _hash(pair: RunScores) -> str:
     return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
-def _warning(pair: RunScores, looks: int, comparisons: int) -> str:
-    """Says what still holds: an anytime p-value of all scores, which their order cannot change."""
+def _anytime_p(pair: RunScores) -> float:
+    """Returns what still holds: the p-value of all scores, which their order cannot change."""
     x, y = pair.compared
     seen = sequential.looks(results.gaps(x, y)) if pair.by_pairs else sequential.looks(x, y)
-    p = float(sequential.p_values(seen)[-1]) if len(seen.scores) else 1.0
-    names = f"{pair.a}, {pair.b}{results.on(pair.data_set)}"
-    among = f" (Bonferroni, {comparisons} comparisons)" if comparisons > 1 else ""
-    return (
-        f"{names}: looked at {looks} times: the fixed-n p-value no longer holds; "
-        f"anytime p {text.p_value(min(1.0, comparisons * p))}{among}"
-    )
+    return float(sequential.p_values(seen)[-1]) if len(seen.scores) else 1.0

@@ -138,7 +138,8 @@ def _best(summary: ExperimentSummary) -> Iterator[str]:
         drawn = (f"{name} {scores.setting(value)}" for name, value in sweep.setting.items())
         yield f"its setting: {', '.join(drawn)}"
         margin = scores.difference(sweep.margin, unit)
-        yield f"{sweep.near} of the {summary.dev.n} dev scores are within {margin} of the best"
+        others = text.counted(summary.dev.n - 1, "other dev score")
+        yield f"within {margin} of the best: {sweep.near - 1} of {others}"
 
 
 def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterator[Block]:

@@ -1,5 +1,6 @@
 """Figures of experiments: dev and test scores, learning curves, sweeps."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,11 +22,17 @@ _PARTS = ("dev", "test")
 def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
     """Draws all figures of experiments.
 
-    For each metric: violins of experiments of seeds, and ranks of several sweeps. For each
+    For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
     experiment: its own figures; without points, no learning curves. Figures without any number
     are left out.
     """
-    drawn = []
+    drawn, shared = [], Counter(members[0].name for members in groups)
+    groups = [
+        [row._replace(name=f"{row.name} ({row.experiment[:8]})") for row in members]
+        if shared[members[0].name] > 1
+        else members
+        for members in groups
+    ]
     for metric in dict.fromkeys(members[0].metric for members in groups):
         alike = [members for members in groups if members[0].metric == metric]
         seeds = [
@@ -34,7 +41,7 @@ def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
             if records.kind(members) in ("seeds", "noise")
         ]
         drawn += [_violins(seeds)] if seeds else []
-        if len(swept := trials.recorded_sweeps(alike)) > 1:
+        if len(swept := trials.recorded_sweeps(alike)) > 1:  # one is drawn below
             ranks = sweeps.ranks(swept)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
     for members in groups:

@@ -136,7 +136,7 @@ def _importance(of: Insight) -> Figure:
         axes.errorbar(mean, height, xerr=errors, **style)
     axes.set_yticks(places, [plots.literal(row.name) for row in rows])
     axes.set(xlabel="share of the variance", xlim=(0, 1))
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover bars
     shown = importance_rows(of)
     return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
 

@@ -67,7 +67,8 @@ def read_rows(paths: Sequence[str], layout: Layout) -> Rows:
     """
     logs: dict[Path, Log] = {}
     for log in (log for path in paths for log in _find(path, layout)):
-        first = logs.setdefault(log.path.resolve(), log)  # named twice: read once
+        first = logs.get(log.path.resolve(), log)  # named twice: read once
+        logs[log.path.resolve()] = first if first.model else log
         if log.model and first.model and first.model != log.model:
             message = f"named as a run of {first.model} and of {log.model}; expected each once"
             raise DataError(message, log.path)

@@ -76,6 +76,7 @@ def test_logs_of_one_name_are_runs(tmp_path: Path) -> None:
         *(("ours", "1", 0, 0.0), ("ours", "1", 1, 0.0), ("ours", "1", 2, 1.0)),
     ]
     assert table.source.startswith("3 logs: ours=")
+    assert {row[0] for row in rows(read(first, f"ours={first}"))} == {"ours"}
     with pytest.raises(DataError, match="named as a run of x and of y"):
         read(f"x={first}", f"y={first}")
 
