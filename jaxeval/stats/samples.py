@@ -109,13 +109,17 @@ class Samples:
     def mean_over_data_sets(self) -> "Samples | None":
         """Averages each unit over the data sets that have all models, without those that failed.
 
+        Models of one run are left out.
+
         Returns:
-          One data set without a name; None if there are fewer than two data sets with all models,
-          or fewer than three units of a model on all of them.
+          One data set without a name; None if there are fewer than two models, or data sets with
+          all of them, or fewer than three units of a model on all of these.
         """
-        models = dict.fromkeys(m for cell in self.by_data_set.values() for m in cell)
-        common = [place for place, cell in self.by_data_set.items() if len(cell) == len(models)]
-        if len(common) < 2 or self.unit not in ("seed", "split"):
+        cells = self.by_data_set
+        every = (named for cell in cells.values() for named in cell.items())
+        models = dict.fromkeys(model for model, of in every if len(of.scores) > 1)
+        common = [place for place, cell in cells.items() if models.keys() <= cell.keys()]
+        if min(len(common), len(models)) < 2 or self.unit not in ("seed", "split"):
             return None
         averaged = self.averaged_over(common).by_data_set[""]
         cell = {model: averaged[model] for model in models}

@@ -142,7 +142,7 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
     across = datasets.across(units, rules, scores.higher_is_better, counted)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean, overall, board = None, list[Pair](), None
-    if mean is not None:
+    if mean is not None and control in (None, *mean.by_data_set[""]):
         in_mean = over_runs.chosen(scores, mean, mean, control)
         found, _ = over_runs.compared(in_mean, rules, scores, bounds)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]

@@ -155,10 +155,13 @@ _GAPS = (("a", 0.0), ("b", 0.03), ("c", 0.2))
 
 
 def test_without_seeds_on_all_data_sets_there_is_no_mean_over_them() -> None:
-    """Dies if scores of other seeds, of failed runs or of other scales are averaged."""
+    """Dies if scores of other seeds, of failed runs or of other scales are averaged, or if a model
+    of one score takes the mean from the others."""
     rising = [0.5, 0.52, 0.51, 0.53]
     models = {"a": rising, "b": rising[::-1]}
     assert len(_over(cubes.runs({"x": models, "y": models})).overall) == 1
+    beside = cubes.runs({"x": {**models, "p": [0.6]}, "y": {**models, "p": [0.4]}})
+    assert len(_over(beside).overall) == 1 and not studies.study(beside, control="p").overall
     failed = {"a": [np.nan, np.nan, *rising[2:]], "b": rising}
     assert not _over(cubes.runs({"x": models, "y": failed})).overall
     other = {m: [100 * score for score in of] for m, of in models.items()}
