@@ -35,6 +35,7 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
         assert e.scores == expected
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
+    assert {len(of.evaluations) for of in whole.saved} <= {0, 3, 6}  # batches as they are whole
     for crash in (1, len(whole.saved) - 2):
         killed, folder = Search(TOY, **of), tmp_path / str(crash)
         with pytest.raises(Crash):

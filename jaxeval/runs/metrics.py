@@ -54,8 +54,7 @@ _UNBOUNDED = re.compile(
     r"rewards?|returns?|throughput|speed|speedup|seconds|time|psnr|snr|elbo|likelihoods?"
     r"|log_?probs?|informations?|gains?|ratio"
 )
-# words of losses that may be negative, as those of densities are
-_ANY_SIGN = {"loss", "losses", "nats", "nll", "likelihood"}
+_ANY_SIGN = {"loss", "losses", "nats", "nll", "likelihood"}  # negative ones are of densities
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
@@ -85,15 +84,12 @@ def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> 
 def bounds(
     metric: str | None, scores: np.ndarray, unit: str | None = None
 ) -> tuple[float, float] | None:
-    """Returns the range of a metric, (0, 1) or (0, 100) for fractions; None if unknown.
-
-    Errors and the like begin at 0, perplexities at 1, if no score is lower.
-    """
+    """Returns the range of a metric, (0, 1) of fractions, (0, inf) of errors; None if unknown."""
     named, least = unit if unit in _UNIT_NAMES else unit_of(metric), scores.min(initial=math.inf)
     if named == "fraction" and least >= 0:
         return next(((0.0, top) for top in (1.0, 100.0) if scores.max(initial=0) <= top), None)
-    low = 1.0 if named == "perplexity" else 0.0
     errors = higher_is_better(metric) is False and _ANY_SIGN.isdisjoint(_words(metric))
+    low = float(named == "perplexity")
     return (low, math.inf) if errors and low <= least else None
 
 

@@ -29,7 +29,7 @@ WORDS = {  # task: what it is trained with, the count that says how large an ite
     ),
     "language": (
         "data.dev=*dev* data.window=6 data.steps_per_epoch=8 model.hidden=7 training.batch_size=3 "
-        "training.evaluation_batch_size=5",
+        "training.evaluation_batch_size=10",
         "tokens",
     ),
     "seq2seq": (
@@ -75,7 +75,7 @@ def _sizes(task: str, file: Path) -> list[int]:
     if task == "seq2seq":
         return [len(line.split("\t")[1]) for line in text.splitlines()]
     tokens = sum(len(line.split()) + 1 for line in text.splitlines())
-    ends = np.arange(6) * tokens // 5  # five readers
+    ends = np.arange(11) * tokens // 10  # ten readers, some of which read a window more
     return [min(6, last - at) for at, last in _windows(ends.tolist())]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from jaxeval import observe, runs, studies
 from jaxeval.errors import RunError
 from jaxeval.population import engine, host, optimisers
 from jaxeval.population.host import Report
-from jaxeval.studies import recording, running
+from jaxeval.studies import memory, recording, running
 from tests.population import toy
 from tests.studies import toy_kind
 
@@ -138,6 +139,14 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
     assert [(row.status, row.dev, row.test) for row in rows] == [("diverged", None, None)] * 2
     assert not list(tmp_path.rglob("seed*"))
     assert observe.train_cohorts([cohort], tmp_path) == rows
+
+
+def test_lanes_are_halved_while_a_device_has_several() -> None:
+    """Dies if a member a device that has no room is tried again, or two are not tried apart."""
+    error = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: no room")
+    assert memory.fewer(2 * jax.device_count(), error) == jax.device_count()
+    with pytest.raises(memory.TooLarge, match="out of memory with a member a device"):
+        memory.fewer(jax.device_count(), error)
 
 
 def test_a_signal_before_the_first_epoch_stops_at_once(

@@ -164,6 +164,13 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     assert len(figures._violins(records.by_experiment(rows)).drawing.axes) == 1
 
 
+def test_figures_tell_experiments_of_one_name_apart(tmp_path: Path) -> None:
+    """Dies if two violins, or two titles, have the same name."""
+    first, *own = jaxeval.load(fill(tmp_path, ["alpha", "alpha"])).document().figures()
+    assert {row[0] for row in first.rows} == {"alpha (id0)", "alpha (id1)"}
+    assert len({figure.title for figure in own}) == len(own) == 4
+
+
 def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a folder of many experiments scrolls away, or --details leaves one out."""
     folder = fill(tmp_path, [f"model{k}" for k in range(6)])
