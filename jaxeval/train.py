@@ -142,7 +142,7 @@ def ablation(
         # the config alone is checked first: what is then wrong is a variant's
         origin = f"{variants}: variant {name!r}" if name else ""
         whole = studies.read(config, [*changes, *changed], data, origin)
-        title = f"{whole.name}, {name}" if name else whole.name
+        title = f"{whole.name} ({name})" if name else whole.name
         configs[title] = dataclasses.replace(whole, name=title)
     numbers, title_of = parameters.numbers(seeds), dict[str, str]()  # by experiment
     trials = [
