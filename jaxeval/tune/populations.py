@@ -260,10 +260,7 @@ class Populations(scheduling.Scheduler):
         self.state.score(number, seed, f"{status}{which}" if counts is None else counts)
 
     def _after_epoch(
-        self,
-        entries: dict[Member, Entry],
-        epochs: int,
-        each: Sequence[slots.Slot],
+        self, entries: dict[Member, Entry], epochs: int, each: Sequence[slots.Slot]
     ) -> tuple[list[slots.Status | None], list[Member]]:
         """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
         assert self._program is not None
