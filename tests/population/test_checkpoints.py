@@ -11,6 +11,9 @@ from jaxeval.contracts import Member
 from jaxeval.errors import DataError, RunError
 from jaxeval.population import host, loop, member, slots
 
+# a thread of a reader or writer that failed tells an event loop that is gone
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 def _snapshot(number: int) -> host.Snapshot:
     state = {"a": np.arange(9, dtype=np.float32) * number, "b": np.full((9, 2), number)}
@@ -87,8 +90,6 @@ def test_damage_to_all_and_other_models_are_refused(
     assert sorted(path.name for path in folder.iterdir()) == ["10", "4"]
 
 
-# a writer's thread that ends after `close` tells an event loop that is gone
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     """Dies if what could not be written is not said, at the latest when all is closed, or the
     writer's threads print their tracebacks."""
