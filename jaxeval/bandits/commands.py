@@ -20,9 +20,8 @@ from jaxeval.runs import metrics
 
 Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
 PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
-_NAMED = re.compile(
-    r"([A-Za-z][\w./ -]*)[:=]\s*([-+\w.]+)"
-)  # a last line such as "accuracy: 0.71"
+# a last line such as "accuracy: 0.71"
+_NAMED = re.compile(r"([A-Za-z][\w./ -]*)[:=]\s*([-+\w.]+)")
 
 
 class EvaluationFailed(RunError):

@@ -20,7 +20,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
 _T = TypeVar("_T")
-# checks and writes data of a class; made in more time than it is used
+# checks and writes data of a class; making one takes longer than using it
 adapter: Callable[[Any], pydantic.TypeAdapter[Any]] = functools.cache(pydantic.TypeAdapter)
 Source = object  # a TOML file or shipped name, plain data, settings, or None for all defaults
 _EXPECTED = {  # pydantic's error -> what was expected

@@ -74,10 +74,10 @@ def choose(
     names = {each.about.experiment: each.about.name for each in models}
     chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
-        wrong = f"no saved model of {experiment!r}; train it with training.save_models=true, or"
-        wrong = f"saved models of {len(chosen_ids)} experiments;" if chosen_ids else wrong
+        lacking = f"no saved model of {experiment!r}; train it with training.save_models=true, or"
+        found = f"saved models of {len(chosen_ids)} experiments;" if chosen_ids else lacking
         shown = records.describe_ids({key: names[key] for key in chosen_ids or names})
-        raise RunError(f"{folder}: {wrong} choose one with {argument('experiment')}: {shown}")
+        raise RunError(f"{folder}: {found} choose one with {argument('experiment')}: {shown}")
     models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]
     if not chosen:
