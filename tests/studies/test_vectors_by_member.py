@@ -99,6 +99,12 @@ def test_a_member_scores_as_with_its_file_alone(
     assert len(losses) == 4  # the files tell
 
 
+def test_saved_models_share_no_program(tmp_path: Path) -> None:
+    """Dies if a model is saved with the rows of a table that was padded for another file."""
+    configs = _configs("sentence", tmp_path, "training.save_models=true")
+    assert len(cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))) == 2
+
+
 def test_a_job_holds_what_it_trains(tmp_path: Path) -> None:
     """Dies if the file of a job grows with those of other jobs, or lacks what decides its program:
     the first trial of its cohort, and one of each file of vectors."""
