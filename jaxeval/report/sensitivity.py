@@ -25,7 +25,11 @@ _METRICS = {
     "expected_equivalent": "expected equivalent runs, %",
 }
 _SERIES = {"rel_at_k": "k-th best", "mean_at_k": "mean of the k best"}
-_PROFILE = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": "mean change"}
+_PROFILE = {
+    "rho": "Spearman's rho of the distance from the best run with the loss in score",
+    "maxima": "maxima: scores higher than both neighbours along the hyperparameter",
+    "mean_change": "mean absolute change of the score from one neighbour to the next",
+}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -155,7 +159,7 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
     paths = dict.fromkeys(path for path, _, key in every if key in _PROFILE)
     of = [metrics for *_, metrics in rows]
     for key in keys if len(rows) <= _MOST_SIDE and paths else ():
-        head = [f"hyperparameter: {_PROFILE[key]}", *(name for name, *_ in rows)]
+        head = ["hyperparameter", *(name for name, *_ in rows)]
         cells = [
             (
                 path.partition(".")[2] or "all together",
@@ -163,7 +167,7 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
             )
             for path in paths
         ]
-        yield Table(head, cells)
+        yield Table(head, cells, _PROFILE[key])
 
 
 def _value(of: Estimate | Mean) -> float:
