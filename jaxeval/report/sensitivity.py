@@ -105,7 +105,9 @@ class Sensitivity(Result):
         each = f"{'; ' if named == ordered else ' to '}".join(
             f"{_cell(shares[name], ' %')} of {name}" for name in named
         )
-        best = f", {_value(shown[0][2]['max']):.2f}" if len(shown) == 1 else ""
+        of, alone = {sweep.metric for sweep in self.trials}, len(shown) == 1
+        best = f" {of.pop()}" if len(of) == 1 else ""
+        best += f", {_value(shown[0][2]['max']):.2f}" if alone else ""
         gap = self.difference.get(_SHARE)
         apart = "" if gap is None else f"; {' - '.join(shares)} {_cell(gap)}"
         level = " (95 % CIs)" if any(of.interval for of in shares.values()) else ""
