@@ -181,7 +181,7 @@ def _cell(of: Estimate | Mean | None, unit: str = "") -> str:
     if of is None:
         return "-"
     sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not unit else ""
-    return f"{_value(of):.2f}{unit or sd} {text.bounds(of.interval)}".rstrip()
+    return f"{_value(of):z.2f}{unit or sd} {text.bounds(of.interval)}".rstrip()
 
 
 def _corrected(contrasts: Sequence[Contrast]) -> list[float]:

@@ -136,7 +136,7 @@ def _counts(first: str, file: str, of: Accuracy) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:z.4f}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
