@@ -94,7 +94,7 @@ class _Pages:
         """Answers with the leaderboard of a mode."""
         mode = self._mode(request)
         if judged := self._board.every("vectors", "judged"):
-            page = _context("/vectors", f"?mode={mode}", also=("json", "csv"), modes=self._modes)
+            page = _context("/vectors", f"?mode={mode}", modes=self._modes)
             return _file(request, await self._board.shown("leaderboard", judged, mode, **page))
         said = "No vectors were judged yet."
         document = Document((said,), title="Leaderboard", signature=self._signature)
@@ -124,8 +124,10 @@ class _Pages:
             title="Upload word vectors",
             signature=self._signature,
         )
-        data = {"submissions": [self._told(of) for of in every]}
-        return Page(document, data, context=_context("/queue", forms=["vectors"]))
+        told = [self._told(of) for of in every]
+        lines = [[*of] for of in told[:1]] + [[*of.values()] for of in told]
+        context = _context("/queue", forms=["vectors"])
+        return Page(document, {"submissions": told}, lines, context)
 
     def _told(self, of: Submission) -> dict[str, Json]:
         """Returns what anybody may know of a submission."""
@@ -153,17 +155,18 @@ class _Pages:
         of = self._find(request)
         size = f"{of.words} words of {of.dimension} dimensions. " if of.words else ""
         more: dict[str, Any] = {"forms": ["delete"] if of.key else [], "about": size + of.about}
-        page, told = _context(f"/{of.kind}/{of.id}", also=["json"], **more), self._told(of)
+        page, told = _context(f"/{of.kind}/{of.id}", **more), self._told(of)
         if of.state == "judged":
             target = self._board.folder / of.kind / of.id / "page"
             if of.kind == "vectors":
                 target = await self._board.shown("show", [of], "", **page)
-            if app.form(request) == "html":
+            if app.form(request) != "json":
                 return _file(request, target)
             told["result"] = json.loads(target.with_suffix(".json").read_text("utf-8"))
         document = Document((f"{of.name}: {self._state(of)}.",), title=of.name)
         refresh = _RELOADED if of.pending else 0
-        return Page(document, told, context={**page, "refresh": refresh})
+        lines = [*told], [*told.values()]
+        return Page(document, told, lines, {**page, "refresh": refresh})
 
     async def compare(self, request: Request) -> Response:
         """Answers with the comparison of those that were ticked."""
@@ -174,7 +177,7 @@ class _Pages:
         app.check_ticked(chosen)
         query = urllib.parse.urlencode([("mode", mode), *(("v", key) for key in chosen)])
         page, found = _context("/vectors/compare", f"?{query}"), [judged[key] for key in chosen]
-        return _file(request, await self._board.shown("show", found, mode, also=["json"], **page))
+        return _file(request, await self._board.shown("show", found, mode, **page))
 
     async def upload(self, request: Request) -> Response:
         """Checks a file of vectors and queues it; compares a table at once."""
@@ -196,7 +199,7 @@ class _Pages:
             if kind == "vectors":
                 of = of._replace(**await self._board.ask("check", file=str(file)))
             else:
-                context = _context(page, also=["json"], forms=["delete"])
+                context = _context(page, forms=["delete"])
                 await self._board.ask("table", file=str(file), options=options, **context)
                 of = of._replace(state="judged")
             self._refuse_known(of)  # again: another one may have been as quick

@@ -8,7 +8,7 @@ leaderboards and comparisons are made of these.
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from jaxeval import errors, files
 from jaxeval.errors import DataError, JaxevalError
 from jaxeval.files import Json
 from jaxeval.report import render
-from jaxeval.report.comparison import tables
+from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Block, Document, Link, Table, to_csv
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.stats import judgement
@@ -58,9 +58,9 @@ def judge(file: str, settings: Mapping[str, Any]) -> None:
 
 
 def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
-    """Compares the models in a table of scores, as `compare` does; writes page and JSON.
+    """Compares the models in a table of scores, as `compare` does; writes page, JSON and CSV.
 
-    It is read as text alone: no runs of a tracker, and no database.
+    It is read as text alone: no runs of a tracker, and no database. The CSV has its models.
     """
     from jaxeval import sources
     from jaxeval.compare import compare
@@ -76,13 +76,20 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
     document = found.document()
     notes = [_OF_FLAGS.sub("", note) for note in document.notes]
     blocks = [_OF_FLAGS.sub("", b) if isinstance(b, str) else b for b in document.blocks]
-    _write("page", document._replace(blocks=blocks, notes=notes), found.to_dict(), **page)
+    rows: list[dict[str, Json]] = []
+    for data_set, model, of in words.described(found.study):
+        row: dict[str, Json] = {"model": model, "data_set": data_set, "n": of.n}
+        row |= {"mean": of.mean, "sd": of.sd, "low": None, "high": None}
+        row |= dict(zip(("low", "high"), of.mean_interval or (), strict=False))
+        rows.append(row)
+    document = document._replace(blocks=blocks, notes=notes)
+    _write("page", document, found.to_dict(), rows, **page)
 
 
 def show(
     folder: str, names: Mapping[str, str], baseline: str, target: str, mode: str, **page: Any
 ) -> None:
-    """Writes page and JSON of the document of `vectors judge` for some submissions.
+    """Writes page and JSON of `vectors judge` for some submissions, and a CSV of their scores.
 
     Args:
       folder: has a folder of each submission.
@@ -92,13 +99,28 @@ def show(
       mode: "" for both.
     """
     found = _judged(_results(folder, names), baseline, mode)
-    _write(target, found.document(), found.to_dict(), **page)
+    rows: list[dict[str, Json]] = [
+        {"vectors": name, "mode": of.mode, "task": task, "seed": seed, "score": float(score)}
+        for of in found.modes
+        for name, by_task in of.scores.items()
+        for task, by_seed in zip(of.tasks, by_task, strict=True)
+        for seed, score in zip(of.seeds, by_seed, strict=True)
+    ]
+    _write(target, found.document(), found.to_dict(), rows, **page)
 
 
-def _write(target: str, document: Document, data: Mapping[str, object], **page: Any) -> None:
+def _write(
+    target: str,
+    document: Document,
+    data: Mapping[str, object],
+    rows: Sequence[Mapping[str, Json]],
+    **page: Any,
+) -> None:
     html = render.to_page(document, "served.html.jinja", **page)
     files.write_text(Path(target).with_suffix(".html"), html)
     files.write_json(str(Path(target).with_suffix(".json")), data)
+    lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
+    files.write_text(Path(target).with_suffix(".csv"), lines)
 
 
 def leaderboard(
@@ -126,11 +148,9 @@ def leaderboard(
         title="Leaderboard of word vectors",
     )
     rows = _rows(found, ids)
-    lines = to_csv([[*rows[0]], *([*row.values()] for row in rows)])
-    files.write_text(Path(target).with_suffix(".csv"), lines)
     about: dict[str, object] = {"mode": mode, "metrics": whole.metrics, "seeds": found.seeds}
     about |= {"baseline": found.baseline, "rows": rows, "left_out": left_out}
-    _write(target, document, about, mode=mode, compare="/vectors/compare", **page)
+    _write(target, document, about, rows, mode=mode, compare="/vectors/compare", **page)
 
 
 def _linked(block: Block, ids: Mapping[str, str]) -> Block:

@@ -101,14 +101,18 @@ def test_pages_say_what_the_verb_prints(ranked: tuple[TestClient, Any]) -> None:
         assert len(said) > 10
         assert [part for part in said if part not in answer.text] == []
         assert data["modes"] == json.loads(json.dumps(expected.to_dict()["modes"]))
-    for path in (
-        "/queue.csv",
-        f"{made['good']['page']}.csv",
-        "/vectors/compare.csv",
-        "/tables.csv",
-    ):
-        answer = site.get(path, params=ticked)
-        assert answer.status_code == 404 and answer.text.count("\n") == 1
+    scores = [*csv.DictReader(io.StringIO(site.get("/vectors/compare.csv", params=ticked).text))]
+    assert {row["vectors"] for row in scores} == {"good", "poor"}
+    (mode,) = data["modes"]
+    for name, by_task in mode["scores"].items():
+        assert [float(of["score"]) for of in scores if of["vectors"] == name] == [
+            score for of in by_task for score in of
+        ]
+    assert "\ngood,fixed," in site.get(f"{made['good']['page']}.csv").text
+    queue = csv.DictReader(io.StringIO(site.get("/queue.csv").text))
+    assert {row["name"] for row in queue} >= {"good", "poor"}
+    answer = site.get("/tables.csv", params=ticked)
+    assert answer.status_code == 404 and answer.text.count("\n") == 1
     pages = [
         one.text,
         two.text,
