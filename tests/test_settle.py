@@ -1,5 +1,6 @@
 """`jaxeval settle command` and `settle table`: verdicts, exit codes, the ledger, git, kills."""
 
+import contextlib
 import signal
 import sqlite3
 import subprocess
@@ -201,7 +202,7 @@ def test_a_killed_comparison_goes_on(folder: Path) -> None:
         time.sleep(0.02)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    with sqlite3.connect("settle.db") as sql:
+    with contextlib.closing(sqlite3.connect("settle.db")) as sql, sql:
         known = {f"{seed}" for (seed,) in sql.execute("SELECT seed FROM scores")}
     assert known
     before = len(_calls())
@@ -237,7 +238,7 @@ def test_wrong_input_is_one_line(folder: Path, words: list[str], message: str) -
 
 def test_a_runs_database_is_no_ledger() -> None:
     """Dies if the tables of another file are changed."""
-    with sqlite3.connect("other.db") as sql:
+    with contextlib.closing(sqlite3.connect("other.db")) as sql, sql:
         sql.execute("CREATE TABLE members (x)")
     with pytest.raises(ConfigError, match="not a ledger"), ledger.opened(Path("other.db")):
         pass

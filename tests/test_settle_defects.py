@@ -1,5 +1,6 @@
 """`jaxeval settle command` where something goes wrong or two work at once; `settle self`."""
 
+import contextlib
 import json
 import sqlite3
 import subprocess
@@ -199,7 +200,7 @@ def test_one_comparison_has_one_process() -> None:
 def test_a_changed_ledger_is_one_line(folder: Path, change: str) -> None:
     """Dies if a row that was changed by hand is believed, or gives a traceback."""
     _settle(0.8, 0.84)
-    with sqlite3.connect("settle.db") as sql:
+    with contextlib.closing(sqlite3.connect("settle.db")) as sql, sql:
         sql.execute(change)
     with pytest.raises((ConfigError, RunError), match=r"settle\.db: "):
         jaxeval.settle_report()

@@ -1,6 +1,7 @@
 """Runs of W&B, MLflow and TensorBoard as `compare` reads them: local files, no package needed."""
 
 import base64
+import contextlib
 import json
 import sqlite3
 import zlib
@@ -86,7 +87,7 @@ def _mlruns(folder: Path) -> Path:
 def _mlflow(folder: Path) -> Path:
     """The tables of mlflow 3.17 that are read."""
     folder.mkdir()
-    with sqlite3.connect(folder / "mlflow.db") as sql:
+    with contextlib.closing(sqlite3.connect(folder / "mlflow.db")) as sql, sql:
         sql.execute("CREATE TABLE experiments (experiment_id INTEGER, name TEXT)")
         sql.execute("INSERT INTO experiments VALUES (1, 'of: words')")
         sql.execute(

@@ -18,11 +18,12 @@ from tests.serve import servers
 from tests.serve.test_serve import client, write
 
 
-def test_a_stream_follows_a_writer(tmp_path: Path) -> None:
+def test_a_stream_follows_a_writer(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Dies if a point is lost, sent twice, late, or history is sent again."""
     write(tmp_path, "alpha", 0, ended=2, training=2)
     key, done = f"{0:016x}", threading.Event()
     followed = following.Following(tmp_path)
+    request.addfinalizer(followed.close)
 
     def train() -> None:
         with runs.open_store(tmp_path) as store:
@@ -55,10 +56,13 @@ def test_a_stream_follows_a_writer(tmp_path: Path) -> None:
     followed.close()
 
 
-def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None:
+def test_a_client_reads_the_stream_while_a_thread_writes(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Dies if a browser waits for a commit, or gets again what it has."""
     write(tmp_path, "alpha", 0, ended=2, training=1)
     key, followed = f"{0:016x}", following.Following(tmp_path)
+    request.addfinalizer(followed.close)
     received = []
     with servers.threaded(live.Site(followed, "runs").part()) as address:
         events = f"{address}/events?kind=e&e={key}&after=0"
@@ -79,12 +83,13 @@ def test_a_client_reads_the_stream_while_a_thread_writes(tmp_path: Path) -> None
     assert [news["row"] for news in received] == [10, 11, 12, 13]
 
 
-def test_states(tmp_path: Path) -> None:
+def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Dies if an experiment that nobody trains looks alive, or one that has ended does not."""
     write(tmp_path, "a", 0)
     write(tmp_path, "b", 1, ended=0, training=1)
     write(tmp_path, "c", 2, ended=2, training=1)
     followed = following.Following(tmp_path)
+    request.addfinalizer(followed.close)
     a, b, c = followed.experiments.values()
     seconds, epochs = zip(
         *((m.wall_seconds, m.epochs) for m in followed.members(c.id)), strict=True

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import socket
+import weakref
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -65,8 +66,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def client(folder: Path, token: str | None = None, base: str = LOCAL) -> TestClient:
     """A browser without a server: requests go to the application."""
-    made = app.make(live.Site(following.Following(folder), str(folder)).part(), token)
-    return TestClient(made, base_url=base, follow_redirects=False)
+    followed = following.Following(folder)
+    made = app.make(live.Site(followed, str(folder)).part(), token)
+    found = TestClient(made, base_url=base, follow_redirects=False)
+    weakref.finalize(found, followed.close)
+    return found
 
 
 @pytest.fixture(scope="module")
