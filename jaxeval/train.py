@@ -118,7 +118,7 @@ def ablation(
     launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Comparison":
-    """Trains a config and its variants with the same seeds, and compares their test scores.
+    """Trains a config and variants with the same seeds, and compares each variant with the config.
 
     As in Table 4 of Melis et al. (2018): variants are not tuned again. The same command continues
     an interrupted training.
@@ -165,7 +165,7 @@ def ablation(
         records.append({"model": title_of[row.experiment], "score": row.test, **recorded})
     table = Path(out) / "ablations" / f"{rows[0].experiment}.json"
     files.write_json(str(table), records)
-    return compare(table, *configs)
+    return compare(table, *configs, control=next(iter(configs)))
 
 
 def _read_variants(file: str) -> Mapping[str, Sequence[str]]:
