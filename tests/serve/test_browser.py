@@ -22,7 +22,7 @@ KEY, OTHER = f"{0:016x}", f"{1:016x}"
 PAGES = (
     "/",
     f"/e/{KEY}",
-    f"/compare?e={KEY}&e={OTHER}",
+    f"/compare?e={KEY}&e={OTHER}&e={2:016x}",
     "/sweep/sweep0",
     f"/tune/{folders.SEARCH}",
 )
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs")
     write(path, "alpha", 0, training=2)
     write(path, HOSTILE, 1)
-    write(path, "begun", 2, ended=0)
+    write(path, "begun" + "_long" * 12, 2, ended=0)
     fabricated.fill(path, ("transformer",))
     folders.write_search(path)
     return path

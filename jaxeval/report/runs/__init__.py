@@ -14,6 +14,7 @@ from jaxeval.runs import metrics, records
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe
 
+_ID = 8  # letters of an id in a list
 _FEW = 5  # scores: with fewer, quartiles say little
 _MOST_TABLES = 4  # experiments that each have a table
 _OVERVIEW = ("experiment", "id", "score", "members", "n", "median", "min", "max")
@@ -55,7 +56,7 @@ def experiments_document(
     names = ", ".join(each.name for each in summaries) if few else count
     details: list[Block] = [] if few else tables
     lines = [_line(each) for each in summaries] if few else [f"{location}: {count}"]
-    rows = [(f"{s.name}{_KINDS[s.kind][0]}", s.experiment, *_cells(s)) for s in summaries]
+    rows = [(f"{s.name}{_KINDS[s.kind][0]}", s.experiment[:_ID], *_cells(s)) for s in summaries]
     for members, each in both:
         details += _details(members, each)
     return Document(

@@ -146,6 +146,8 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert any(line.startswith("1 of 6 diverged: they have failed") for line in lines)
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
+    nothing = summary.summarize([row for row in rows if row.seed in (1, 4)])
+    assert not [line for line in document._remarks(nothing) if "best" in line]
     warnings = sources.read(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 
