@@ -122,9 +122,7 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
             )
 
 
-def test_rows_stand_where_the_source_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_stand_where_the_source_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if places are those of another bucket, or a lane's rows another member's: the toy's
     first bucket is written from its last row to its first, behind the second."""
     monkeypatch.setitem(registry.KINDS, "toy", toy_kind.kind(2))
