@@ -107,7 +107,7 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     words += ["--variants", str(file)]
     assert command.main(words) == 0
     said = capsys.readouterr().out
-    assert "toy (to 2)" in said and "2 comparisons" in said  # "to 2" has one score
+    assert "4 models" in said and "3 comparisons" in said  # not those of two variants
     rows = runs.load(tmp_path / "r")
     trained = {(row.name, row.epochs) for row in rows}
     assert trained == {("toy", 4), *((f"toy (to {n})", n) for n in (2, 3, 5))}
