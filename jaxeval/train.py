@@ -95,7 +95,8 @@ def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     from jaxeval.studies import cohorts, launching, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
-    running.refuse_impossible([cohort])
+    if launcher is None:
+        running.refuse_impossible([cohort])
     plan = memory.describe(cohort)
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
