@@ -17,6 +17,9 @@ Scores of ten shapes, 3 to 100 seeds each. Prints a table, then one JSON line; c
 Then normal scores of which those with one seed correlate by r: two samples, pairs, and the form
 chosen at each look by the sign of the correlation seen.
 
+Then `compare --ledger`, first looked at after 3, 5 or 10 seeds each, then after every seed up to
+30: Welch's p < .05 at the first look, or the anytime p at a later one.
+
 Last, nights of ten equal candidates that share a base's scores: those in which the merged evidence
 of "any is better" has p < .05 after one of them, and those with a false claim, at .05 each.
 
@@ -95,6 +98,8 @@ def main() -> None:
         rows[kind] = _row(draws, args.repetitions)
         print(kind, " | ".join(f"{name} {value:.4f}" for name, value in rows[kind].items()))
     correlated = {f"r {r:g}": _correlated(r, args.repetitions) for r in (-0.5, 0.0, 0.5, 0.8)}
+    ledger = {f"from {n}": _ledger(n, args.repetitions) for n in (3, 5, 10)}
+    print("compare --ledger", ledger)
     night = _nights(args.repetitions)
     print("night of ten", night)
     common.report(
@@ -104,6 +109,7 @@ def main() -> None:
         most=MOST,
         rows=rows,
         correlated=correlated,
+        ledger=ledger,
         night=night,
         milliseconds_a_look=_milliseconds(),
         cpu_seconds=round(time.process_time() - begin, 1),
@@ -157,6 +163,13 @@ def _nights(repetitions: int, candidates: int = 10, most: int = 30) -> dict[str,
     wrong = np.max(merged, axis=0) >= np.log(1 / ALPHA)
     found = {"merged": wrong.mean(), "a claim": np.any(claims_made, axis=0).mean()}
     return {name: round(float(value), 4) for name, value in found.items()}
+
+
+def _ledger(first: int, repetitions: int, most: int = 30) -> float:
+    a, b = np.random.default_rng(6).normal(size=(2, repetitions, most))
+    at_first = scipy.stats.ttest_ind(a[:, :first], b[:, :first], axis=1, equal_var=False).pvalue
+    later = sequential.p_values(sequential.looks(a, b))[:, first - 2 :]
+    return round(float(np.mean((at_first < ALPHA) | (later < ALPHA).any(-1))), 4)
 
 
 def _wrong(

@@ -24,7 +24,7 @@ VERBS = {  # verb -> what it does
     "noise": "how much variance comes from splits, seeds and the machine",
     "plan": "how many items, samples or runs show a difference",
     "neighbourhood": "train random settings near that of a config",
-    "ablation": "train a config and its variants, and compare them",
+    "ablation": "train a config and its variants, and compare each with it",
     "evaluate": "score saved models again, language models also in other ways",
     "predict": "tag, generate or score your own text with saved models",
     "vectors": "evaluate word vectors: tasks, similarity, analogies",

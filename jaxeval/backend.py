@@ -13,6 +13,7 @@ from pathlib import Path
 from jaxeval.errors import RunError
 
 _GROUPS, _MOUNTED = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+SHARED_BY = "JAXEVAL_MEMORY_SHARED_BY"  # processes, as their launcher says
 _DEADLOCKS = "deadlocks when orthogonal matrices are drawn for several members on few cores"
 _REFUSED = {  # versions of jax
     "0.10.": _DEADLOCKS,
@@ -108,9 +109,10 @@ def cores() -> int:
 
 
 def memory() -> float:
-    """Returns the bytes of memory that the process may have."""
+    """Returns the bytes of memory that the process may have; workers of `local:N` share them."""
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return float(min([there, *(limit for limit, *_ in _limits("memory.max") if limit > 0)]))
+    known = min([there, *(limit for limit, *_ in _limits("memory.max") if limit > 0)])
+    return known / int(os.environ.get(SHARED_BY, "1"))
 
 
 def _limits(name: str) -> Iterator[list[int]]:

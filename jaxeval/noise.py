@@ -94,7 +94,7 @@ def noise(
             by_seed = [[score for _, seed, score in cells if seed == k] for k in numbers]
             parts[part], lost = _by_seed(by_seed)
             left_out += [f"{part}: {lost}"] * bool(lost)
-    return Noise(first.metric, first.unit, parts, left_out)
+    return Noise(first.metric, first.unit, parts, left_out, whole.name)
 
 
 def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[nested.Noise, str]":

@@ -60,7 +60,8 @@ def train_cohorts(
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains cohorts, as `train`."""
-    running.refuse_impossible(planned)
+    if launcher is None:  # else each job has a memory of its own
+        running.refuse_impossible(planned)
     every = [entry for cohort in planned for entry in cohort.entries]
     other = jax.process_index() > 0  # one of several processes of a population writes for all
     quiet = quiet or other

@@ -86,6 +86,8 @@ Seeds = Annotated[int | Sequence[int], Numbers(0)]
 Splits = Annotated[int | Sequence[int], Numbers(1)]
 # of a config: {key: value}, or key=value on a command line
 Changes = Annotated[Mapping[str, object] | Iterable[str], "changes"]
+# the form of each parameter that is a dict
+PAIRS = {"column": "ROLE=NAME", "data": "TASK=PATH", "range": "NAME=LOW:HIGH"}
 Quiet = Annotated[bool, "python"]  # a flag that a command line does not have
 
 
@@ -98,7 +100,7 @@ class Parameter(NamedTuple):
     """One parameter of a verb, as its signature describes it."""
 
     name: str
-    kind: type  # bool, int, float, str (also a path), list of words, dict of NAME=VALUE
+    kind: type  # bool, int, float, str (also a path), list of words, dict of `PAIRS`
     default: object
     required: bool
     positional: bool
@@ -122,8 +124,8 @@ class Parameter(NamedTuple):
         pairs = {word: word.partition("=")[::2] for word in given}
         for word, pair in pairs.items():
             if not all(pair):
-                expected = f"{errors.argument(self.name)}: expected NAME=VALUE, got {word!r}"
-                raise ConfigError(expected)
+                expected = f"expected {PAIRS[self.name]}, got {word!r}"
+                raise ConfigError(f"{errors.argument(self.name)}: {expected}")
         return dict(pairs.values()) or self.default
 
     def check(self, value: Any) -> object:

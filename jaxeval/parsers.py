@@ -22,7 +22,7 @@ _RUNS = ("out", "runs")  # parameters that name places of runs
 _DATABASE = "runs.sqlite"  # of a runs folder; names of its journals begin alike
 _ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of outputs
 _KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside the database
-_METAVARS = {int: "N", float: "X", list: "A[,B]", dict: "NAME=VALUE"}
+_METAVARS = {int: "N", float: "X", list: "A[,B]"}
 
 
 def main(name: str, commands: Commands, words: Sequence[str]) -> int:
@@ -99,7 +99,8 @@ def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> N
         options["action"] = "store_true" if default is False else argparse.BooleanOptionalAction
     else:
         # not {a,b}: a choice may hold a comma
-        choices = "|".join(parameter.choices) or _METAVARS.get(kind, name.upper())
+        form = parameters.PAIRS[name] if kind is dict else _METAVARS.get(kind, name.upper())
+        choices = "|".join(parameter.choices) or form
         options |= {"metavar": choices} | ({"action": "append"} if several else {})
         if isinstance(default, int | float | str) and default != "" and not several:
             about = f"{about.rstrip('.')} ({default if kind is not float else f'{default:g}'})"

@@ -130,7 +130,7 @@ class Planned(Result):
     warnings: tuple[str, ...] = ()
 
     def document(self) -> Document:
-        """Returns the design to buy next, its power, and what the pilot leaves open."""
+        """Returns the design to evaluate next, its power, and what the pilot leaves open."""
         notes = [*self._notes(), *self.warnings]
         return Document([*self._answer()], [*self._blocks()], notes, title="Plan")
 
@@ -142,7 +142,7 @@ class Planned(Result):
             power = f"with probability {best.power:.2f}"
             yield f"{_size(best.size)}: they show a difference of {difference} {power}."
         else:
-            yield f"To buy next: {self._bought(best)}."
+            yield f"Most useful next: {self._bought(best)}."
 
     def _blocks(self) -> Iterator[Block]:
         plan, now, level = self.plan, self.plan.now, ""
@@ -171,7 +171,7 @@ class Planned(Result):
         low, high = self.runs or (1, 1)
         if low != high:
             count = f"{min(low, high)} of each count as there"
-            less = "less may have to be bought than said here"
+            less = "less may be needed than said here"
             yield f"The models have {low} and {high} runs, and {count}: {less}."
         if self.plan.now.size.runs == 1:
             yield "One run of each model: it is taken as fixed, and other runs may differ."

@@ -95,7 +95,8 @@ def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     from jaxeval.studies import cohorts, launching, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
-    running.refuse_impossible([cohort])
+    if launcher is None:
+        running.refuse_impossible([cohort])
     plan = memory.describe(cohort)
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
@@ -117,7 +118,7 @@ def ablation(
     launch: str = launchers.HERE,
     quiet: Quiet = False,
 ) -> "Comparison":
-    """Trains a config and its variants with the same seeds, and compares their test scores.
+    """Trains a config and variants with the same seeds, and compares each variant with the config.
 
     As in Table 4 of Melis et al. (2018): variants are not tuned again. The same command continues
     an interrupted training.
@@ -164,7 +165,7 @@ def ablation(
         records.append({"model": title_of[row.experiment], "score": row.test, **recorded})
     table = Path(out) / "ablations" / f"{rows[0].experiment}.json"
     files.write_json(str(table), records)
-    return compare(table, *configs)
+    return compare(table, *configs, control=next(iter(configs)))
 
 
 def _read_variants(file: str) -> Mapping[str, Sequence[str]]:

@@ -39,14 +39,45 @@ def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.Captu
 def test_a_claim_that_several_looks_do_not_carry_is_withdrawn(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if the first sentences say "better" of what only a single look shows."""
-    table = tmp_path / "t.csv"
+    """Dies if an answer or a verdict says "better" of what only a single look shows."""
+    table, words = tmp_path / "t.csv", ["--margin", "1", "--ledger", tmp_path / "l"]
     for n in (7, 8):
         rows = [f"{m},{k},{k / 100 + (m == 'B') * 0.03}\n" for m in "AB" for k in range(n)]
         table.write_text("".join(["model,seed,score\n", *rows]))
-        first, second, *_ = comparing.json_of(capsys, table, "--ledger", tmp_path / "l")["answer"]
-    assert first.startswith("At a single look, B is better than A: ")
-    assert second.startswith("After several looks this is no longer shown: A, B (anytime p = .")
+        found = comparing.json_of(capsys, table, *words)
+    (pair,) = found["pairs"]
+    p = comparing.json_of(capsys, table)["pairs"][0]["p_adjusted"]
+    assert p < 0.05 < pair["p_adjusted"]
+    assert pair["shown"] == 0 and pair["looks"] == 2
+    assert found["answer"][0].startswith("No difference between A and B was shown: score -0.03")
+    assert "anytime p = .298" in found["answer"][0] and "looked at 2 times" in found["answer"][0]
+
+
+@pytest.mark.parametrize(("margin", "equal"), [(0.01, True), (0.0012, False)])
+def test_equivalence_holds_after_several_looks(
+    tmp_path: Path, capsys: pytest.CaptureFixture, margin: float, equal: bool
+) -> None:
+    """Dies if a fixed-n test of equivalence decides although scores were looked at before."""
+    table, draw = tmp_path / "t.csv", np.random.default_rng(0)
+    scores = draw.normal(0.5, 0.001, (2, 12))
+    for n in (11, 12):
+        rows = [
+            f"{m},{k},{x}\n"
+            for m, of in zip("AB", scores, strict=True)
+            for k, x in enumerate(of[:n])
+        ]
+        table.write_text("".join(["model,seed,score\n", *rows]))
+        words = [table, "--margin", str(margin), "--ledger", tmp_path / "l"]
+        (pair,) = comparing.json_of(capsys, *words)["pairs"]
+    assert pair["equivalent"] is equal
+    log_e = min(
+        sequential.e_process(
+            sequential.looks(sign * scores[0] - margin, sign * scores[1]), alternative="less"
+        )[-1]
+        for sign in (1, -1)
+    )
+    assert pair["adjusted"]["tost"] == pytest.approx(min(1, math.exp(-log_e)))
+    assert comparing.json_of(capsys, table, "--margin", str(margin))["pairs"][0]["equivalent"]
 
 
 def test_pairs_are_counted_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,40 +14,22 @@ from tests import tiny_corpora
 from tests.verbs import evaluate, train
 
 KEPT = ["training.save_models=true", "training.patience=0"]
-WINDOWS = ["model.encoder=window", "model.window.hidden=8", "model.dropout.kind=naive"]
-WINDOWS += ["model.characters.encoder=none", "training.epochs=2"]  # little is compiled
 
 
-@pytest.mark.parametrize(
-    ("corpus", "words"),
-    [
-        (tiny_corpora.tags, [*tiny_corpora.TAGS, *WINDOWS]),
-        (tiny_corpora.text, [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]),
-        (tiny_corpora.opinions, tiny_corpora.OPINIONS),
-    ],
-    ids=["tags", "text", "opinions"],
-)
-def test_any_task_is_evaluated(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture,
-    corpus: Callable[[Path], Path],
-    words: list[str],
-) -> None:
-    """Dies if saved models score a part, or a file of one's own, otherwise than in training."""
-    data, folder = corpus(tmp_path / "data"), tmp_path / "runs"
-    (test,), (dev,) = data.glob("test*"), data.glob("dev*")
-    lines = test.read_text().splitlines(keepends=True)
-    test.write_text("".join(lines[: len(lines) // 2]))  # else it might be dev
-    words = [*words, *KEPT, "--seeds", "2", "--data", str(data), "--out", str(folder)]
+def test_texts_are_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if saved models score a part, or a file of one's own, otherwise than in training; tags
+    and running text: tests/test_predict.py, tests/test_predict_sequences.py."""
+    data, folder = tiny_corpora.opinions(tmp_path / "data"), tmp_path / "runs"
+    dev = data / "dev.tsv"
+    words = [*tiny_corpora.OPINIONS, *KEPT, "--seeds", "2", "--data", str(data)]
+    words += ["--out", str(folder)]
     train(words)
     recorded = {row.seed: row.dev for row in runs.load(folder)}
     assert recorded != pytest.approx({row.seed: row.test for row in runs.load(folder)}, rel=1e-3)
     (experiment,) = {row.experiment for row in runs.load(folder)}
-    mine = shutil.copy(dev, tmp_path / f"mine{dev.suffix}")
+    mine = shutil.copy(dev, tmp_path / "mine.tsv")
     capsys.readouterr()
     for flags in (["--part", "dev"], ["--input", str(mine)]):
-        if corpus is tiny_corpora.text:
-            flags += ["--streams", "1"]
         assert evaluate([*words, *flags, "--json", "-"]) == 0
         rows = json.loads(capsys.readouterr().out)
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
@@ -57,7 +38,7 @@ def test_any_task_is_evaluated(
     assert evaluate(named) == 0  # all seeds that are saved, with no word of the config
     assert json.loads(capsys.readouterr().out) == rows
     with pytest.raises(DataError, match="no such file"):
-        evaluate([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
+        evaluate([*words, "--input", str(tmp_path / "none.tsv")])
 
 
 def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> None:

@@ -148,10 +148,9 @@ def test_the_six_tasks_have_two_configs_each() -> None:
 
 def test_a_file_that_is_added_trains_alone(folder: Path, tmp_path: Path) -> None:
     """Dies if a further file trains the others again, or has other scores than in one command
-    with them; in lock step too, where words are trained."""
-    changes = [*QUICK, "training.lane_mode=vmap"]
+    with them."""
     judged = functools.partial(
-        vectors_judge, data={"ner": folder / "ner"}, changes=changes, modes="tuned", seeds=2
+        vectors_judge, data={"ner": folder / "ner"}, changes=QUICK, modes="tuned", seeds=2
     )
     first, out = folder / "a.txt", tmp_path / "runs"
     assert "mean of tasks" in repr(judged(first, out=out))

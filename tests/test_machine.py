@@ -45,6 +45,8 @@ def test_the_least_limit_counts(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8))
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 100}.__getitem__)
     assert (backend.cores(), backend.memory()) == (cores, memory)
+    monkeypatch.setenv(backend.SHARED_BY, "4")
+    assert backend.memory() == memory / 4
     for name in ("JAX_NUM_CPU_DEVICES", "OPENBLAS_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     backend.prepare()

@@ -19,12 +19,13 @@ from tests import predicting, tiny_corpora
 from tests.predicting import SHORT, Trained
 from tests.verbs import train
 
+TAGS = [*tiny_corpora.TAGS, "model.encoder=window", "training.epochs=2", "--seeds", "3"]
+
 
 @pytest.fixture(scope="module")
 def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     root = tmp_path_factory.mktemp("tags")
-    words = [*tiny_corpora.TAGS, "model.encoder=window", "training.epochs=2", "--seeds", "3"]
-    return predicting.trained(root, tiny_corpora.tags, train, words)
+    return predicting.trained(root, tiny_corpora.tags, train, TAGS)
 
 
 def _entities(tags: list[str]) -> set[tuple[int, int, str]]:
@@ -62,6 +63,11 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
     for line, (word, *tag), (_, *first) in zip(each, votes, best, strict=True):
         assert line[0] == word and first == line[1:2]
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
+
+
+def test_tags_are_evaluated(tags: Trained, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a part, or a file, has another score than in training."""
+    predicting.check_evaluated(tags, capsys, *TAGS)
 
 
 def test_stdin_is_read_as_a_file(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:

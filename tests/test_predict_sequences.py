@@ -20,6 +20,8 @@ key = "training.optimiser.hyperparameters.learning_rate"
 log_uniform = [1e-2, 4e-2]
 """
 
+TEXT = [*tiny_corpora.TEXT, "training.evaluation_batch_size=1", "--seeds", "3"]
+
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Trained:
@@ -32,8 +34,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    words = [*tiny_corpora.TEXT, "training.evaluation_batch_size=1", "--seeds", "3"]
-    return predicting.trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, train, words)
+    return predicting.trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, train, TEXT)
 
 
 def test_outputs_are_those_that_were_scored(pairs: Trained) -> None:
@@ -81,3 +82,8 @@ def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
     of_last = [-float(nats) for nats in lines[-1][2::2]]  # a single token
     vote = predicting.predicted(text, "--which", "vote")[-1]
     assert -float(vote[2]) == pytest.approx(np.log(np.mean(np.exp(of_last))), abs=1e-5)
+
+
+def test_a_text_is_evaluated(text: Trained, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a part, or a file, has another score than in training."""
+    predicting.check_evaluated(text, capsys, *TEXT, "--streams", "1")

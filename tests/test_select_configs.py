@@ -13,7 +13,7 @@ from jaxeval.bandits.running import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.select import training
-from jaxeval.studies import running, scheduling
+from jaxeval.studies import memory, running, scheduling
 from tests.studies import here, toy_kind
 from tests.verbs import select
 
@@ -102,6 +102,18 @@ def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.Captur
     assert (tree["best"], tree["reason"]) == (max(means, key=means.get), "the time is spent")  # type: ignore[arg-type]
 
 
+def test_a_model_too_large_for_a_worker_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if the memory of the process that waits for jobs counts, or ends the selection."""
+    models, counts = training.Models(_files(tmp_path)), iter([10**15])  # of parameters
+    models.begin(SequentialHalving(budget=2), repr)
+    monkeypatch.setattr(memory, "parameters", lambda *_: next(counts, 1))
+    with here.prompt(models.session):
+        state = training.train(models, tmp_path, here.Here(1), quiet=True)
+    assert [*state.excluded.values()] == ["evaluation 1 (seed 1) failed: out of memory"]
+
+
 def test_a_model_without_a_score_is_dropped(tmp_path: Path) -> None:
     """Dies if a diverged model ends the selection, is evaluated again and again, or has the score
     of an epoch before."""
@@ -170,7 +182,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         "test",
         8,
     )
-    assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
+    assert shown.err.splitlines()[2:] == ["goes on from the evaluations that are recorded"]
     assert len(runs.load(tmp_path / "runs")) == 8
     assert select(words[:-2]) == 0 and "\ntest accuracy: higher is" in capsys.readouterr().out
 

@@ -1,6 +1,7 @@
 """`local:N`: processes on this machine, which share its cores and take one job after another."""
 
 import contextlib
+import os
 import queue
 import signal
 import subprocess
@@ -69,7 +70,7 @@ class Local:
                 print(f"{path}: {_KILLED}", file=log)
 
     def _start(self, folder: Path) -> subprocess.Popen:
-        """Starts a worker with its share of the cores; a session of its own gets no Ctrl-C."""
+        """Starts a worker with its share of the machine; a session of its own gets no Ctrl-C."""
         devices = max(1, backend.cores() // self.workers)
         with (folder / _LOG).open("a") as log:
             process = subprocess.Popen(
@@ -77,6 +78,7 @@ class Local:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env={**os.environ, backend.SHARED_BY: str(self.workers)},
                 text=True,
                 start_new_session=True,
             )

@@ -134,7 +134,8 @@ def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
         batches = [member.evaluation_rows(problem, size) for size in sizes]
         lengths = [-(-size // batch) * batch for size, batch in zip(sizes, batches, strict=True)]
         pairs = zip(part, lengths, strict=True)
-        return [np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs]
+        padded = (np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs)
+        return [np.asarray(rows, np.int32) for rows in padded]
 
     scored = whole(split.dev), whole(split.test)
     return Lane(np.uint32(who.seed), hparams, split.tables, train, *scored, steps)

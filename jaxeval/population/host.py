@@ -212,7 +212,7 @@ class Population:
         pairs = zip(before, self.slots, strict=True)
         keep = self.flags([slots.keeps(old, new, metric) for old, new in pairs])
         self.state = state._replace(best=self.engine.keep(shared, state.best, state.params, keep))
-        chosen = [slots.is_tested(slot, metric) for slot in self.slots]
+        chosen = [slots.is_tested(slot) for slot in self.slots]
         test = self._score("test", self.state.best, chosen)
         tested = {k: slot.member for k, slot in enumerate(self.slots) if slot.member and test[k]}
         best = {

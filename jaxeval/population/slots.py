@@ -103,15 +103,14 @@ def keeps(before: Slot, after: Slot, metric: Metric) -> bool:
     return last or after.reported_epoch != before.reported_epoch
 
 
-def is_tested(slot: Slot, metric: Metric) -> bool:
+def is_tested(slot: Slot) -> bool:
     """True if the slot's member has ended with parameters to score on test and to save."""
-    best_epoch = None if _never_learned(slot, metric) else slot.reported_epoch
-    return slot.status is not None and has_best(slot.status, best_epoch, slot.reported)
+    return slot.status is not None and has_best(slot.status, slot.reported)
 
 
-def has_best(status: str, best_epoch: int | None, dev: float | None) -> bool:
+def has_best(status: str, dev: float | None) -> bool:
     """True if a member that ended so has parameters to score on test and to save."""
-    return dev is not None and not (status == "diverged" and best_epoch is None)
+    return dev is not None and status != "diverged"
 
 
 def ended(slot: Slot, metric: Metric, test: float | None) -> Slot:

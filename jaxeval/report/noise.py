@@ -38,6 +38,7 @@ class Noise(Result):
     unit: str
     parts: Mapping[str, nested.Noise | Study]
     warnings: Sequence[str] = ()
+    name: str = ""  # of the config; "": of a table
 
     def document(self) -> Document:
         """Returns the answer and table of the last part of the data; the others as details."""
@@ -60,8 +61,9 @@ class Noise(Result):
             answer = [_largest_source(last.components, metric)]
             if last.plan:
                 answer.append(_advice(last.components, last.plan, metric, scale))
-        title, signature = "Where the variance comes from", text.versions()
+        title = f"Where the variance comes from: {self.name}".removesuffix(": ")
         more = [block for of in details for block in of]
+        signature = text.versions()
         return Document(answer, blocks, self.warnings, more, title=title, signature=signature)
 
 

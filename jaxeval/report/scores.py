@@ -40,8 +40,8 @@ def shown(value: float | None, unit: str) -> str:
     if value is None:
         return "-"
     if unit in PERCENT:
-        return f"{100 * value:.2f}"
-    return f"{value:.0f}" if abs(value) >= 999.95 else f"{value:#.4g}"
+        return f"{100 * value:z.2f}"
+    return f"{value:.0f}" if abs(value) >= 999.95 else f"{value:z#.4g}"
 
 
 def setting(value: object) -> str:
@@ -81,7 +81,7 @@ class ScoreFormat:
         if value is None or not math.isfinite(value):
             return "-"
         value = float(f"{value:.{_SIGNIFICANT}g}") * self.factor / 10.0**self.exponent
-        return f"{value:.{self.decimals}f}" + (f"e{self.exponent:+03d}" if self.exponent else "")
+        return f"{value:z.{self.decimals}f}" + (f"e{self.exponent:+03d}" if self.exponent else "")
 
     def difference(self, value: float) -> str:
         """Formats a difference of scores with its unit."""

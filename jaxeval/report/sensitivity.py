@@ -25,7 +25,11 @@ _METRICS = {
     "expected_equivalent": "expected equivalent runs, %",
 }
 _SERIES = {"rel_at_k": "k-th best", "mean_at_k": "mean of the k best"}
-_PROFILE = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": "mean change"}
+_PROFILE = {
+    "rho": "Spearman's rho of the distance from the best run with the loss in score",
+    "maxima": "maxima: scores higher than both neighbours along the hyperparameter",
+    "mean_change": "mean absolute change of the score from one neighbour to the next",
+}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -101,7 +105,9 @@ class Sensitivity(Result):
         each = f"{'; ' if named == ordered else ' to '}".join(
             f"{_cell(shares[name], ' %')} of {name}" for name in named
         )
-        best = f", {_value(shown[0][2]['max']):.2f}" if len(shown) == 1 else ""
+        of, alone = {sweep.metric for sweep in self.trials}, len(shown) == 1
+        best = f" {of.pop()}" if len(of) == 1 else ""
+        best += f", {_value(shown[0][2]['max']):.2f}" if alone else ""
         gap = self.difference.get(_SHARE)
         apart = "" if gap is None else f"; {' - '.join(shares)} {_cell(gap)}"
         level = " (95 % CIs)" if any(of.interval for of in shares.values()) else ""
@@ -155,7 +161,7 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
     paths = dict.fromkeys(path for path, _, key in every if key in _PROFILE)
     of = [metrics for *_, metrics in rows]
     for key in keys if len(rows) <= _MOST_SIDE and paths else ():
-        head = [f"hyperparameter: {_PROFILE[key]}", *(name for name, *_ in rows)]
+        head = ["hyperparameter", *(name for name, *_ in rows)]
         cells = [
             (
                 path.partition(".")[2] or "all together",
@@ -163,7 +169,7 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
             )
             for path in paths
         ]
-        yield Table(head, cells)
+        yield Table(head, cells, _PROFILE[key])
 
 
 def _value(of: Estimate | Mean) -> float:
@@ -175,7 +181,7 @@ def _cell(of: Estimate | Mean | None, unit: str = "") -> str:
     if of is None:
         return "-"
     sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not unit else ""
-    return f"{_value(of):.2f}{unit or sd} {text.bounds(of.interval)}".rstrip()
+    return f"{_value(of):z.2f}{unit or sd} {text.bounds(of.interval)}".rstrip()
 
 
 def _corrected(contrasts: Sequence[Contrast]) -> list[float]:

@@ -70,7 +70,7 @@ def bounds(interval: Interval | None, shown: int | Callable[[float], str] = 2) -
         return ""
     if math.isnan(interval.low):
         return "-"
-    form = shown if callable(shown) else lambda x: f"{x:.{shown}f}"
+    form = shown if callable(shown) else lambda x: f"{x:z.{shown}f}"
     low, high = (f"{x:g}" if math.isinf(x) else form(x) for x in interval[:2])
     return f"[{low}, {high}]"
 

@@ -136,7 +136,7 @@ def _counts(first: str, file: str, of: Accuracy) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:z.4f}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -180,6 +180,7 @@ class JudgedVectors(Result):
                 (of,) = (place for place in places if place.model == row[0])
                 ends = scale.interval(of.mean.interval)
                 row[2:2] = ends, tables.rank(of), tables.tied(of.groups)
+            title += "; rank [lowest, highest that the tests leave open]"
             title += "; files that share a letter were not told apart"
         yield Table(head, rows, title)
         if mode.reductions:

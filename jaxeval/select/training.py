@@ -84,6 +84,8 @@ class Models(Selecting, scheduling.Scheduler):
         self._show, self._after, self._seconds = show, after, seconds
         self._jobs: dict[studies.Trial, tuple[str, int]] = {}
         self._spent, self._news = 0.0, list[str]()
+        # lines to say once, when they are true of a cohort that begins
+        self._next, self._goes_on = "", "goes on from the evaluations that are recorded"
 
     def trial(self, model: str, number: int) -> studies.Trial:
         """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""
@@ -104,7 +106,7 @@ class Models(Selecting, scheduling.Scheduler):
         if asked:
             counts = Counter(model for model, _ in jobs)
             listed = ", ".join(f"{model} {count}" for model, count in counts.items())
-            self._news.append(f"next: {listed}")
+            self._next = f"next: {listed}"
         return cohorts.by_program(cohorts.entries(asked, self.session.loader))
 
     def lanes(self, planned: Sequence[cohorts.Cohort], workers: int | None) -> int:
@@ -121,24 +123,37 @@ class Models(Selecting, scheduling.Scheduler):
         modes = {lanes.resolve(prepared.at(config, "training.lane_mode")) for config in configs}
         return len(jax.devices()) if modes == {"map"} else most
 
+    def started(self, event: running.Started) -> None:
+        """Says that evaluations are known, and what comes next where some are not."""
+        if event.ended and self._goes_on:
+            self._news.append(self._goes_on)
+            self._goes_on = ""
+        if self._next and len(event.ended) < len(event.cohort.entries):
+            self._news.append(self._next)
+            self._next = ""
+
     def ended(self, event: running.Ended) -> None:
         """Tells the score; a model without one, or that diverged after it, fails for good."""
         result = event.result
         score = None if result.status == "diverged" else getattr(result, self.part)
         why = f"{result.status}: {result.message}".removesuffix(": ")
         self._spent += result.wall_seconds
-        self._tell(event.trial, why if score is None else score, result.wall_seconds)
+        told = why if score is None else score
+        self._tell(event.trial, told, result.wall_seconds, event.before)
 
     def too_large(self, entries: Sequence[cohorts.Entry]) -> bool:
         """A model that does not fit into memory has failed; `settle` cannot do without it."""
         for entry in entries if self.rule.drops else ():
-            self._tell(entry.trial, "out of memory", 0.0)
+            self._tell(entry.trial, "out of memory", 0.0, before=False)
         return self.rule.drops
 
-    def _tell(self, trial: studies.Trial, result: float | str, seconds: float) -> None:
+    def _tell(
+        self, trial: studies.Trial, result: float | str, seconds: float, before: bool
+    ) -> None:
         told = self.tell(self._jobs[trial], result)
         if told is not None:
-            self._news.append(self._show(told._replace(seconds=seconds)))
+            line = self._show(told._replace(seconds=seconds))
+            self._news += [] if before else [line]
 
     def news(self) -> list[str]:
         """Returns what was asked for, and evaluations that ended."""

@@ -261,8 +261,10 @@ class Board:
         of, file, message = of._replace(state="judging", begun=time.time()), self.file(of), ""
         self.change(of)
         try:
-            asked = {"file": str(file), "settings": self.settings.judge}
-            await confined.call("judge", self.settings.limits, asked)
+            asked, limits = {"file": str(file)}, self.settings.limits
+            if not of.words:  # nobody has uploaded the baseline
+                of = of._replace(**(await confined.call("check", limits, asked))[0])
+            await confined.call("judge", limits, {**asked, "settings": self.settings.judge})
         except RunError as error:
             message = str(error)
         except OSError as error:  # no process could be started

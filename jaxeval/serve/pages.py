@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 import time
 import urllib.parse
@@ -36,6 +37,7 @@ _HOME = ("/", "Experiments")
 _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
 _BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
 _ALPHA = 0.05
+_OF_FLAGS = re.compile(r" \([^()]*--[^()]*\)")  # a page has none
 _LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
 
@@ -83,7 +85,11 @@ class Pages:
         result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
         document = result.document()._replace(last=())
         if asked.kind == "tune":
-            document = document._replace(title=f"{document.title}: {of.name}")
+            open_ = result.trials < len(result.evaluations)
+            notes = [f"{result.reason}: another may become the best"] * open_
+            document = document._replace(
+                title=f"{document.title}: {of.name}", notes=[*notes, *document.notes]
+            )
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
     def stamp(self, asked: Asked) -> float:
@@ -131,7 +137,8 @@ class Pages:
         if found is not None:
             groups = [self._followed.members(known.id)]
             document = report.experiments_document(groups, [found], self._location)
-        doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')} ended"
+        doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')}"
+        doing += " ended" if self.state(known) != "ended" else ""
         left_over = text.counted(len(known.training), "has not", "have not")
         doing += f", {left_over}" if known.training else ""
         left = self._left(known)
@@ -157,14 +164,15 @@ class Pages:
                 table = native.scores(members, self._location, layout)
                 found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
-                answers.append(f"{pair}: not compared: {error}")
+                answers.append(f"{pair}: not compared: {_OF_FLAGS.sub('', str(error))}")
                 continue
             shown = found.document()
             answers += shown.answer
-            tables_of = (block for block in shown.blocks if isinstance(block, Table))
+            seen, open_ = any(map(len, found.scores.values())), found.verdict == "undecided"
+            tables_of = [block for block in shown.blocks if isinstance(block, Table)]
             title = pair if len(known) > 2 else ""
-            blocks += [block._replace(title=title) for block in tables_of]
-            notes += shown.notes
+            blocks += [of._replace(title=title) for of in tables_of[: seen + (seen and open_)]]
+            notes += (_OF_FLAGS.sub("", note) for note in shown.notes)
             settled.append(to_json(found.to_dict()))
         if len(known) > 2:
             notes.append(f"each claim has level {level:.3g}: all of them together {_ALPHA:g}")
@@ -220,7 +228,8 @@ class Pages:
         def draw() -> list[Figure]:
             """Draws the figures of `jaxeval report` but the curves, which the page has."""
             groups = [members for of in known if (members := self._followed.members(of.id))]
-            return figures.draw(groups, None) if groups else []
+            places = {of.id: place for place, of in enumerate(known)}  # as of the curves
+            return figures.draw(groups, None, places if len(known) > 1 else None)
 
         rows = self._listed(known)
         listed: list[Json] = [dict(zip(_LISTED, row, strict=True)) for row in rows[1:]]

@@ -249,7 +249,7 @@ def _alike(compared: Sequence[Pair]) -> Iterator[str]:
             yield (
                 f"{of.a}, {of.b}{on(of.data_set)}: scores of one seed correlate by "
                 f"{found.statistic:.2f}; if a seed draws what both share, such as the split, "
-                f"{argument('column', {'split': 'SEED'})} compares pairs"
+                f"compare takes pairs by {argument('column', {'split': 'SEED'})}"
             )
 
 

@@ -1,8 +1,8 @@
 """Two models compared: one type for whole runs and for items, on a data set and over several.
 
-The tests of a pair of runs form three families: one primary test of location, chosen by the design
-before scores are seen (`power.by_ranks`); one of spread (none if the units are data sets); all
-others.
+The tests of a pair of runs form four families: one primary test of location, chosen by the design
+before scores are seen (`power.by_ranks`); one of spread (none if the units are data sets); one of
+equivalence, if a margin is given; all others.
 """
 
 import dataclasses
@@ -141,22 +141,24 @@ class Families(NamedTuple):
 
     location: int
     spread: int
+    equivalence: int
     further: int
 
 
 def adjust(
     results: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
 ) -> tuple[list[dict[str, float]], Families]:
-    """Returns the p-values of each pair by test, adjusted in three families.
+    """Returns the p-values of each pair by test, adjusted in four families.
 
     Holm's procedure is sharpened for tests of means, since equality of means is transitive
     (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
     """
-    families: dict[str, list[tuple[int, str]]] = {"location": [], "spread": [], "further": []}
+    families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
     for k, of_pair in enumerate(results):
         kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
         for name in of_pair:
-            families[kinds.get(name, "further")].append((k, name))
+            kind = "equivalence" if name == "tost" else kinds.get(name, "further")
+            families[kind].append((k, name))
     adjusted: list[dict[str, float]] = [{} for _ in results]
     for kind, family in families.items():
         p_values = [results[k][name].p_value for k, name in family]
@@ -202,7 +204,8 @@ class Pair:
     interval: Interval
     primary: str  # the test that decides, a key of `adjusted`
     p_value: float
-    p_adjusted: float  # after the correction over pairs and data sets
+    # after the correction over pairs and data sets; after several looks that of any look
+    p_adjusted: float
     shown: int = 0  # 1: A's scores were shown to be higher by the test's own statistic, -1: B's
     against: tuple[str, ...] = ()  # measures of location that point away from that
     equivalent: bool = False  # the means were shown to differ by less than the margin
@@ -215,6 +218,7 @@ class Pair:
     effects: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
     plan: "PowerPlan | None" = None  # what this design could have shown
     wider: int = 0  # 1: A's scores were shown to be spread wider, -1: B's
+    looks: int = 1  # at scores that grew in between
     # of items
     difference: "Estimate | None" = None  # that decides: value, interval, p-value are its own
     means: "tuple[Estimate, ...]" = ()  # of A and of B

@@ -77,7 +77,7 @@ def _power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05
 def plan(
     difference: float, spread: Spread, now: Size, *, power: float = POWER, alpha: float = 0.05
 ) -> Plan:
-    """Plans what to buy after a pilot (`now`): items, samples or runs alone, or all together.
+    """Plans what to evaluate after a pilot (`now`): items, samples or runs alone, or all together.
 
     Raises:
       DataError: a difference of 0.

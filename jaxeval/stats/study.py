@@ -66,7 +66,6 @@ class RunDesign:
     copies: tuple[Copies, ...]  # models of one run, which are not tested
     collapsed: tuple[str, ...]  # sentences on scores that look like those of failed runs
     samples: Samples = dataclasses.field(repr=False)
-    withdrawn: tuple[str, ...] = ()  # pairs that no longer differ, as they were looked at before
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -229,6 +228,20 @@ def _board(
         differences = [pair.difference for pair in compared if pair.difference]
         found = planning.detectable(differences, rules.alpha / len(pairs))
     return Board(name, of.metric, of.higher_is_better, rows, found)
+
+
+def with_pairs(study: Study, pairs: Sequence[Pair], overall: Sequence[Pair]) -> Study:
+    """Returns a study of whole runs with other verdicts on its pairs, and the boards of these."""
+
+    def again(board: Board, pairs: Sequence[Pair]) -> Board:
+        means = {row.model: row.mean for row in board.rows}
+        return _board(board.data_set, study.scores, means, pairs)
+
+    boards = tuple(again(board, pairs) for board in study.boards)
+    board = study.board and again(study.board, overall)
+    return dataclasses.replace(
+        study, pairs=tuple(pairs), overall=tuple(overall), boards=boards, board=board
+    )
 
 
 def decision(study: Study) -> tuple[Outcome, tuple[str | None, ...]]:

@@ -126,7 +126,6 @@ class _Watch:
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
         storage, ended, new = self._storage, dict[Entry, runs.MemberResult](), list[Path]()
-        running.refuse_impossible(planned)
         yield running.check(planned, storage)
         for name in sorted({cohort.name for cohort in planned} - self._locked):
             self._held.enter_context(running.locked(storage.folder, name))

@@ -49,7 +49,7 @@ class Storage(NamedTuple):
     def lacking(self, cohort: Cohort) -> set[Entry]:
         """Returns the trials that ended without a model or outcomes that are now to be kept."""
         ended = self._recorded(cohort).items()
-        best = {e for e, of in ended if slots.has_best(of.status, of.best_epoch, of.dev)}
+        best = {e for e, of in ended if slots.has_best(of.status, of.dev)}
         kept = {*best}
         if cohort.config.training.save_models:
             kept = {entry for entry in kept if is_whole(self.folder, entry)}

@@ -44,6 +44,7 @@ class Ended(NamedTuple):
 
     trial: Trial
     result: runs.MemberResult
+    before: bool = False
 
 
 class Finished(NamedTuple):
@@ -128,7 +129,7 @@ def begun(
     ended = storage.ended(cohort)
     yield Started(number, cohort, [*ended.values()])
     for entry, result in ended.items():
-        yield Ended(entry.trial, result)
+        yield Ended(entry.trial, result, before=True)
     return ended
 
 

@@ -161,7 +161,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
             f"{prepared.listed(missing)}; train it with training.save_models=true, or choose "
-            f"other {argument('seeds')}: a member that diverged at once has none"
+            f"other {argument('seeds')}: a member that diverged has none"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
     params = [member.fit(path, member.read_arrays(path), like) for path in paths]

@@ -29,6 +29,9 @@ class Scheduler:
         """Returns the lanes of each cohort as of `studies.run`; `workers` are the launcher's."""
         raise NotImplementedError
 
+    def started(self, event: running.Started) -> None:
+        """Receives a cohort that begins."""
+
     def ended(self, event: running.Ended) -> None:
         """Receives a trial that has ended or has paused."""
 
@@ -61,6 +64,8 @@ def train(
     with contextlib.closing(_events(scheduler, store, folder, launcher)) as events:
         for event in events:
             yield event
+            if isinstance(event, running.Started):
+                scheduler.started(event)
             if isinstance(event, running.Ended):
                 scheduler.ended(event)
             yield from scheduler.news()

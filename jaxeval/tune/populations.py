@@ -234,7 +234,9 @@ class Populations(scheduling.Scheduler):
     def _begun(self, evaluation: Evaluation) -> list[Entry]:
         """The trials of a new evaluation; [] if it has failed or is recorded."""
         try:
-            self.target.refuse_too_large(self.target.entries(evaluation)[0])
+            first = self.target.entries(evaluation)[0]
+            if not self._as_jobs:  # whose memory is another
+                self.target.refuse_too_large(first)
         except ConfigError as error:
             self.state.score(evaluation.number, 0, str(error))
             return []

@@ -75,18 +75,18 @@ def test_slots_count_strict_improvements() -> None:
         ([(1.0, None), (1.0, None)], {"patience": 1}, None, False, False),
         ([(1.0, 0.0), (1.0, 0.0)], {"epochs": 2}, "finished", True, True),
         ([(math.nan, 0.5)], {}, "diverged", False, False),
-        ([(1.0, 0.5), (math.nan, 0.9)], {}, "diverged", False, True),
-        ([(1.0, 0.5), (1.0, math.inf)], {}, "diverged", False, True),
+        ([(1.0, 0.5), (math.nan, 0.9)], {}, "diverged", False, False),
+        ([(1.0, 0.5), (1.0, math.inf)], {}, "diverged", False, False),
     ],
 )
 def test_what_follows_for_a_lane(
     each: list, settings: dict, status: str | None, keeps: bool, is_tested: bool
 ) -> None:
     """Dies if the best parameters are not kept, patience is off by one, or test is read of a
-    member that goes on, of one that diverged before its best, or never of one that stayed at 0."""
+    member that goes on, of one that diverged, or never of one that stayed at 0."""
     *_, before, after = _advanced(START, F1, *each, **settings)
     assert after.status == status
-    assert (slots.keeps(before, after, F1), slots.is_tested(after, F1)) == (keeps, is_tested)
+    assert (slots.keeps(before, after, F1), slots.is_tested(after)) == (keeps, is_tested)
     assert {*_advanced(slots.Slot(), F1, *each)} == {slots.Slot()}
 
 
@@ -96,12 +96,12 @@ def test_the_last_epoch_can_be_the_one_that_is_scored() -> None:
     settings: dict = {"patience": 2, "scored_epoch": "last"}
     each = [(1.0, score) for score in (0.3, 0.5, 0.4, 0.45)]
     after = _advanced(START, F1, *each, **settings)
-    assert after[-1].status == "early_stopped" and slots.is_tested(after[-1], F1)
+    assert after[-1].status == "early_stopped" and slots.is_tested(after[-1])
     assert all(slots.keeps(*pair, F1) for pair in itertools.pairwise(after))
     end = slots.ended(after[-1], F1, 0.7)
     assert (end.reported_epoch, end.reported, end.test) == (4, 0.45, 0.7)
     *_, before, slot = _advanced(START, F1, (1.0, 0.5), (math.nan, 0.9), **settings)
-    assert not slots.keeps(before, slot, F1) and slots.is_tested(slot, F1)
+    assert not slots.keeps(before, slot, F1) and not slots.is_tested(slot)
     assert slot.reported == 0.5
 
 

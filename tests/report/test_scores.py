@@ -33,6 +33,7 @@ def test_rounding_of_sums_is_not_shown() -> None:
     for value, nearly in ((0.09625, 0.09625000000000017), (0.375 / 3, 0.12499999999999989)):
         assert percent(value) == percent(nearly) and number(value) == number(nearly)
     assert percent(float("nan")) == percent(None) == "-"
+    assert percent(-1e-9) == percent(0.0) and scores.shown(-1e-9, "fraction") == "0.00"
 
 
 def test_digits_are_those_of_the_spread() -> None:

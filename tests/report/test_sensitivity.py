@@ -33,7 +33,7 @@ def test_the_sweep_with_more_runs_near_its_best_is_named_whichever_comes_first()
         (_said(many, few), "lstm - gru 66.67"),
         (_said(few, many), "gru - lstm -66"),
     ):
-        assert re.match(f"Runs within 1 point of the best: {each}; {gap}", said)
+        assert re.match(f"Runs within 1 point of the best score: {each}; {gap}", said)
         assert said.endswith("] (95 % CIs). lstm is better than gru, by this share.")
 
 
@@ -46,7 +46,7 @@ def test_what_was_not_shown_is_said_so() -> None:
     unfit = _said(_sweep(31, "a"), _sweep(5, "b", 2), seed=1)
     assert "Nothing is shown, as both were drawn with seed 1: runs of" in unfit
     alone = _said(near, unended=3)
-    assert alone.startswith("Runs within 1 point of the best, 90.00: 28.21 % [")
+    assert alone.startswith("Runs within 1 point of the best score, 90.00: 28.21 % [")
     assert "Nothing is shown, as runs have not ended (3 of a); those" in alone
     three = _said(near, *bare)
     assert three.endswith(
@@ -54,7 +54,7 @@ def test_what_was_not_shown_is_said_so() -> None:
     )
     five = [_sweep(k, f"s{k}", resamples=0) for k in range(4, 9)]
     assert _said(*five).startswith(
-        "Runs within 1 point of the best: 17.95 % of s8 to 7.69 % of s4."
+        "Runs within 1 point of the best score: 17.95 % of s8 to 7.69 % of s4."
     )
 
 

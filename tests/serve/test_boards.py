@@ -33,6 +33,7 @@ def test_the_leaderboard_is_that_of_one_command(ranked: tuple[TestClient, Any]) 
         expected = judgement.judge(mode, drawn_board.TASKS, range(1, 7), scores, "base")
         told = site.get("/vectors.json", params={"mode": mode}).json()
         assert told["baseline"] == "base" and told["left_out"] == []
+        assert {of["words"] for of in site.get("/queue.json").json()["submissions"]} == {3}
         for row in told["rows"]:
             assert expected.study is not None and expected.study.main is not None
             (place,) = (of for of in expected.study.main.rows if of.model == row["name"])

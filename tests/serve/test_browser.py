@@ -1,5 +1,6 @@
 """What a person sees: a real browser, a real server, a process that writes."""
 
+import dataclasses
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval import runs
+from tests.runs import test_store
 from tests.serve import chromium, folders
 from tests.serve.chromium import Tab
 from tests.serve.servers import Served, served
@@ -19,7 +22,7 @@ KEY, OTHER = f"{0:016x}", f"{1:016x}"
 PAGES = (
     "/",
     f"/e/{KEY}",
-    f"/compare?e={KEY}&e={OTHER}",
+    f"/compare?e={KEY}&e={OTHER}&e={2:016x}",
     "/sweep/sweep0",
     f"/tune/{folders.SEARCH}",
 )
@@ -47,6 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs")
     write(path, "alpha", 0, training=2)
     write(path, HOSTILE, 1)
+    write(path, "begun" + "_long" * 12, 2, ended=0)
     fabricated.fill(path, ("transformer",))
     folders.write_search(path)
     return path
@@ -68,11 +72,13 @@ def tab() -> Iterator[Tab]:
 
 def test_a_curve_grows_while_a_process_writes(tab: Tab, server: Served, folder: Path) -> None:
     """Dies if points come late, twice, or only after a reload; if the page's text, table or state
-    stay behind them, or a table that was opened is closed, or loses the focus, by an update."""
+    stay behind them; or if an update closes a table that was opened, takes its focus, or shows
+    the whole curve where a part was enlarged."""
     tab.open(f"{server.address}/e/{KEY}")
     assert tab.wait("typeof chart == 'object' && chart && chart.data[0].length") == 4
     tab.run("document.querySelector('.chart ~ details').open = true")
     tab.run("document.querySelector('.chart ~ details summary').focus()")
+    tab.run("chart.setScale('x', {min: 2, max: 3})")
     words = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder)]
     with subprocess.Popen(words) as writer:
         seen = {tab.run("chart.data[0].length")}
@@ -81,12 +87,23 @@ def test_a_curve_grows_while_a_process_writes(tab: Tab, server: Served, folder: 
             time.sleep(0.05)
     assert tab.wait("chart.data[0].length == 8 && String(chart.data[0])") == "1,2,3,4,5,6,7,8"
     assert len(seen) >= 3 and writer.returncode == 0
+    assert tab.wait("String([chart.scales.x.min, chart.scales.x.max])") == "2,3"
     assert tab.run("chart.data[3].at(-1)") == pytest.approx(80.0)
-    tab.wait("document.querySelector('main').textContent.includes('ended: 8 members ended')")
+    tab.wait("document.querySelector('main').textContent.includes('ended: 8 members')")
     assert tab.run("document.querySelectorAll('.chart ~ details tbody tr').length") == 8
     assert tab.run("document.querySelector('.chart ~ details').open")
     assert tab.run("document.activeElement.tagName") == "SUMMARY"
     assert tab.run("document.querySelectorAll('.chart canvas').length") == 1
+    assert tab.errors == []
+
+
+def test_the_first_point_brings_the_chart(tab: Tab, server: Served, folder: Path) -> None:
+    """Dies if an experiment that was opened before its first epoch never gets a curve."""
+    tab.open(f"{server.address}/e/{2:016x}")
+    assert not tab.run("!!document.getElementById('chart')")
+    with runs.open_store(folder) as store:
+        store.record([], [dataclasses.replace(test_store.curve(1, 1), experiment=f"{2:016x}")])
+    assert tab.wait("document.querySelectorAll('.chart canvas').length") == 1
     assert tab.errors == []
 
 
@@ -123,7 +140,7 @@ def test_the_keyboard_is_enough(tab: Tab, server: Served) -> None:
     are not compared."""
     tab.open(server.address + "/")
     reached = list[str]()
-    for _ in range(14):
+    for _ in range(16):
         tab.press("Tab")
         at = "document.activeElement"
         reached.append(tab.run(f"{at}.tagName + ({at}.value || {at}.textContent)"))

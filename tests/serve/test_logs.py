@@ -96,7 +96,7 @@ def test_losses_begin_with_the_largest_difference(tmp_path: Path) -> None:
         scores = dict(zip("xyz", values, strict=True))
         _write(tmp_path / f"{model}.jsonl", scores, metric="nll")
     page = _site(str(tmp_path)).get("/logs?a=a&b=b").text
-    assert "a better: 2; b better: 1; equal: 0" in page
+    assert "a better: 2; b better: 1; equal: 0" in page and "metric: nll" not in page
     assert re.findall(r'<h2 id="i\d+">(.*?)</h2>', page) == ["z", "x"]
 
 

@@ -22,7 +22,7 @@ def _scores(n: int, shift: float, seed: int, spread: float = 1.0, **how: object)
     return Scores("A", "B", "", a, b, **how)  # type: ignore[arg-type]
 
 
-def test_location_spread_and_the_rest_are_three_families() -> None:
+def test_location_spread_equivalence_and_the_rest_are_families() -> None:
     """Dies if a p-value is corrected within its pair only, or families mix: five models of five
     seeds, each seven points above the last, could show nothing."""
     draw = np.random.default_rng(0)
@@ -30,20 +30,20 @@ def test_location_spread_and_the_rest_are_three_families() -> None:
     scores = [
         Scores(a, b, "", samples[a], samples[b]) for a, b in itertools.combinations("ABCDE", 2)
     ]
-    compared = compare(scores, QUICK)
-    assert compared.families == (10, 10, 40)
+    compared = compare(scores, dataclasses.replace(QUICK, margin=8.0))
+    assert compared.families == (10, 10, 10, 40)
+    assert sum(pair.equivalent for pair in compared.pairs) == 4
     assert all(pair.shown == -1 for pair in compared.pairs)
     location = [pair.tests["welch_t"].p_value for pair in compared.pairs]
     np.testing.assert_allclose(
         [pair.adjusted["welch_t"] for pair in compared.pairs],
         multiple.adjust_equalities(location, [("", pair.a, pair.b) for pair in compared.pairs]),
     )
-    for own in (True, False):
+    own = [["brown_forsythe"], ["tost"]]
+    rest = [n for n in compared.pairs[0].tests if n not in ("welch_t", "brown_forsythe", "tost")]
+    for names in (*own, rest):
         tests = [
-            (pair.tests[name].p_value, pair.adjusted[name])
-            for pair in compared.pairs
-            for name in pair.tests
-            if name != "welch_t" and (name == "brown_forsythe") == own
+            (pair.tests[n].p_value, pair.adjusted[n]) for pair in compared.pairs for n in names
         ]
         raw, corrected = zip(*tests, strict=True)
         np.testing.assert_allclose(corrected, multiple.adjust_p_values(raw, "holm"))

@@ -19,7 +19,7 @@ TASKS = {
     "window": [
         *("data.train_sentences=60", "model.encoder=window", "model.characters.encoder=none"),
         *("model.classifier=softmax", "model.dropout.kind=naive", "training.batch_size=16"),
-        "training.optimiser.name=adagrad",
+        *("training.optimiser.name=adagrad", "training.lane_mode=vmap", "training.lanes=4"),
     ],
     "sentence": [
         *("task=sentiment", "model.architecture=bag", "data.source.sentences=40"),

@@ -44,9 +44,6 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
     if lines and failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
-    if study.run_design and (withdrawn := text.few(study.run_design.withdrawn, between="; ")):
-        lines[0] = _after("At a single look", lines[0])
-        lines[1:1] = [f"After several looks this is no longer shown: {withdrawn}."]
     by_item = answer(items) if items else []
     return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
 

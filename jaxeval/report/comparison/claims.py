@@ -31,7 +31,7 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
             yield against_margin(pair, rules, scale)
         return
     yield from filter(None, [chance(pair)])
-    if runs.units >= runs.fewest and runs.spread_test in pair.tests:
+    if runs.units >= runs.fewest and runs.spread_test in pair.tests and pair.looks == 1:
         yield _spread(pair, scale)
     if not pair.shown or (pair.plan and pair.plan.detectable_difference is not None):
         seen = detectable([pair], rules, scale).removeprefix("; ")
@@ -62,7 +62,8 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     if runs and runs.units < runs.fewest:
         needed = f"{runs.fewest} are needed, however small p is"
         return f"No conclusion on {a} and {b}: {words.sizes([pair])}, where {needed}."
-    tested = f"{words.p_name(study)} {text.p_value(pair.p_adjusted)} ({_test(pair)})"
+    sizes = f"{_test(pair)}{f', looked at {pair.looks} times' if pair.looks > 1 else ''}"
+    tested = f"{words.p_name(study)} {text.p_value(pair.p_adjusted)} ({sizes})"
     metric, means = pair.metric or "score", " of the means" if runs and runs.by_ranks else ""
     if pair.better:
         better, worse = pair.names if pair.better > 0 else pair.names[::-1]
@@ -81,7 +82,8 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     if pair.excludes_zero:  # the interval is not corrected
         though = f", though the CI{means} excludes 0"
         if pair.p_value <= study.rules.alpha:
-            before = f"p {text.p_value(pair.p_value)} before the correction"
+            single = "at a single look" if pair.looks > 1 else "before the correction"
+            before = f"p {text.p_value(pair.p_value)} {single}"
             though = f", though the CI excludes 0 ({before})"
     return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
 
@@ -105,12 +107,12 @@ def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
 
 def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
     """States which difference of whole runs would be detected; "" if this is not known."""
-    plans = [pair.plan for pair in pairs if pair.plan]
+    plans = [pair.plan for pair in pairs if pair.plan and pair.looks == 1]
     known = [p.detectable_difference for p in plans if p.detectable_difference is not None]
     if known:
         power = f"(power {100 * rules.power:g} %)"
         return f"; a difference of {span(min(known), max(known), scale)} is detected {power}"
-    never = all(plan.least_p > rules.alpha for plan in plans)
+    never = bool(plans) and all(plan.least_p > rules.alpha for plan in plans)
     return "; no difference, however large, could be shown" if never else ""
 
 

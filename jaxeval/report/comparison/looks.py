@@ -2,21 +2,23 @@
 
 import dataclasses
 import hashlib
+import itertools
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 from jaxeval import files
 from jaxeval.errors import ConfigError, parsing
 from jaxeval.report import text
 from jaxeval.stats import results, sequential
-from jaxeval.stats.pairs import RunScores
+from jaxeval.stats import study as studies
+from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import Study
 
 
 def with_looks(study: Study, path: Path) -> Study:
-    """Returns the study, with a warning for each pair that was looked at before it had grown.
-
-    Differences that such looks no longer let stand are named in `RunDesign.withdrawn`.
+    """Returns the study; pairs that grew between looks are judged by tests that hold at any look.
 
     Args:
       path: file of hashes of the scores seen last, and of numbers of looks.
@@ -25,30 +27,42 @@ def with_looks(study: Study, path: Path) -> Study:
       ConfigError: it is another kind of file.
       RunError: it cannot be written, or another process works with it.
     """
-    pairs = [(pair, pair.scores) for pair in study.pairs if pair.scores is not None]
+    families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
     busy = f"{path}: another process works with this ledger"
     with files.locked(path.with_name(f".{path.name}.lock"), busy):
-        seen = _seen(path)
-        looked = {}
-        for pair, of in pairs:
+        seen, looked = _seen(path), dict[str, tuple[str, int]]()
+        for pair in itertools.chain(*families):
             where = study.scores.source, pair.data_set, study.scores.metric
             key = " | ".join([*filter(None, where), *sorted(pair.names)])
-            scores = _hash(of)
-            last, looks = seen.get(key, ("", 0))
+            scores, (last, looks) = _hash(pair), seen.get(key, ("", 0))
             looked[key] = scores, looks + (scores != last)
         if looked.items() - seen.items():
             files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
-    among = f" (Bonferroni, {len(pairs)} comparisons)" if len(pairs) > 1 else ""
-    warnings, withdrawn = list[str](), list[str]()
-    for (pair, of), (_, looks) in zip(pairs, looked.values(), strict=True):
-        if looks > 1:
-            p = min(1.0, len(pairs) * _anytime_p(of))
-            names = f"{pair.a}, {pair.b}{results.on(pair.data_set)}"
-            anytime, no = f"anytime p {text.p_value(p)}", "the fixed-n p-value no longer holds"
-            warnings.append(f"{names}: looked at {looks} times: {no}; {anytime}{among}")
-            withdrawn += [f"{names} ({anytime})"] if pair.shown and p > study.rules.alpha else []
-    design = study.run_design and dataclasses.replace(study.run_design, withdrawn=(*withdrawn,))
-    return dataclasses.replace(study, run_design=design, warnings=(*study.warnings, *warnings))
+    counts = iter([looks for _, looks in looked.values()])
+    found = [[_judged(pair, next(counts), len(of), study) for pair in of] for of in families]
+    warnings = (_warning(p, len(of)) for of in found for p in of if p.looks > 1)
+    study = dataclasses.replace(study, warnings=(*study.warnings, *warnings))
+    return studies.with_pairs(study, *found) if looked else study
+
+
+def _judged(pair: Pair, looks: int, tests: int, study: Study) -> Pair:
+    """Returns the pair with verdicts that hold after so many looks, by Bonferroni over tests."""
+    if looks == 1:
+        return pair
+    alpha, margin = study.rules.alpha, study.rules.margin
+    p, equal = (min(1.0, tests * p) for p in _anytime_p_values(pair, margin))
+    shown, equivalent = pair.shown if p <= alpha else 0, pair.equivalent and equal <= alpha
+    adjusted = {**pair.adjusted, pair.primary: p, **({} if margin is None else {"tost": equal})}
+    of_looks: dict[str, Any] = {"shown": shown, "equivalent": equivalent, "wider": 0}
+    of_looks["against"] = pair.against if shown else ()
+    return dataclasses.replace(pair, p_adjusted=p, adjusted=adjusted, looks=looks, **of_looks)
+
+
+def _warning(pair: Pair, tests: int) -> str:
+    among = f" (Bonferroni, {tests} comparisons)" if tests > 1 else ""
+    where = " in the mean over data sets" if pair.data_set is None else results.on(pair.data_set)
+    no = f"looked at {pair.looks} times: the fixed-n p-value no longer holds"
+    return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
 
 
 def _seen(path: Path) -> dict[str, tuple[str, int]]:
@@ -59,15 +73,28 @@ def _seen(path: Path) -> dict[str, tuple[str, int]]:
         return {str(key): (str(scores), int(looks)) for key, (scores, looks) in known.items()}
 
 
-def _hash(pair: RunScores) -> str:
+def _hash(pair: Pair) -> str:
     """Returns a hash of the scores of both models, whatever their order."""
-    models = sorted([(pair.a, pair.first), (pair.b, pair.second)], key=lambda model: model[0])
+    assert pair.scores is not None
+    models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
     known = json.dumps([sorted(map(float, scores)) for _, scores in models])
     return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
-def _anytime_p(pair: RunScores) -> float:
-    """Returns what still holds: the p-value of all scores, which their order cannot change."""
-    x, y = pair.compared
-    seen = sequential.looks(results.gaps(x, y)) if pair.by_pairs else sequential.looks(x, y)
-    return float(sequential.p_values(seen)[-1]) if len(seen.scores) else 1.0
+def _anytime_p_values(pair: Pair, margin: float | None) -> tuple[float, float]:
+    """Returns p of equal means, and of a difference of the margin or more; 1 if not known.
+
+    They are of all scores, whose order cannot change them.
+    """
+    assert pair.scores is not None
+    x, y = pair.scores.compared
+    seen = sequential.looks(results.gaps(x, y)) if pair.scores.by_pairs else sequential.looks(x, y)
+    if not len(seen.scores):
+        return 1.0, 1.0
+    end = margin or 0.0
+    below = sequential.e_process(seen._replace(estimate=seen.estimate - end), alternative="less")
+    above = sequential.e_process(
+        seen._replace(estimate=seen.estimate + end), alternative="greater"
+    )
+    equal = min(1.0, math.exp(-min(below[-1], above[-1])))
+    return float(sequential.p_values(seen)[-1]), equal

@@ -115,8 +115,10 @@ def level(study: Study) -> str:
 
 
 def p_name(study: Study) -> str:
-    """Returns "p", or "corrected p" if several pairs are tested."""
-    return "p" if len(study.pairs) + len(study.overall) == 1 else "corrected p"
+    """Returns "p", "corrected p" if several pairs are tested, "anytime p" if all grew."""
+    pairs = [*study.pairs, *study.overall]
+    name = "anytime p" if pairs and all(pair.looks > 1 for pair in pairs) else "p"
+    return name if len(pairs) == 1 else f"corrected {name}"
 
 
 def in_mean(study: Study) -> str:
@@ -204,12 +206,14 @@ def signature(study: Study) -> str:
         parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")
         parts.append(f"margin {rules.margin or 0:g}")
     else:
-        spread = text.counted(study.run_design.families.spread, "test")
+        families = study.run_design.families
+        spread = text.counted(families.spread, "test")
+        same = f", over {families.equivalence} of equivalence" if families.equivalence else ""
         parts = [
             basis(study),
             f"sd ddof 1, quartiles type 7 | {tests(study)}",
-            f"{_CORRECTIONS[rules.correction]} over {spread} of spread and over "
-            f"{study.run_design.families.further} secondary ones",
+            f"{_CORRECTIONS[rules.correction]} over {spread} of spread{same} and over "
+            f"{families.further} secondary ones",
             f"{intervals} | missing {study.scores.missing}",
             f"resamples {rules.resamples}, seed {rules.seed}",
         ]

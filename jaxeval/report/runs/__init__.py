@@ -1,6 +1,7 @@
 """Experiments: their numbers in words, the list of a folder, and scores under conditions."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +14,10 @@ from jaxeval.runs import metrics, records
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe
 
+_ID = 8  # letters of an id in a list
 _FEW = 5  # scores: with fewer, quartiles say little
 _MOST_TABLES = 4  # experiments that each have a table
+_OVERVIEW = ("experiment", "id", "score", "members", "n", "median", "min", "max")
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean", "sd")
 _OF_SETTINGS = (
     "; each has a setting of its own, so that the spread is that of settings, not of seeds"
@@ -47,15 +50,18 @@ def experiments_document(
     last: Sequence[str] = (),
 ) -> Document:
     """Returns the document of experiments, given as members and summaries."""
-    tables = [block for each in summaries for block in _blocks(each)]
+    both = [*zip(groups, summaries, strict=True)]
+    tables = [block for of, each in both for block in (*_blocks(each), *_failures(of))]
     few, count = len(summaries) <= _MOST_TABLES, text.counted(len(summaries), "experiment")
     names = ", ".join(each.name for each in summaries) if few else count
     details: list[Block] = [] if few else tables
-    for members, each in zip(groups, summaries, strict=True):
+    lines = [_line(each) for each in summaries] if few else [f"{location}: {count}"]
+    rows = [(f"{s.name}{_KINDS[s.kind][0]}", s.experiment[:_ID], *_cells(s)) for s in summaries]
+    for members, each in both:
         details += _details(members, each)
     return Document(
-        answer=[_line(each) for each in summaries] or [f"{location}: no runs"],
-        blocks=tables if few else (),
+        answer=lines or [f"{location}: no runs"],
+        blocks=tables if few else [Table(_OVERVIEW, rows, words=4)],
         details=details,
         figures=figures,
         title=f"Score distributions: {names}",
@@ -70,16 +76,23 @@ def _title(summary: ExperimentSummary) -> str:
 
 
 def _line(summary: ExperimentSummary) -> str:
-    """Returns the experiment with its test scores (of a search, dev scores) in one line."""
+    """Returns the experiment with its scores in one line."""
+    label, members, n, median, low, high = _cells(summary)
+    if n == "0":
+        return f"{_title(summary)}: no {label.split()[0]} scores; {members}"
+    return f"{_title(summary)}: {label} median {median}, range {low} to {high}; {members}"
+
+
+def _cells(summary: ExperimentSummary) -> tuple[str, ...]:
+    """Returns the cells of _OVERVIEW after name and id: test scores, dev scores of a search."""
     part, known = [*summary.parts.items()][-1]
-    unit, statuses = summary.unit, text.statuses(summary.statuses)
+    numbers = (known.median, known.min, known.max) if known else [None] * 3
+    members = text.statuses(summary.statuses)
     if summary.sweep is not None and summary.sweep.missing:
-        statuses += f", {summary.sweep.missing} more have not ended"
-    if known is None:
-        return f"{_title(summary)}: no {part} scores; {statuses}"
-    median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
-    label = scores.label(summary.metric, unit)
-    return f"{_title(summary)}: {part} {label} median {median}, {low} to {high}; {statuses}"
+        members += f", {summary.sweep.missing} more have not ended"
+    label = f"{part} {scores.label(summary.metric, summary.unit)}"
+    shown = (scores.shown(number, summary.unit) for number in numbers)
+    return label, members, str(known.n if known else 0), *shown
 
 
 def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
@@ -124,6 +137,12 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         yield f"scored epoch{others}: median {median:g}, {low} to {high}"
     if any(known is None or known.n < _FEW for known in summary.parts.values()):
         yield f"fewer than {_FEW} scores: quartiles and sd say little; {more}"
+
+
+def _failures(members: Sequence[MemberRow]) -> Iterator[str]:
+    """Yields why members failed, each reason once."""
+    why = Counter(f"{row.message}\n".splitlines()[0] for row in members if row.status == "failed")
+    yield from (f"{count} failed: {reason}" for reason, count in why.items() if reason)
 
 
 def _best(summary: ExperimentSummary) -> Iterator[str]:

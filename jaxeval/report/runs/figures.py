@@ -1,7 +1,7 @@
 """Figures of experiments: dev and test scores, learning curves, sweeps."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,12 +19,17 @@ _DEV = plots.colour(0)
 _PARTS = ("dev", "test")
 
 
-def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
+def draw(
+    groups: _Groups, points: Sequence[CurveRow] | None, places: Mapping[str, int] | None = None
+) -> list[Figure]:
     """Draws all figures of experiments.
 
     For each metric: violins of experiments of seeds, and ranks of the sweeps. For each
     experiment: its own figures; without points, no learning curves. Figures without any number
     are left out.
+
+    Args:
+      places: experiment -> number of its colour; then only violins, of test scores alone.
     """
     drawn, shared = [], Counter(members[0].name for members in groups)
     groups = [
@@ -40,11 +45,12 @@ def draw(groups: _Groups, points: Sequence[CurveRow] | None) -> list[Figure]:
             for members in alike
             if records.kind(members) in ("seeds", "noise")
         ]
-        drawn += [_violins(seeds)] if seeds else []
-        if len(swept := trials.recorded_sweeps(alike)) > 1:  # one is drawn below
+        drawn += [_violins(seeds, places)] if seeds else []
+        swept = trials.recorded_sweeps(alike) if places is None else []
+        if len(swept) > 1:  # one is drawn below
             ranks = sweeps.ranks(swept)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
-    for members in groups:
+    for members in groups if places is None else ():
         stem = f"{members[0].experiment}_" if len(groups) > 1 else ""
         for figure in _draw_experiment(members, points):
             title = f"{members[0].name}: {figure.title}" if stem else figure.title
@@ -69,8 +75,9 @@ def _draw_experiment(
     return [sweeps.ranks([sweep]), *marginals, *drawn]
 
 
-def _violins(groups: _Groups) -> Figure:
-    """Draws dev and test scores of experiments with one metric, a panel for each data set."""
+def _violins(groups: _Groups, places: Mapping[str, int] | None = None) -> Figure:
+    """Draws scores of experiments with one metric, a panel for each data set; as `draw`."""
+    parts = _PARTS if places is None else _PARTS[1:]
     metric, unit = groups[0][0].metric, groups[0][0].unit
     label, factor = scores.label(metric, unit), scores.factor(unit)
     names = records.dataset_names([members[0] for members in groups])
@@ -81,18 +88,21 @@ def _violins(groups: _Groups) -> Figure:
     for panel, name, group in zip(axes, names.values(), panels, strict=True):
         title, samples = [name] if len(names) > 1 else [], []
         for members in group:
-            of = [[(row, getattr(row, p)) for row in members] for p in _PARTS]
+            of = [[(row, getattr(row, p)) for row in members] for p in parts]
             known = [[(row, factor * x) for row, x in each if x is not None] for each in of]
-            samples.append({k: np.array([x for _, x in each]) for k, each in enumerate(known)})
+            first = places[members[0].experiment] if places else 0
+            each_part = (np.array([x for _, x in each]) for each in known)
+            samples.append(dict(enumerate(each_part, first)))
             rows += [
                 (row.name, part, row.seed, row.split, f"{x:.3f}", *title)
-                for part, each in zip(_PARTS, known, strict=True)
+                for part, each in zip(parts, known, strict=True)
                 for row, x in each
             ]
         plots.violins(panel, [plots.wrapped(m[0].name, 24) for m in group], samples)
-        panel.set_ylabel(label)
+        panel.set_ylabel(label if len(parts) > 1 else f"test {label}")
         panel.set_title(plots.literal("".join(title)), fontsize=10)
-    plots.legend(drawing, plots.marks(_PARTS))
+    if places is None:
+        plots.legend(drawing, plots.marks(parts))
     several = " Scores on different data sets are not comparable." if len(names) > 1 else ""
     return Figure(
         f"distributions_{metric}",

@@ -69,7 +69,8 @@ class Progress:
 
     def join(self, members: int, before: Sequence[MemberResult]) -> None:
         """Counts members in, some of which had ended before this command."""
-        self._dev += [result.dev for result in before if result.dev is not None]
+        known = (result.dev for result in before if result.status != "diverged")
+        self._dev += [dev for dev in known if dev is not None]
         self._ended += [result.epochs for result in before if result.status != "failed"]
         total = int(self._bar.tasks[0].total or 0) + members
         self._bar.update(self._bar.tasks[0].id, total=total, advance=len(before))
@@ -92,7 +93,8 @@ class Progress:
         finished = [slot.epoch for slot in report.ended if slot.status != "failed"]
         training = [slot.epoch for slot in report.slots if slot.active]
         self._ended += finished
-        self._dev += [of.reported for of in report.ended if of.reported is not None]
+        known = (slot.reported for slot in report.ended if slot.status != "diverged")
+        self._dev += [dev for dev in known if dev is not None]
         if self._spent is not None:
             self._spent += report.seconds
             self._trained += len(training) + len(finished)

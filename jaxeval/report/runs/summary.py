@@ -44,7 +44,7 @@ class ExperimentSummary:
     statuses: dict[str, int]
     dev: describe.Summary | None
     test: describe.Summary | None
-    best_seed: int | None  # with the best dev score; the lowest of equals
+    best_seed: int | None  # with the best dev score, lowest of equals; None if none learned
     best_split: int | None
     best_dev: float | None
     best_test: float | None  # the test score of that member
@@ -76,7 +76,8 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
     scored = [row for row in members if row.dev is not None]
     dev, test = (_known(members, part) for part in ("dev", "test"))
     sign = 1 if first.higher_is_better else -1
-    best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
+    learned = [row for row in scored if row.dev or row.best_epoch is not None]
+    best = max(learned, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
     both = [row for row in scored if row.test is not None]
     rho, note = describe.spearman(_known(both, "dev"), _known(both, "test"))
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]

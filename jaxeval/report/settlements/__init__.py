@@ -201,7 +201,7 @@ class Settlements(Result):
         spread = f"{scale.difference(self.sd)}, {scale.ci(self.sd_interval)}"
         yield f"sd of {of.name} over {seeds}: {spread}"
         if self.smallest:
-            yield from settlement.planned(self.smallest, scale, scale.label("{}"))
+            yield from settlement.planned(self.smallest, scale)
             yield f"at level {self.next_level:.2g}, that of the next comparison"
 
 

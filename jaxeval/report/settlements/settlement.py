@@ -164,13 +164,11 @@ class Settlement(Result):
         return f"{self.candidate} against {self.base}"
 
 
-def planned(
-    smallest: Mapping[int, float], scale: ScoreFormat, head: str = "{}"
-) -> Iterator[Table]:
+def planned(smallest: Mapping[int, float], scale: ScoreFormat) -> Iterator[Table]:
     """Yields the table of the smallest differences that numbers of seeds settle, if any is."""
     rows = [(str(n), scale(least)) for n, least in smallest.items()]
     if rows:
-        label = head.format("smallest difference that they settle")
+        label = scale.label("smallest difference that they settle")
         yield Table(("seeds of each side", label), rows, words=0)
 
 

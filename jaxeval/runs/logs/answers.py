@@ -87,7 +87,8 @@ def texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
     for number, line in lines:
         roles = layout.item_roles(line)
         left = {*(roles.get(role) for role in ("item", "model", "seed", "gold", *_ANSWERS))}
-        rest = [f"{k}: {plain(of)}" for k, of in line.items() if k not in {*left, "run", "prompt"}]
+        left |= {*items.ROLES, *items.KEYS, "prompt"}
+        rest = [f"{k}: {plain(of)}" for k, of in line.items() if k not in left]
         gold, predicted = (plain(line.get(roles.get(k, k))) for k in ("gold", "predicted"))
         question = "\n".join(filter(None, [plain(line.get("prompt")), *rest]))
         item = line.get(roles.get("item", "item"))

@@ -13,10 +13,8 @@ const say = (text) => document.getElementById("connection").replaceChildren(text
 const runs = () => [...document.querySelectorAll(".legend li[data-id]")];
 
 function addPoints(received) {
-  for (const [id, points] of Object.entries(received)) {
-    if (!curves.has(id)) curves.set(id, new Map());
-    for (const point of points) curves.get(id).set(point[0], point);
-  }
+  for (const [id, points] of Object.entries(received))
+    curves.set(id, new Map([...(curves.get(id) ?? []), ...points.map((of) => [of[0], of])]));
 }
 
 // Epochs of all runs in one sorted array, and five arrays a run with null for gaps.
@@ -65,30 +63,34 @@ function options(place) {
 function draw(again) {
   const place = document.getElementById("chart");
   if (!place || !curves.size) return;
-  if (chart && !again) return chart.setData(aligned());
-  if (chart) chart.destroy();
-  chart = new uPlot(options(place), aligned(), place);
+  if (!chart || again) {
+    chart?.destroy();
+    chart = new uPlot(options(place), aligned(), place);
+  } else {
+    const [epochs] = chart.data, { min, max } = chart.scales.x;
+    chart.setData(aligned());
+    const part = epochs.length > 1 && (min > epochs[0] || max < epochs.at(-1)); // is enlarged
+    if (part) chart.setScale("x", { min, max });
+  }
 }
 
 // Replaces the parts of the page that differ; the chart, ticks, open tables and focus stay.
 function replace(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   if (fresh.body.dataset.revision === revision) return;
-  const open = new Set([...document.querySelectorAll("details[open] summary")].map((of) => key(of)));
+  const was = new Set([...document.querySelectorAll("[open] > summary")].map(key));
   const ticked = new Set([...document.querySelectorAll("input:checked")].map((of) => of.value));
   const focused = mark(document.activeElement);
   const kept = document.getElementById("chart");
-  const place = fresh.getElementById("chart");
-  if (kept && place) place.replaceWith(kept);
+  if (kept) fresh.getElementById("chart")?.replaceWith(kept);
   document.querySelector("header").replaceWith(fresh.querySelector("header"));
   document.querySelector("main").replaceWith(fresh.querySelector("main"));
-  for (const summary of document.querySelectorAll("summary"))
-    summary.parentElement.open = open.has(key(summary));
-  for (const box of document.querySelectorAll("input[type=checkbox]"))
-    box.checked = ticked.has(box.value);
+  document.querySelectorAll("summary").forEach((of) => (of.parentElement.open = was.has(key(of))));
+  document.querySelectorAll("input").forEach((of) => (of.checked = ticked.has(of.value)));
   const there = [...document.querySelectorAll("main :is(a, button, input, summary)")];
   there.find((of) => mark(of) === focused)?.focus({ preventScroll: true });
   revision = fresh.body.dataset.revision;
+  if (!chart) draw(false); // its place came with this page
 }
 
 const near = (summary) => summary.closest("figure")?.querySelector("h3").textContent ?? "";
@@ -125,7 +127,6 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) listen();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
-addEventListener("resize", () => {
-  if (chart) chart.setSize({ width: chart.root.parentElement.clientWidth, height: 320 });
-});
+addEventListener("resize", () =>
+  chart?.setSize({ width: chart.root.parentElement.clientWidth, height: 320 }));
 listen();

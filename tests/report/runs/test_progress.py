@@ -52,6 +52,14 @@ def test_what_is_left(clock: list[float]) -> None:
     assert spoken == ["0 s", "99 s", "2 min", "100 min", "1.7 h", "25.0 h"]
 
 
+def test_what_diverged_has_no_score(clock: list[float]) -> None:
+    """Dies if the score of an epoch before shows, of this command or of an earlier one."""
+    lost = _slot(2, 0.5, status="diverged", dev=0.5, epochs=2)
+    shown = progress.Progress(RECORD, 3, [lost])
+    shown.epoch(SimpleNamespace(slots=[_slot(3)], waiting=0, seconds=1.0, ended=[lost]))
+    assert "no dev scores yet" in shown.line
+
+
 def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     """Dies if a log is flooded, the times of compilation are lost, or the rest is miscounted."""
     with progress.Progress(RECORD, 3, []) as shown:

@@ -146,6 +146,8 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert any(line.startswith("1 of 6 diverged: they have failed") for line in lines)
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
+    nothing = summary.summarize([row for row in rows if row.seed in (1, 4)])
+    assert not [line for line in document._remarks(nothing) if "best" in line]
     warnings = sources.read(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 
@@ -171,15 +173,23 @@ def test_figures_tell_experiments_of_one_name_apart(tmp_path: Path) -> None:
     assert len({figure.title for figure in own}) == len(own) == 4
 
 
-def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_failure_has_its_reason(tmp_path: Path) -> None:
+    """Dies if one must look through all members to see why some failed."""
+    lost = {"status": "failed", "dev": None, "test": None, "message": "out of memory\nmore"}
+    with runs.open_store(fill(tmp_path)) as store:
+        store.record([test_store.result(s, experiment="id0", **lost) for s in (8, 9)], [])
+    assert "2 failed: out of memory" in jaxeval.load(tmp_path).document().blocks
+
+
+def test_many_experiments_are_a_row_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a folder of many experiments scrolls away, or --details leaves one out."""
     folder = fill(tmp_path, [f"model{k}" for k in range(6)])
     assert report([str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    said = [line for line in lines if line.startswith("model") and "median" in line]
+    said = [" ".join(line.split()) for line in lines if line.startswith("model")]
     assert len(said) == 6 and "members:" not in str(lines)
-    title = jaxeval.load(folder).document().title
-    assert title == "Score distributions: 6 experiments"
-    assert said[2] == "model2 (id2): test f1 (%) median 72.00, 70.00 to 78.00; 5 early stopped"
+    found = jaxeval.load(folder).document()
+    assert found.title == "Score distributions: 6 experiments" and len(found.blocks) == 1
+    assert said[2] == "model2 id2 test f1 (%) 5 early stopped 5 72.00 70.00 78.00"
     assert report([str(folder), "--details"]) == 0
     assert capsys.readouterr().out.count("members: 5 early stopped") == 6
