@@ -248,11 +248,7 @@ class StateFile:
 
     def _refuse_other(self, what: str, mine: Json, known: Json) -> None:
         """Refuses another value, or a table in another order, as of a search space."""
-        if mine != known and what == "higher_is_better":
-            known, mine = ("lower", "higher") if mine else ("higher", "lower")
-            flag = argument("lower_is_better")
-            difference = f"scores of which {known} is better, not {mine} ({flag})"
-        elif mine != known:
+        if mine != known:
             difference = f"{what} {known}, not {mine}"
         elif isinstance(mine, Mapping) and isinstance(known, Mapping) and [*mine] != [*known]:
             difference = f"{what} in the order {', '.join(known)}, not {', '.join(mine)}"

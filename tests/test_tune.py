@@ -146,7 +146,6 @@ def test_a_dry_run_shows_the_first_command_lines(
 WRONG: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
-    (["--lower-is-better"], "with scores of which higher is better, not lower"),
     (["--halving", "3"], "--halving, --steps: expected both or neither"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
@@ -167,6 +166,22 @@ def test_what_does_not_go_together_is_refused(
         with pytest.raises(JaxevalError, match=message):
             tune([*words, *more])
     assert Path("tuning.json").read_text() == before
+
+
+def test_the_direction_can_be_corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if scores are lost with a direction that was assumed and wrong, or if a flag that is
+    forgotten turns a search."""
+    monkeypatch.chdir(tmp_path)
+    words = [*tune_command.words(tmp_path, "--retrain", "0"), "--json", "out.json"]
+    assert tune([*words, "--trials", "4"]) == 0
+    words += ["--trials", "5"]
+    assert tune([*words, "--lower-is-better"]) == 0
+    assert len((tmp_path / "calls").read_text().splitlines()) == 5
+    tree = json.loads(Path("out.json").read_text())
+    scores = [score for e in tree["evaluations"] for score in e["scores"]]
+    assert tree["best"]["scores"] == [min(scores)]
+    with pytest.raises(JaxevalError, match="a search for lower scores; expected --lower-is-"):
+        tune(words)
 
 
 def test_a_function_is_searched_and_evaluated_again(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def tune_command(
         evaluate.command.assumed = direction if higher is None else ""
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path = None if state is None else Path(state)
-    opening = running.opened(path, search, higher is not False, source, trials, seconds)
+    opening = running.opened(path, search, higher, source, trials, seconds)
     with cli.resumable(), opening as opened:
         cli.say(direction, quiet)
         runner = evaluating.Runner(opened, evaluate, parallel, retries, steps)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxeval import files
 from jaxeval.bandits.running import Job
-from jaxeval.errors import ConfigError, JaxevalError, parsing
+from jaxeval.errors import ConfigError, JaxevalError, argument, parsing
 from jaxeval.files import Json
 from jaxeval.parameters import MOST
 from jaxeval.tuning import Search, candidates
@@ -105,7 +105,7 @@ class State:
 def opened(
     path: Path | None,
     search: Search,
-    higher_is_better: bool,
+    higher_is_better: bool | None,
     evaluator: Mapping[str, Json],
     trials: int,
     limit: float | None = None,
@@ -113,23 +113,33 @@ def opened(
     """Opens the search in a file, or a new one; without a path nothing is kept.
 
     Args:
+      higher_is_better: None if it is assumed; else it holds for the scores of the file too.
       evaluator: the source of the scores as plain data.
 
     Raises:
       ConfigError, RunError: the file holds another search or source, or another process uses it.
     """
-    state = State(search, History((), higher_is_better), trials, limit)
+    higher = higher_is_better is not False
+    state = State(search, History((), higher), trials, limit)
     if path is None:
         yield state
         return
-    directed = {**search.to_dict(), "higher_is_better": higher_is_better}
-    with files.open_state(path, "search", {"search": directed, "evaluator": evaluator}) as file:
+    head = {"search": search.to_dict(), "evaluator": evaluator}
+    with files.open_state(path, "search", head) as file:
         tree: Any = file.read()
         state.file = file
         if tree is not None:
             with file.parsing():
                 state.load(tree)
                 candidates.refuse_others(search.space, state.history)
+            if state.history.higher_is_better != higher:
+                if higher_is_better is None or search.halving:  # which has stopped the best
+                    known, flag = "lower" if higher else "higher", argument("lower_is_better")
+                    raise ConfigError(
+                        f"{path} holds a search for {known} scores; expected "
+                        f"{flag if higher else f'no {flag}'}, or another {argument('state')}"
+                    )
+                state.history = dataclasses.replace(state.history, higher_is_better=higher)
         yield state
 
 
