@@ -106,13 +106,15 @@ def test_memory_is_that_of_the_table(tmp_path: Path) -> None:
     row = [" ".join(f"{x:.4f}" for x in numbers) for numbers in rows]
     with path.open("w") as stream:
         stream.writelines(f"w{k} {row[k % 200]}\n" for k in range(120_000))
+    few = tmp_path / "few"  # what reading imports is no table
+    few.write_text(f"w {row[0]}\n")
     code = (  # ru_maxrss would be that of the process that started this one
         "import sys, pyarrow.csv\nfrom jaxeval.data import text, vectors\n"
         "peak = lambda: int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])\n"
-        "before = peak()\nread = vectors.read(sys.argv[1])\n"
+        "vectors.read(sys.argv[2])\nbefore = peak()\nread = vectors.read(sys.argv[1])\n"
         "print((peak() - before) / (read.table.nbytes / 2**10))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, path, few], capture_output=True, text=True, check=True
     )
     assert float(done.stdout) < 2  # words and the dictionary of them are half as large here
