@@ -90,7 +90,7 @@ def configs_keys(task: str = "tagging") -> _Keys:
     from jaxeval import backend
 
     backend.prepare()
+    from jaxeval import tasks
     from jaxeval.config import fields
-    from jaxeval.tasks import registry
 
-    return _Keys(task, tuple(fields.describe(registry.kind(task).Config)))
+    return _Keys(task, tuple(fields.describe(tasks.kind_of(task).Config)))

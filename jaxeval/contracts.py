@@ -28,11 +28,6 @@ class Metric(NamedTuple):
     unit: _Unit = "number"  # decides how scores are printed
     margin: float = 0.0  # models that differ by less count as equal
 
-    @property
-    def worst(self) -> float:
-        """The score that any other score improves on."""
-        return float("-inf") if self.higher_is_better else float("inf")
-
     def improves(self, score: float, best: float) -> bool:
         """True if `score` is strictly better than `best`."""
         return score > best if self.higher_is_better else score < best

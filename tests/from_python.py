@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval.tasks import registry
+from jaxeval import tasks
 from tests.studies import toy_kind
 
 DRAW = np.random.default_rng(3)
@@ -18,7 +18,7 @@ TOY = {"task": "toy", "training": {"epochs": 2}}
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The toy is a task like any other; runs folders lie in the test's own."""
-    monkeypatch.setattr(registry, "KINDS", dict(toy_kind.KINDS))
+    monkeypatch.setattr(tasks, "KINDS", dict(toy_kind.KINDS))
     monkeypatch.chdir(tmp_path)
 
 

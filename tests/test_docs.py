@@ -18,11 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import docstrings, parsers, space, studies
+from jaxeval import docstrings, parsers, space, studies, tasks
 from jaxeval.__main__ import VERBS, commands, main
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError
-from jaxeval.tasks import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]
@@ -206,7 +205,7 @@ def _headings(text: str) -> set[str]:
 def test_python_blocks(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if an example of the docs raises."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
+    monkeypatch.setattr(tasks, "KINDS", dict(tasks.KINDS))
     read = studies.read
     monkeypatch.setattr(
         studies, "read", lambda c, k=(), d=None: read(c, k if c else [*SMALL, *k], d)

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, tasks
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State, TopTwoThompson
 from jaxeval.bandits.running import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.select import training
 from jaxeval.studies import memory, running, scheduling
-from jaxeval.tasks import registry
 from tests.studies import here, toy_kind
 from tests.verbs import select
 
@@ -25,7 +24,7 @@ RULE = TopTwoThompson(budget=10, batch_size=4)
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is a task like any other."""
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    monkeypatch.setattr(tasks, "KINDS", toy_kind.KINDS)
 
 
 def _files(folder: Path, texts: dict[str, str] = ARMS) -> list[str]:

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval import launchers, runs
+from jaxeval import launchers, runs, tasks
 from jaxeval.errors import ConfigError
-from jaxeval.tasks import registry
 from tests.studies import here, toy_kind
 from tests.verbs import settle
 
@@ -16,7 +15,7 @@ from tests.verbs import settle
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The toy is a task like any other."""
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    monkeypatch.setattr(tasks, "KINDS", toy_kind.KINDS)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.toml").write_text('task = "toy"\nname = "a"\n')
     (tmp_path / "b.toml").write_text('task = "toy"\nname = "b"\n[training]\nepochs = 1\n')

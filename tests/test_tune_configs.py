@@ -6,10 +6,9 @@ from typing import Any
 import jax
 import pytest
 
-from jaxeval import runs, studies
+from jaxeval import runs, studies, tasks
 from jaxeval.population import host, slots
 from jaxeval.studies import running
-from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tuning.history import Halving, History
 from tests.studies import here, toy_kind, toy_sizes
@@ -18,7 +17,7 @@ from tests.tune_searches import RATE, SIZES, TOY, Crash, Search, left, rows
 
 @pytest.fixture(autouse=True)
 def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
+    monkeypatch.setattr(tasks, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
 
 
 def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:

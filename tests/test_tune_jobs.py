@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, tasks
 from jaxeval.runs import store as stores
-from jaxeval.tasks import registry
 from jaxeval.tune.populations import Populations
 from jaxeval.tuning.history import History
 from tests.studies import here, toy_kind, toy_sizes
@@ -16,7 +15,7 @@ from tests.tune_searches import TOY, Crash, Search, left, rows
 
 @pytest.fixture(autouse=True)
 def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
+    monkeypatch.setattr(tasks, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
 
 
 def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

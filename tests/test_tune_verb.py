@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, tasks
 from jaxeval import space as spaces
 from jaxeval.errors import ConfigError
-from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving
@@ -27,7 +26,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
 
 @pytest.fixture(autouse=True)
 def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    monkeypatch.setattr(tasks, "KINDS", toy_kind.KINDS)
 
 
 @pytest.mark.parametrize(("space", "changes", "message"), WRONG)

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import jax
 
-from jaxeval import observe, runs, studies
+from jaxeval import observe, runs, studies, tasks
 from jaxeval.bandits import Rule, State
 from jaxeval.bandits.running import Evaluated, Selecting
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.population import lanes
 from jaxeval.studies import cohorts, launching, prepared, running, scheduling
-from jaxeval.tasks import registry
 
 
 class Models(Selecting, scheduling.Scheduler):
@@ -179,7 +178,7 @@ def train(
 
 def _has_random_splits(config: Any) -> bool:
     try:
-        registry.kind(config.task).random_splits(config)
+        tasks.kind_of(config.task).random_splits(config)
     except ConfigError:
         return False
     return True

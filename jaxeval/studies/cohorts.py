@@ -5,14 +5,13 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxeval import runs
+from jaxeval import runs, tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member
 from jaxeval.data import corpora
 from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
 from jaxeval.studies.prepared import Prepared, Study, Trial
-from jaxeval.tasks import registry
 
 _Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
 
@@ -60,7 +59,7 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
     def load(config: Mapping[str, Any], random_splits: bool) -> Prepared:
         key = reading.canonical(config), random_splits
         if key not in known:
-            kind = registry.kind(config.get("task", "tagging"))
+            kind = tasks.kind_of(config.get("task", "tagging"))
             known[key] = loader.prepare(reading.read(kind.Config, config), random_splits)
         return known[key]
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxeval import errors, runs
+from jaxeval import errors, runs, tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.data.corpora import Source
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.population.member import Problem
-from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind
 
 _REMEMBERED = 32  # configs
@@ -131,7 +130,7 @@ def read(
         )
     task = reading.peek(source, changes, "task") or "tagging"
     in_file = isinstance(source, str | Path) and reading.peek(None, changes, "task") is None
-    cls = registry.kind(task, f"{source}: " if in_file else "").Config
+    cls = tasks.kind_of(task, f"{source}: " if in_file else "").Config
     changed = [*changes, *data_changes(task, data)]
     origin = errors.changes() if origin is None else origin
     config: Any = reading.read(cls, source, changed, origin)
@@ -149,7 +148,7 @@ def data_changes(task: str, data: str | Path | None) -> list[str]:
     """Returns the changes of a config that name its data, or none if `data` is None."""
     if data is None:
         return []
-    return [f"{registry.kind(task).data_key}={json.dumps(str(data), ensure_ascii=False)}"]
+    return [f"{tasks.kind_of(task).data_key}={json.dumps(str(data), ensure_ascii=False)}"]
 
 
 class Loader:
@@ -176,7 +175,7 @@ class Loader:
         return prepared
 
     def _build(self, config: Any, random_splits: bool) -> Prepared:
-        kind = registry.kind(config.task)
+        kind = tasks.kind_of(config.task)
         if random_splits:
             config = kind.random_splits(config)
         arguments = kind.arguments(config)

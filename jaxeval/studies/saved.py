@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxeval import tasks
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import lay_out
@@ -20,7 +21,7 @@ from jaxeval.population import engine, member
 from jaxeval.runs import records
 from jaxeval.studies import prepared, recording
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.tasks import kind, language, language_evaluation, registry
+from jaxeval.tasks import kind, language, language_evaluation
 from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language_evaluation import Averaging
 
@@ -90,7 +91,7 @@ def choose(
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
     """Returns predictions on a file in the form of the models' task; raises as `Kind.predict`."""
     task = models[0].about.task
-    predict = registry.kind(task).predict
+    predict = tasks.kind_of(task).predict
     if predict is None:
         raise ConfigError(f"task: models of {task} predict nothing")
     return list(predict(_loaded(models), file, options))
@@ -102,7 +103,7 @@ def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls, where = registry.kind(about.task).Config, str(path.with_suffix(".json"))
+        cls, where = tasks.kind_of(about.task).Config, str(path.with_suffix(".json"))
         config: Any = reading.read(cls, about.config, (), where)
         program = reading.canonical([about.config, str(meanings)])
         shared = read_arrays(tables) if tables.exists() else {}

@@ -57,7 +57,7 @@ class Options(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of task, listed in `tasks.registry`.
+    """A kind of task, listed in `tasks.KINDS`.
 
     Laws: `read(*arguments(config))` depends on nothing else: configs with equal arguments share
     it. `build` is cheap compared to it. Fields marked `fields.IMMATERIAL` change no score, and

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 
+from jaxeval import tasks
 from jaxeval.config import fields, reading
-from jaxeval.tasks import registry
 
 _EACH = {"speed": fields.Traced(limits=fields.FRACTION)}
 
@@ -105,10 +105,10 @@ def test_static_keys_are_those_that_are_not_traced() -> None:
     assert fields.static(Whole(size=9), ragged=True) == fields.static(Whole(), ragged=True)
 
 
-@pytest.mark.parametrize("task", registry.KINDS)
+@pytest.mark.parametrize("task", tasks.KINDS)
 def test_defaults_and_ranges_are_possible(task: str) -> None:
     """Dies if a task has no traced keys, or a default or an end of a range is impossible."""
-    config = registry.KINDS[task].Config()
+    config = tasks.KINDS[task].Config()
     assert len(fields.traced(config)) > 3
     for hyperparameter in fields.traced(config).values():
         assert hyperparameter.marker.limits.allows(hyperparameter.value)

@@ -6,10 +6,9 @@ from typing import Any
 import pydantic
 import pytest
 
-from jaxeval import studies
+from jaxeval import studies, tasks
 from jaxeval.errors import ConfigError
 from jaxeval.studies import cohorts, memory, prepared, running
-from jaxeval.tasks import registry
 
 _RATE = "training.optimiser.hyperparameters"
 REFUSED = {
@@ -52,10 +51,10 @@ def _integers(schema: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, 
             yield from _integers(inner, place)
 
 
-@pytest.mark.parametrize("task", registry.KINDS)
+@pytest.mark.parametrize("task", tasks.KINDS)
 def test_every_whole_number_has_a_limit(task: str) -> None:
     """Dies if a size of any task can be so large that only memory, or 32 bits, refuse it."""
-    schema = pydantic.TypeAdapter(registry.kind(task).Config).json_schema()
+    schema = pydantic.TypeAdapter(tasks.kind_of(task).Config).json_schema()
     limits = dict(_integers(schema))
     assert len(limits) > 10
     assert [path for path, own in limits.items() if own.get("maximum", 2**31) >= 2**31] == []

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval import tasks
 from jaxeval.population import engine, host, slots
 from jaxeval.studies import jobs
-from jaxeval.tasks import registry
 from tests.studies import toy_kind
 
 
 @pytest.fixture(autouse=True)
 def _kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "KINDS", {**registry.KINDS, **toy_kind.KINDS})
+    monkeypatch.setattr(tasks, "KINDS", {**tasks.KINDS, **toy_kind.KINDS})
 
 
 def test_a_log_survives_kills(tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from jaxeval import observe, runs, studies
+from jaxeval import observe, runs, studies, tasks
 from jaxeval.errors import RunError
 from jaxeval.population import engine, host
 from jaxeval.runs import store as stores
 from jaxeval.studies import cohorts, costs, jobs, padding, prepared, running
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.tasks import registry
 from tests.population import toy
 from tests.studies import here, toy_kind, toy_sizes
 
@@ -26,7 +25,7 @@ TRIALS = toy_kind.trials(SEEDS)
 @pytest.fixture(autouse=True, scope="module")
 def _prompt() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, here.prompt():
-        patch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
+        patch.setattr(tasks, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
         yield
 
 

@@ -8,13 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import observe, runs, studies
+from jaxeval import observe, runs, studies, tasks
 from jaxeval.data import buckets
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
 from jaxeval.studies import prepared, saved
-from jaxeval.tasks import registry
 from tests.golden import corpora
 from tests.population import toy
 from tests.studies import toy_kind
@@ -125,7 +124,7 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
 def test_rows_stand_where_the_source_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if places are those of another bucket, or a lane's rows another member's: the toy's
     first bucket is written from its last row to its first, behind the second."""
-    monkeypatch.setitem(registry.KINDS, "toy", toy_kind.kind(2))
+    monkeypatch.setitem(tasks.KINDS, "toy", toy_kind.kind(2))
     trials = toy_kind.trials((1, 2, 3), save_models=True, lane_mode="vmap", lanes=4)
     rows = observe.train(trials, tmp_path, outputs=True)
     assert rows == observe.train(trials, tmp_path, outputs=True)

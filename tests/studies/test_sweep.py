@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, tasks
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.tasks import registry
 from tests.studies import toy_sizes
 from tests.verbs import sweep
 
@@ -58,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (sweep_folder / "config.toml").write_text(CONFIG)
     (sweep_folder / "space.toml").write_text(SPACE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "KINDS", toy_sizes.KINDS)
+        patch.setattr(tasks, "KINDS", toy_sizes.KINDS)
         yield sweep_folder
 
 

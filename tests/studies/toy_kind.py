@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from jaxeval import tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Split
 from jaxeval.data import checks, corpora
 from jaxeval.population.settings import Training
 from jaxeval.studies import cohorts, prepared
 from jaxeval.studies.prepared import Trial
-from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind
 from tests.population import toy
 
@@ -92,7 +92,7 @@ def kind(buckets: int) -> Kind:
 
 
 KIND = kind(1)
-KINDS: Mapping[str, Kind] = {**registry.KINDS, "toy": KIND}
+KINDS: Mapping[str, Kind] = {**tasks.KINDS, "toy": KIND}
 
 
 def config(model: Mapping[str, Any] | None = None, **training: Any) -> Config:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import jax
 import jax.numpy as jnp
 
+from jaxeval import tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Batch, Metric, Task
 from jaxeval.population.settings import Training
-from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind
 from tests.population import toy
 from tests.studies import toy_kind
@@ -106,4 +106,4 @@ KIND = Kind(
     lambda config, data: (data, _task(config.model.width)),
     member_sizes=lambda config, data: Width(config.model.width),
 )
-KINDS: Mapping[str, Kind] = {**registry.KINDS, "sizes": KIND}
+KINDS: Mapping[str, Kind] = {**tasks.KINDS, "sizes": KIND}
