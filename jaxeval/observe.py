@@ -149,13 +149,13 @@ class _Signals:
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Handles a signal."""
-        if self.caught is None and self.wait:
-            self.caught = number
+        first, self.caught = self.caught is None, self.caught or number
+        if first and self.wait:
             os.write(2, _SIGNALS[signal.Signals(number)])
             return
-        if self.caught is None:
+        if first:
             os.write(2, b"\nstopped before the first epoch; the same command starts over here\n")
-        _stop(number)
+        _stop(number)  # if a callback of the garbage collector swallows it, the next epoch stops
 
 
 def _stop(number: int) -> NoReturn:

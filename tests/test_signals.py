@@ -1,5 +1,6 @@
 """What signals do to any verb."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from jaxeval import observe
 from tests.test_cli import ROOT
 
 _WORKING = """
@@ -55,3 +57,11 @@ def test_a_hangup_that_is_ignored_ends_nothing() -> None:
         process.send_signal(signal.SIGHUP)
         assert process.communicate(timeout=30) == ("ended in order\n", "")
     assert process.returncode == 0
+
+
+def test_a_signal_that_a_callback_swallows_is_not_lost() -> None:
+    """Dies if training goes on for good after Ctrl-C met Python's garbage collector in JAX."""
+    signals = observe._Signals()
+    with contextlib.suppress(KeyboardInterrupt):
+        signals.note(signal.SIGINT, None)
+    assert signals.caught == signal.SIGINT
