@@ -71,14 +71,15 @@ class Local:
 
     def _start(self, folder: Path) -> subprocess.Popen:
         """Starts a worker with its share of the machine; a session of its own gets no Ctrl-C."""
-        devices = max(1, backend.cores() // self.workers)
+        words = [sys.executable, "-m", _WORKER, str(max(1, backend.cores() // self.workers))]
+        env, pipe = {**os.environ, backend.SHARED_BY: str(self.workers)}, subprocess.PIPE
         with (folder / _LOG).open("a") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", _WORKER, str(devices)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                words,
+                stdin=pipe,
+                stdout=pipe,
                 stderr=log,
-                env={**os.environ, backend.SHARED_BY: str(self.workers)},
+                env=env,
                 text=True,
                 start_new_session=True,
             )
