@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection, Sequence
 from concurrent import futures
 from pathlib import Path
+from typing import Any
 
 from jaxeval import backend
 
@@ -73,16 +74,9 @@ class Local:
         """Starts a worker with its share of the machine; a session of its own gets no Ctrl-C."""
         words = [sys.executable, "-m", _WORKER, str(max(1, backend.cores() // self.workers))]
         env, pipe = {**os.environ, backend.SHARED_BY: str(self.workers)}, subprocess.PIPE
+        how: Any = {"stdin": pipe, "stdout": pipe, "text": True, "start_new_session": True}
         with (folder / _LOG).open("a") as log:
-            process = subprocess.Popen(
-                words,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=log,
-                env=env,
-                text=True,
-                start_new_session=True,
-            )
+            process = subprocess.Popen(words, stderr=log, env=env, **how)
         self._started.append(process)
         if self._closed:
             _stop(process)
