@@ -50,7 +50,22 @@ def test_a_claim_that_several_looks_do_not_carry_is_withdrawn(
     assert p < 0.05 < pair["p_adjusted"]
     assert pair["shown"] == 0 and pair["looks"] == 2
     assert found["answer"][0].startswith("No difference between A and B was shown: score -0.03")
-    assert "anytime p = .298" in found["answer"][0] and "looked at 2 times" in found["answer"][0]
+    assert (
+        "anytime p = .298 (e-process of t, 8 runs each, looked at 2 times)" in found["answer"][0]
+    )
+
+
+def test_the_direction_after_several_looks_is_that_of_the_e_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a difference that the anytime p shows is not claimed, or for the lower mean."""
+    table = tmp_path / "t.csv"
+    for n in (7, 8):
+        rows = [f"{m},{k},{k / 100 + (m == 'B') * 0.3}\n" for m in "AB" for k in range(n)]
+        table.write_text("".join(["model,seed,score\n", *rows]))
+        found = comparing.json_of(capsys, table, "--ledger", tmp_path / "l")
+    assert found["answer"][0].startswith("B is better than A: score 0.3000 higher")
+    assert found["pairs"][0]["shown"] == -1 and found["pairs"][0]["p_adjusted"] < 0.05
 
 
 @pytest.mark.parametrize(("margin", "equal"), [(0.01, True), (0.0012, False)])

@@ -62,8 +62,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     if runs and runs.units < runs.fewest:
         needed = f"{runs.fewest} are needed, however small p is"
         return f"No conclusion on {a} and {b}: {words.sizes([pair])}, where {needed}."
-    sizes = f"{_test(pair)}{f', looked at {pair.looks} times' if pair.looks > 1 else ''}"
-    tested = f"{words.p_name(study)} {text.p_value(pair.p_adjusted)} ({sizes})"
+    tested = f"{words.p_name(study, pair)} {text.p_value(pair.p_adjusted)} ({_test(pair)})"
     metric, means = pair.metric or "score", " of the means" if runs and runs.by_ranks else ""
     if pair.better:
         better, worse = pair.names if pair.better > 0 else pair.names[::-1]
@@ -77,7 +76,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
         higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
-        return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
+        return f"{disagree(_name(pair), higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.excludes_zero:  # the interval is not corrected
         though = f", though the CI{means} excludes 0"
@@ -88,9 +87,15 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
 
 
+def _name(pair: Pair) -> str:
+    """Names the test that decides."""
+    return "e-process of t" if pair.looks > 1 else TESTS[pair.primary]
+
+
 def _test(pair: Pair) -> str:
     if pair.difference is None:
-        return f"{TESTS[pair.primary]}, {words.sizes([pair])}"
+        looked = f", looked at {pair.looks} times" if pair.looks > 1 else ""
+        return f"{_name(pair)}, {words.sizes([pair])}{looked}"
     sizes, items = pair.difference.sizes, text.counted(pair.difference.sizes.items, "item")
     if sizes.clusters < sizes.items:
         items += f" in {text.counted(sizes.clusters, 'cluster')}"
@@ -187,7 +192,11 @@ def equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     """States whether the means were shown to differ by less than the margin."""
     runs, p = pair.scores, pair.adjusted["tost"]
     assert rules.margin is not None and runs is not None
-    margin, tested = scores.difference(rules.margin, scale.unit), f"corrected p {text.p_value(p)}"
+    margin, name = (
+        scores.difference(rules.margin, scale.unit),
+        "anytime " if pair.looks > 1 else "",
+    )
+    tested = f"corrected {name}p {text.p_value(p)}"
     if not p <= rules.alpha:  # NaN: not known
         return f"Equivalence within {margin} was not shown (TOST, {tested})."
     if runs.units < runs.fewest:

@@ -8,12 +8,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jaxeval import files
 from jaxeval.errors import ConfigError, parsing
 from jaxeval.report import text
 from jaxeval.stats import results, sequential
 from jaxeval.stats import study as studies
-from jaxeval.stats.pairs import Pair
+from jaxeval.stats.pairs import Pair, RunScores
 from jaxeval.stats.study import Study
 
 
@@ -49,13 +51,18 @@ def _judged(pair: Pair, looks: int, tests: int, study: Study) -> Pair:
     """Returns the pair with verdicts that hold after so many looks, by Bonferroni over tests."""
     if looks == 1:
         return pair
+    assert pair.scores is not None
     alpha, margin = study.rules.alpha, study.rules.margin
-    p, equal = (min(1.0, tests * p) for p in _anytime_p_values(pair, margin))
-    shown, equivalent = pair.shown if p <= alpha else 0, pair.equivalent and equal <= alpha
-    adjusted = {**pair.adjusted, pair.primary: p, **({} if margin is None else {"tost": equal})}
-    of_looks: dict[str, Any] = {"shown": shown, "equivalent": equivalent, "wider": 0}
-    of_looks["against"] = pair.against if shown else ()
-    return dataclasses.replace(pair, p_adjusted=p, adjusted=adjusted, looks=looks, **of_looks)
+    p, equal, higher = _anytime(pair.scores, margin)
+    p, equal = min(1.0, tests * p), min(1.0, tests * equal)
+    enough = pair.scores.units >= pair.scores.fewest
+    shown = higher if enough and p <= alpha else 0
+    of_looks: dict[str, Any] = {"p_adjusted": p, "shown": shown, "wider": 0, "looks": looks}
+    of_looks["against"] = pair.scores.contradicting(shown)
+    if margin is not None:
+        of_looks["equivalent"] = enough and equal <= alpha
+        of_looks["adjusted"] = {**pair.adjusted, "tost": equal}
+    return dataclasses.replace(pair, **of_looks)
 
 
 def _warning(pair: Pair, tests: int) -> str:
@@ -81,20 +88,17 @@ def _hash(pair: Pair) -> str:
     return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
-def _anytime_p_values(pair: Pair, margin: float | None) -> tuple[float, float]:
-    """Returns p of equal means, and of a difference of the margin or more; 1 if not known.
+def _anytime(of: RunScores, margin: float | None) -> tuple[float, float, int]:
+    """Returns p of equal means, p of a difference of the margin or more, and whose mean is higher.
 
-    They are of all scores, whose order cannot change them.
+    They are of all scores, whose order cannot change them: 1, 1 and 0 where there are too few.
     """
-    assert pair.scores is not None
-    x, y = pair.scores.compared
-    seen = sequential.looks(results.gaps(x, y)) if pair.scores.by_pairs else sequential.looks(x, y)
+    x, y = of.compared
+    seen = sequential.looks(results.gaps(x, y)) if of.by_pairs else sequential.looks(x, y)
     if not len(seen.scores):
-        return 1.0, 1.0
-    end = margin or 0.0
-    below = sequential.e_process(seen._replace(estimate=seen.estimate - end), alternative="less")
-    above = sequential.e_process(
-        seen._replace(estimate=seen.estimate + end), alternative="greater"
-    )
+        return 1.0, 1.0, 0
+    gap, end = seen.estimate, margin or 0.0
+    below = sequential.e_process(seen._replace(estimate=gap - end), alternative="less")
+    above = sequential.e_process(seen._replace(estimate=gap + end), alternative="greater")
     equal = min(1.0, math.exp(-min(below[-1], above[-1])))
-    return float(sequential.p_values(seen)[-1]), equal
+    return float(sequential.p_values(seen)[-1]), equal, int(np.sign(gap[-1]))

@@ -114,11 +114,11 @@ def level(study: Study) -> str:
     return f"{100 * study.rules.confidence:.3g} % CI"
 
 
-def p_name(study: Study) -> str:
-    """Returns "p", "corrected p" if several pairs are tested, "anytime p" if all grew."""
-    pairs = [*study.pairs, *study.overall]
-    name = "anytime p" if pairs and all(pair.looks > 1 for pair in pairs) else "p"
-    return name if len(pairs) == 1 else f"corrected {name}"
+def p_name(study: Study, *pairs: Pair) -> str:
+    """Returns what the p-values of pairs are (default: of all), such as "corrected anytime p"."""
+    every = [*study.pairs, *study.overall]
+    name = "anytime p" if all(pair.looks > 1 for pair in pairs or every) else "p"
+    return name if len(every) == 1 else f"corrected {name}"
 
 
 def in_mean(study: Study) -> str:

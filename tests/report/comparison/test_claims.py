@@ -30,7 +30,7 @@ def scale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         claims.words, "score_format", lambda study, on=None: ScoreFormat("number", 6)
     )
-    monkeypatch.setattr(claims.words, "p_name", lambda study: "p")
+    monkeypatch.setattr(claims.words, "p_name", lambda study, *pairs: "p")
 
 
 def _of(a: str, b: str, x: object, y: object, by_pairs: bool) -> RunScores:
