@@ -131,7 +131,7 @@ def test_files_are_checked_within_limits(
 def test_a_page_names_fields_and_flags_of_a_command(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if who uploads a table is told to use a flag that the page has not, or not by which field."""
+    """Dies if who uploads a table is told to use a flag, but not of what, or not which field."""
     monkeypatch.chdir(tmp_path)  # the function goes there
     Path("t.csv").write_text(content)
     with pytest.raises(DataError, match=said) as refused:

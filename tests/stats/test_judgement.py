@@ -118,8 +118,8 @@ def test_who_is_better_by_the_mean_and_by_each_task() -> None:
 
 
 def test_trainings_that_failed_are_counted() -> None:
-    """Dies if a failure goes unsaid, tasks are called data sets, a mean over tasks is of fewer of them, or a reduction is of
-    other seeds for a file than for the baseline."""
+    """Dies if a failure goes unsaid, tasks are called data sets, a mean over tasks is of fewer of
+    them, or a reduction is of other seeds for a file than for the baseline."""
     failed = np.zeros((2, 8))
     failed[1, 2:5] = np.nan
     judged, whole = _judge({"good": failed}), _judge()
