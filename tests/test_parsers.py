@@ -155,7 +155,7 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         "Searches 100 % of a space.",
         "how many, in all",
-        "search list --help",
+        "search list        Lists files.",
         "(0.05)",
     ):
         assert words in said

@@ -105,6 +105,9 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
             table = _read_json("\n".join([first, second or "", *lines]), path)
         else:
             table = _read_delimited(path, first)
+            if len(table.values) == 1:
+                expected = "expected several, with tabs, commas or semicolons between them"
+                raise DataError(f"one column; {expected}", path, 1)
             if _delimiter(first) == ";":  # as spreadsheets write where decimals have a comma
                 values = {name: texts.with_points(of) for name, of in table.values.items()}
                 table = dataclasses.replace(table, values=values)

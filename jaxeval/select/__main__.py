@@ -40,7 +40,8 @@ def select(
 
     A bandit decides which model is evaluated next (with another split and seed). It stops when a
     model is the best with posterior probability 1 - delta (for normal scores), or when the budget
-    is spent. Models are configs, the models of a command, or recorded scores:
+    is spent. Models are configs; subcommands take the models of a command, or
+    recorded scores.
 
     Args:
       configs: two or more configs, and key=value changes of all of them.

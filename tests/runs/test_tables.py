@@ -203,6 +203,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
+        ("a.csv", "model score\nA 1\n", "one column; expected several, with tabs, commas or"),
         ("a.csv", "model,score\rA,1\rB,2\r", "a.csv:1: lines end with CR alone"),
         ("a.csv", 'model,score,note\nA,1,"oops\nA,2,x\nB,3,y\n', "not a table of delimited text"),
         ("a.csv", "model,score\n,1\n", "row 2: the model has no name"),
