@@ -116,7 +116,7 @@ def _google(path: Path) -> _Read:
             now = " ".join(fields).lstrip(": ")
             sections[now] = "syntactic" if now.startswith(_SYNTACTIC) else "semantic"
         elif len(fields) != 4 or not sections:
-            expected = "': section' or four words" if sections else "': section' in the first line"
+            expected = "': section' before it" if len(fields) == 4 else "': section' or four words"
             raise line.error(f"expected {expected}, found {line.text!r:.60}")
         else:
             section = [*sections].index(now)

@@ -61,7 +61,7 @@ def test_bats(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (": s\na b c\n", "or four words, found 'a b c'"),
-        ("a b c d\n", "': section' in the first line"),
+        ("a b c d\n", "expected ': section' before it, found 'a b c d'"),
         (": s\n", "expected four words"),
     ],
 )
