@@ -25,7 +25,7 @@ def printable_lines(text: str) -> str:
 
 
 def argument(name: str, value: object = None) -> str:
-    """Returns an argument for a message, as its reader has it: see `naming`.
+    """Returns an argument for a message, as who called has it: see `called_from`.
 
     Args:
       value: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
@@ -43,7 +43,8 @@ def flag(name: str, value: object) -> str:
     return bare if value is None or value is True else f"{bare} {value}"
 
 
-def _parameter(name: str, value: object) -> str:
+def parameter(name: str, value: object) -> str:
+    """Names an argument as Python has it: `n_best=5`."""
     return name if value is None else f"{name}={value!r}"
 
 
@@ -54,22 +55,18 @@ def of_command(command: str) -> Naming:
 
 def changes() -> str:
     """Returns where the changes of a config stand, for a message."""
-    return "changes" if _NAMING.get() is _parameter else "command line"
+    return "changes" if _NAMING.get() is parameter else "command line"
 
 
 @contextlib.contextmanager
-def naming(how: Naming) -> Iterator[None]:
-    """Within, messages name arguments in this way."""
-    token = _NAMING.set(how)
+def called_from(how: Naming) -> Iterator[None]:
+    """Within, messages name arguments in this way; by `parameter` only if nothing else called."""
+    known = _NAMING.get() if how is parameter else None
+    token = _NAMING.set(known or how)
     try:
         yield
     finally:
         _NAMING.reset(token)
-
-
-def called_from_python() -> contextlib.AbstractContextManager[None]:
-    """Within, messages name arguments as a function has them, unless something else called."""
-    return naming(_NAMING.get() or _parameter)
 
 
 class JaxevalError(Exception):

@@ -30,7 +30,7 @@ def plan(baseline: str, settings: Mapping[str, Any]) -> None:
     """Reads all corpora and the baseline, and trains nothing."""
     from jaxeval.judge import vectors_judge
 
-    with errors.naming(errors.flag):  # `serve board` has the same ones
+    with errors.called_from(errors.flag):  # `serve board` has the same ones
         vectors_judge(baseline, **settings, dry_run=True, quiet=True)
 
 
@@ -64,7 +64,7 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
     from jaxeval.runs.tables import read
 
     os.chdir(Path(file).parent)
-    with errors.naming(_of_form):
+    with errors.called_from(_of_form):
         found = compare(read(Path(file).name, sources.layout(**options)))
         document = found.document()
     rows: list[dict[str, Json]] = []

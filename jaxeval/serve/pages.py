@@ -70,7 +70,7 @@ class Pages:
 
     def page(self, asked: Asked) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
-        with errors.naming(errors.of_command(_COMMANDS.get(asked.kind, "report"))):
+        with errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report"))):
             return self._page(asked)
 
     def _page(self, asked: Asked) -> Page:
