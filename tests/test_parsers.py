@@ -139,7 +139,7 @@ def test_numbers_are_checked_in_both_languages(
         ({"again": 1}, "again: expected True or False"),
         ({"ignore": "a"}, "ignore: expected a list"),
         ({"column": ["model"]}, r"column: expected a dict, got \['model'\]"),
-        ({"config": 3}, "config: expected a path, got 3"),
+        ({"config": 3}, "config: expected a path or a dict, got 3"),
         ({"changes": ["a"]}, "changes: expected key -> value"),
     ],
 )
