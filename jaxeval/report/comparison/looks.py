@@ -44,7 +44,7 @@ def with_looks(study: Study, path: Path) -> Study:
     """
     families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
     busy = f"{path}: another process works with this ledger"
-    with files.locked(path.with_name(f".{path.name}.lock"), busy):
+    with files.locked(files.lock_of(path, "ledger"), busy):
         seen = _seen(path)
         looked = {_key(pair): _look(pair, seen, len(of)) for of in families for pair in of}
         if looked.items() - seen.items():
