@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from jaxeval import cli, parameters, sources
 from jaxeval.errors import ConfigError, argument
-from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
+from jaxeval.parameters import Count, Natural, Positive, Probability
 from jaxeval.report import text
 from jaxeval.report.comparison import Comparison, looks
 from jaxeval.runs import items as predictions
@@ -38,7 +38,7 @@ def compare(
     resamples: Count = 9999,
     seed: Natural = 0,
     ledger: str | Path | None = None,
-    paired: Quiet = False,
+    paired: Annotated[bool, "python"] = False,
 ) -> Comparison:
     """Compares the score distributions of two or more models, from any program.
 
