@@ -197,6 +197,6 @@ def column_direction(
         better = metrics.higher_is_better(name, None if named else unit)
     metric = (*named, name or "score")[0]
     higher = metrics.resolve_direction(recorded, asked, better, metric, who, source)
-    known = recorded is not None or asked is not None
-    says: Direction = "recorded" if known else "assumed" if higher is None else "named"
+    told = recorded is not None or asked is not None
+    says: Direction = "recorded" if told else "assumed" if higher is None else "named"
     return higher is not False, says, metric
