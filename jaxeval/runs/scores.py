@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
-from jaxeval.runs.columns import listed
+from jaxeval.runs.columns import meant
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Unusable
@@ -89,7 +89,7 @@ class DataSetScores:
       direction: where `higher_is_better` comes from; a user may override "named" and "assumed".
       models: model -> its runs, in the order of `Scores.models`; models without rows are left out.
       items: [I] ids; ("",) for whole runs.
-      unit: unit of the metric (`metrics.UNITS`), if the source records it.
+      unit: unit of the metric, such as "fraction", if the source records it.
       clusters: [I] cluster labels of the items; None if unknown.
       counts: names of the C kinds of counts.
       part: part of the data that the items belong to, such as "test"; "" for whole runs.
@@ -221,8 +221,7 @@ class Scores:
         """
         for model in models:
             if model not in self.models:
-                expected = f"expected one of {listed(self.models)}"
-                raise DataError(f"no model {model!r}; {expected}", self.source)
+                raise DataError(f"no model {model!r}; {meant(model, self.models)}", self.source)
         if not models:
             return self
         data_sets = (data.only(models) for data in self.data_sets)
