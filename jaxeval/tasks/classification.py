@@ -217,7 +217,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
     def program(saved: SavedModel) -> kind.Program:
         choices, size = saved.config.model, saved.config.training.evaluation_batch_size
         vocabulary = saved.read_vocabulary(sentiment.SavedVocabulary)
-        each_row, encoded = sentiment.encode(saved.config.data, vocabulary, texts, size)
+        each_row, encoded = sentiment.encode(saved.config.data, vocabulary, texts, file, size)
         if choices.architecture == "majority":  # reads no word
             none = np.zeros((vocabulary.rows, 1), np.float32)
             saved = saved._replace(tables={"vectors": none})
