@@ -207,18 +207,11 @@ class _PairWords:
 
 
 @reading.settings
-class _PairDropout:
-    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
+class _PairDropout(dropout.DropoutSettings):
+    """Dropout of a classifier of pairs."""
 
-    kind: dropout.Kind = "variational"
     input: Annotated[Rate, site("input"), about("rate on word vectors")] = 0.0
     output: Annotated[Rate, site("output"), about("rate on last states")] = 0.0
-
-    @property
-    def unused(self) -> frozenset[str]:
-        """Rates that no member has."""
-        sites = ("input", "output") if self.kind == "none" else ()
-        return frozenset(map(dropout.rate_name, sites))
 
 
 @reading.settings

@@ -10,7 +10,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -140,19 +140,13 @@ def _score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
     return {"accuracy": accuracy, "macro_f1": float(np.mean(f1))}
 
 
-class _Classes(NamedTuple):
-    names: Sequence[str]
-    probs: np.ndarray  # [items, Y]
-
-
 def _program(
     saved: SavedModel,
     model: Any,
     rows: kind.Rows,
-    names: Sequence[str],
     to_items: Callable[[list[np.ndarray]], np.ndarray],
 ) -> kind.Program:
-    """Returns the program that predicts the `_Classes` of the same rows with similar models.
+    """Returns the program for the probabilities [items, Y] of the rows by similar models.
 
     Args:
       model: as of `_task`.
@@ -162,27 +156,32 @@ def _program(
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
 
-    init = _init(model)
-    return kind.program(saved, init, run, rows, lambda each: _Classes(names, to_items(each)))
+    return kind.program(saved, _init(model), run, rows, to_items)
 
 
 def _lines(
-    items: Iterator[Mapping[str, object]], by_model: Sequence[_Classes], vote: bool
+    items: Iterator[Mapping[str, object]],
+    names: Sequence[str],
+    by_model: Sequence[np.ndarray],
+    vote: bool,
 ) -> Iterator[str]:
     """Yields a JSON line for each item, with its label and probability, or lists for each model.
 
     A vote is the label of most models, with the mean of its probabilities.
+
+    Args:
+      names: of the Y classes, the same for all models.
+      by_model: probabilities [items, Y] by each model.
     """
-    for number, about in enumerate(items):
-        classes = [(each.names, each.probs[number]) for each in by_model]
-        labels = [names[int(probs.argmax())] for names, probs in classes]
-        values = [float(probs.max()) for _, probs in classes]
+    for about, *each in zip(items, *by_model, strict=True):
+        classes = [int(probs.argmax()) for probs in each]
+        values = [float(probs.max()) for probs in each]
         if vote:
-            labels = [kind.majority(labels)]
-            values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
-        found: dict[str, Any] = {"label": labels}
+            classes = [kind.majority(classes)]
+            values = [float(np.mean([probs[classes[0]] for probs in each]))]
+        found: dict[str, Any] = {"label": [names[number] for number in classes]}
         found["probability"] = [round(value, 4) for value in values]
-        if len(labels) == 1:
+        if len(classes) == 1:
             found = {name: value[0] for name, value in found.items()}
         yield json.dumps({**about, **found}, ensure_ascii=False)
 
@@ -231,9 +230,9 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
             return np.concatenate([own[: len(row.targets)] for own, row in each])
 
         model = sentiment_models.Classifier(choices, sizes)
-        return _program(saved, model, rows, vocabulary.labels, to_targets)
+        return _program(saved, model, rows, to_targets)
 
-    return _lines(targets(), kind.predictions(saved, program), options.vote)
+    return _lines(targets(), first.labels, kind.predictions(saved, program), options.vote)
 
 
 def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
@@ -249,10 +248,11 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
         rows, known = kind.saved_rows(saved, encoded, *table)
         sizes = PairSizes(len(vocabulary.labels), known)
         model = PairClassifier(config.model, sizes)
-        return _program(saved, model, rows, vocabulary.labels, np.stack)
+        return _program(saved, model, rows, np.stack)
 
     items = ({"premise": each.premise, "hypothesis": each.hypothesis} for each in each_row)
-    return _lines(items, kind.predictions(saved, program), options.vote)
+    labels = saved[0].read_vocabulary(pairs.SavedVocabulary).labels
+    return _lines(items, labels, kind.predictions(saved, program), options.vote)
 
 
 def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:

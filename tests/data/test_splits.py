@@ -120,6 +120,7 @@ def _published(data: list[Any], start: int) -> tuple[list[Any], list[Any]]:
     return data[end:] + data[:start], data[start:end]
 
 
+@hypothesis.settings(deadline=None)
 @hypothesis.given(strategies.integers(5, 40), strategies.integers(1, 10**6))
 def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -> None:
     """Dies if a block is not rounded down, does not wrap, may not begin behind the last item, or
