@@ -29,7 +29,9 @@ class Findings(NamedTuple):
 
 
 def classes(
-    items: Mapping[str, Sequence[tuple[str, str, int]]], files: Mapping[str, str | Path]
+    items: Mapping[str, Sequence[tuple[str, str, int]]],
+    files: Mapping[str, str | Path],
+    columns: str,
 ) -> list[str]:
     """Returns the classes of a corpus: the sorted labels of train.
 
@@ -37,7 +39,7 @@ def classes(
 
     Args:
       items: part -> label, text and line (0: unknown) of each item.
-      files: file of each part, for errors.
+      files, columns: file of each part, and meaning of tab-separated columns, for errors.
     """
     labels = sorted(known := {label for label, _, _ in items["train"]})
     if len(labels) < 2:
@@ -50,8 +52,8 @@ def classes(
                 shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
                 more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
                 found = f"{part}: label {label[:_LONGEST]!r} of {text[:_LONGEST]!r}"
-                expected = f"expected those of train: {shown}{more}"
-                raise DataError(f"{found}; {expected}", files[part], line or None)
+                expected = f"those of train: {shown}{more} (of tab-separated lines {columns})"
+                raise DataError(f"{found}; expected {expected}", files[part], line or None)
     return labels
 
 

@@ -35,6 +35,7 @@ _UNDECIDED = "-"  # SNLI's label if annotators did not agree
 _SENTENCES = ("sentence1", "sentence2")
 _SNLI = (*_SENTENCES, "gold_label")
 _SUFFIXES = {".json": "snli", ".jsonl": "snli", ".txt": "tsv", ".tsv": "tsv"}
+_COLUMNS = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
 
 
 @reading.settings
@@ -96,7 +97,7 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
         part: [(pair.label, " ".join(pair.premise), pair.line) for pair in own]
         for part, own in parts.items()
     }
-    labels = checks.classes(labelled, files)
+    labels = checks.classes(labelled, files, _COLUMNS)
     parts = {p: [_cut(pair, settings.longest) for pair in own] for p, own in parts.items()}
     items = {part: [pair[:3] for pair in own] for part, own in parts.items()}
     warnings = checks.repeats(items, settings.source.path, "pairs")

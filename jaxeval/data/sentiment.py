@@ -185,7 +185,7 @@ def _classes(read: _Texts) -> list[str]:
         ]
         for part, texts in read.parts.items()
     }
-    return checks.classes(items, read.files)
+    return checks.classes(items, read.files, "column 1 is the text, column 2 the label")
 
 
 def _findings(
