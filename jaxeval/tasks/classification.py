@@ -26,7 +26,7 @@ from jaxeval.data.sentiment import SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import nll
 from jaxeval.models import sentiment as sentiment_models
-from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
+from jaxeval.models.sentences import PairClassifier, PairModel
 from jaxeval.models.sentiment import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
@@ -78,7 +78,7 @@ class _PairConfig:
     training: Training = _TRAINING
 
 
-def _task(model: Any, weights: Callable[[Batch], Array], scoring: _Scoring) -> Task:
+def _task(model: Any, classes: int, weights: Callable[[Batch], Array], scoring: _Scoring) -> Task:
     """Returns the task of a classifier.
 
     Args:
@@ -86,7 +86,6 @@ def _task(model: Any, weights: Callable[[Batch], Array], scoring: _Scoring) -> T
         classes are `rows["labels"]` [...].
       weights: [...] 1 for an item, 0 for padding.
     """
-    classes = model.sizes.labels
 
     def normaliser(batch: Batch) -> Array:
         return jnp.sum(weights(batch))
@@ -246,8 +245,7 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
         encoded = pairs.encode(config.data, vocabulary, each_row, file, size)
         table = "words", config.model.words.trained, vocabulary.rows
         rows, known = kind.saved_rows(saved, encoded, *table)
-        sizes = PairSizes(len(vocabulary.labels), known)
-        model = PairClassifier(config.model, sizes)
+        model = PairClassifier(config.model, len(vocabulary.labels), known)
         return _program(saved, model, rows, np.stack)
 
     items = ({"premise": each.premise, "hypothesis": each.hypothesis} for each in each_row)
@@ -265,13 +263,13 @@ def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[WordCo
         )
     sizes = _sizes(data.labels, data.table.vocabulary, data.corpus.buckets)
     model = sentiment_models.Classifier(config.model, sizes)
-    return data, _task(model, _target_weights, config.scoring)
+    return data, _task(model, sizes.labels, _target_weights, config.scoring)
 
 
 def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:
-    sizes = PairSizes(len(data.labels), data.table.vocabulary)
-    model = PairClassifier(config.model, sizes)
-    return data, _task(model, lambda batch: batch.weight, config.scoring)
+    classes = len(data.labels)
+    model = PairClassifier(config.model, classes, data.table.vocabulary)
+    return data, _task(model, classes, lambda batch: batch.weight, config.scoring)
 
 
 SENTIMENT = kind.word_kind(_SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)
