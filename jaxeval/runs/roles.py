@@ -197,7 +197,7 @@ def _remedy(table: Columns, step: str, score: str) -> str:
     """Returns how to read one step of each run."""
     known = {} if score in ("score", "NAME") else {"score": score}
     devs = [n for n in table.values if _DEV & {*words_of(n)} and n != score and not role(n)]
-    dev = next(iter(_sort_scores(devs)), "_DEV")
+    dev = next(iter(_sort_scores(devs)), "DEV")
     last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
     runs = argument("column", {"model": "NAME", "seed": "NAME"})
     choices = f"{last} reads the last of each run, {best} the best by {dev}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
-from jaxeval.runs.columns import listed
+from jaxeval.runs.columns import meant
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Unusable
@@ -89,7 +89,7 @@ class DataSetScores:
       direction: where `higher_is_better` comes from; a user may override "named" and "assumed".
       models: model -> its runs, in the order of `Scores.models`; models without rows are left out.
       items: [I] ids; ("",) for whole runs.
-      unit: unit of the metric (`metrics.UNITS`), if the source records it.
+      unit: unit of the metric, such as "fraction", if the source records it.
       clusters: [I] cluster labels of the items; None if unknown.
       counts: names of the C kinds of counts.
       part: part of the data that the items belong to, such as "test"; "" for whole runs.
@@ -149,6 +149,7 @@ class Scores:
       without_metric: data sets that were left out, because no metric is known of all models.
       folds: the splits are folds of a cross-validation, which share no test item.
       ids: experiment id -> model, of our own runs.
+      noun: what a data set is called.
     """
 
     source: str
@@ -163,6 +164,7 @@ class Scores:
     without_metric: tuple[str, ...] = ()
     folds: bool = False
     ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    noun: str = "data set"
 
     @property
     def whole(self) -> bool:
@@ -219,8 +221,7 @@ class Scores:
         """
         for model in models:
             if model not in self.models:
-                expected = f"expected one of {listed(self.models)}"
-                raise DataError(f"no model {model!r}; {expected}", self.source)
+                raise DataError(f"no model {model!r}; {meant(model, self.models)}", self.source)
         if not models:
             return self
         data_sets = (data.only(models) for data in self.data_sets)

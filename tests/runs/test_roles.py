@@ -190,7 +190,7 @@ def test_the_last_epoch_is_that_with_a_score_and_a_run_that_diverged_stays_faile
 def test_histories_without_seeds_are_refused(tmp_path: Path, content: str, layout: dict) -> None:
     """Dies if naming the models makes their epochs runs, or of two runs in one a row is read."""
     layout = {name: [*of] for name, of in layout.items()}
-    with pytest.raises(DataError, match="column epoch: rows of one run"):
+    with pytest.raises(DataError, match=r"column epoch: rows of one run.* the best by DEV;"):
         read(tmp_path, content, **layout)
     if content.startswith("model"):
         with pytest.raises(DataError, match="rows 4 and 7 are of one run: expected numbers that"):
