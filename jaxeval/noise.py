@@ -160,7 +160,7 @@ def noise_table(
 
 
 def _cells(
-    scores: "Scores", model: str | None = None, minus: str | None = None
+    scores: "Scores", model: str | None, minus: str | None
 ) -> tuple[list[str], list[str], list[float | None]]:
     """Split, seed and score of each run of a model, or its difference from another model's."""
     for axis in ("split", "seed"):

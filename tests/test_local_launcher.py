@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import launchers, runs
+from jaxeval import launchers, runs, tuning
 from jaxeval.errors import ConfigError
-from jaxeval.tuning import running
 from jaxeval.tuning.history import Evaluation
 from tests import processes, tiny_corpora
 from tests.verbs import tune
@@ -63,7 +62,7 @@ def halved(folder: Path, launch: str) -> list[str]:
 def searched(folder: Path) -> list[Evaluation]:
     """The settings of the search in a folder, each recorded once; nothing else is left."""
     (path,) = (folder / "tunings").glob("*.json")
-    found = running.read(path).history.evaluations
+    found = tuning.read(path).history.evaluations
     recorded = {row.seed: (row.status, row.epochs, row.dev) for row in runs.load(folder)}
     for e in found:
         status, epochs, dev = recorded.pop(e.seeds[0])
