@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Literal
 
 # control characters, those that turn the direction of writing, and half characters
 _CONTROL = re.compile(
@@ -45,19 +46,9 @@ def changes() -> str:
 
 
 @contextlib.contextmanager
-def called_from_shell() -> Iterator[None]:
-    """Within, messages name arguments as flags."""
-    token = _CALLER.set("shell")
-    try:
-        yield
-    finally:
-        _CALLER.reset(token)
-
-
-@contextlib.contextmanager
-def called_from_python() -> Iterator[None]:
-    """Within, messages name arguments as a function has them, unless a shell called."""
-    token = _CALLER.set(_CALLER.get() or "python")
+def called_from(caller: Literal["python", "shell"]) -> Iterator[None]:
+    """Within, messages name arguments as this caller has them; a shell's calls stay a shell's."""
+    token = _CALLER.set(caller if caller == "shell" else _CALLER.get() or caller)
     try:
         yield
     finally:

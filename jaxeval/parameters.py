@@ -164,7 +164,7 @@ def verb(function: _Verb) -> _Verb:
 
     @functools.wraps(function)
     def checked(*positional: object, **named: object) -> object:
-        with errors.called_from_python():
+        with errors.called_from("python"):
             bound = signature.bind(*positional, **named)
             for parameter in describe(function):
                 if parameter.name in bound.arguments:

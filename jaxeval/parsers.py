@@ -40,7 +40,7 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
         return 2
     args = vars(_parsed(_make_parser(name, function, commands), function, words))
     targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
-    with errors.called_from_shell():
+    with errors.called_from("shell"):
         _refuse_outputs(targets[0], targets[1], args)
         positional, named = _arguments(function, args)
         found = function(*positional, **named)

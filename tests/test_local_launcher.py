@@ -118,12 +118,12 @@ WRONG.append("local:" + "1" * 5000)  # which int() refuses
 def test_what_is_no_engine_is_refused(text: str) -> None:
     """Dies if a mistake is found only after data was read."""
     with pytest.raises(ConfigError, match="expected local:N, slurm, slurm:FILE"):
-        launchers.parse(text)
+        launchers.prepare(text)
 
 
 def test_how_many_processes_there_can_be() -> None:
     """Dies if one process is an engine, or the most that are allowed, or two, are refused."""
-    assert launchers.parse("local:1") is None
+    assert launchers.prepare("local:1") is None
     for count in (2, 1024):
-        found = launchers.parse(f"local:{count}")
+        found = launchers.prepare(f"local:{count}")
         assert found is not None and found.workers == count

@@ -167,13 +167,13 @@ class Result:
         render.to_terminal(self.document(), details)
 
     def __repr__(self) -> str:
-        with errors.called_from_python():
+        with errors.called_from("python"):
             return "\n".join(self.document().answer)
 
     def _repr_html_(self) -> str:
         from jaxeval.report import render
 
-        with errors.called_from_python():
+        with errors.called_from("python"):
             return render.to_notebook(self.document())
 
 

@@ -33,7 +33,7 @@ def plan(baseline: str, settings: Mapping[str, Any]) -> None:
     """Reads all corpora and the baseline, and trains nothing."""
     from jaxeval.judge import vectors_judge
 
-    with errors.called_from_shell():  # by `serve board`, which has the same flags
+    with errors.called_from("shell"):  # by `serve board`, which has the same flags
         vectors_judge(baseline, **settings, dry_run=True, quiet=True)
 
 
@@ -68,7 +68,7 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
 
     os.chdir(Path(file).parent)
     try:
-        with errors.called_from_shell():
+        with errors.called_from("shell"):
             found = compare(read(Path(file).name, sources.layout(**options)))
     except JaxevalError as error:
         said, count = _OF_FLAGS.subn("", str(error))

@@ -66,13 +66,11 @@ def tune(
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
     """
-    from jaxeval import backend
     from jaxeval import space as spaces
 
     known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     import jax
 
     from jaxeval.tune import target as targets
