@@ -81,7 +81,7 @@ class _Moments(NamedTuple):
     product: jax.Array | None = None  # [] of nadam's momentum schedule so far
 
 
-def _moments(params: Tree, product: jax.Array | None) -> _Moments:
+def _moments(params: Tree, product: jax.Array | None = None) -> _Moments:
     first, second = (jax.tree.map(jnp.zeros_like, params) for _ in range(2))
     return _Moments(jnp.int32(0), first, second, product)
 
