@@ -247,7 +247,8 @@ class Pages:
         names, asked = records.dataset_names(members), trials.Request(missing="drop")
         (found,) = trials.read_runs(self._location, members, names, asked)
         analysed = analysis.analyze(found.scores, found.axes, name=found.name)
-        return Sensitivity([analysed], {}, "", [], [], [found])
+        important = {found.name: trials.importance(found)}
+        return Sensitivity([analysed], {}, "", [], [], [found], important)
 
     def _search(self, known: Followed) -> "Tuned":
         """Returns what `jaxeval tune` would say of a search if it ended now.
