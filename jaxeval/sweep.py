@@ -86,7 +86,7 @@ def sweep(
 
 @parameters.verb
 def sensitivity(
-    *sources: str,
+    *sources: str | Path,
     score: str | None = None,
     hyperparameters: Sequence[str] = (),
     space: "str | Path | Mapping[str, object] | Space | None" = None,

@@ -134,7 +134,11 @@ class Sensitivity(Result):
         best += f", {_value(shown[0][2]['max']):.2f}" if alone else ""
         gap = self.difference.get(_SHARE)
         apart = "" if gap is None else f"; {' - '.join(shares)} {_cell(gap)}"
-        level = " (95 % CIs)" if any(of.interval for of in shares.values()) else ""
+        level = (
+            f" (95 % CI{'' if alone else 's'})"
+            if any(of.interval for of in shares.values())
+            else ""
+        )
         yield f"Runs within {margin} of the best{best}: {each}{apart}{level}."
         unfit, signs = self._unfit(), self._signs()
         if unfit:
