@@ -80,7 +80,7 @@ def test_judged_resumed_and_told(
         assert mode["study"]["overall"][0]["data_set"] is None
     assert tree["coverage"]["a"]["ner"]["train"]["tokens"] == 1 and len(tree["trainings"]) == 40
     shown = capsys.readouterr().out
-    assert "Vectors fine-tuned: Data set by data set, " in shown and "reduction against b" in shown
+    assert "Vectors fine-tuned: Task by task, " in shown and "reduction against b" in shown
     html = page.read_text()
     assert html.count("<svg") > 1 and "Tokens (types) of test" in html
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", html) and "<script" not in html
