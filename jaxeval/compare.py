@@ -169,7 +169,7 @@ def compare_items(
 
 @parameters.verb
 def compare_logs(
-    *logs: str,
+    *logs: str | Path,
     task: Sequence[str] = (),
     metric: str | None = None,
     column: Mapping[str, str] | None = None,

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from pathlib import Path
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_CALLER: ContextVar[str] = ContextVar("_CALLER", default="")  # "python" or "shell"
+Naming = Callable[[str, object], str]  # of an argument: its name, its value
+_NAMING: ContextVar[Naming | None] = ContextVar("_NAMING", default=None)
 
 
 def printable(name: str) -> str:
@@ -24,44 +25,48 @@ def printable_lines(text: str) -> str:
 
 
 def argument(name: str, value: object = None) -> str:
-    """Returns an argument for a message: `--n-best 5` in a shell, `n_best=5` in Python.
+    """Returns an argument for a message, as who called has it: see `called_from`.
 
     Args:
       value: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
     """
-    if _CALLER.get() == "python":
-        return name if value is None else f"{name}={value!r}"
-    flag = f"--{name.replace('_', '-')}"
+    return (_NAMING.get() or flag)(name, value)
+
+
+def flag(name: str, value: object) -> str:
+    """Names an argument as a shell has it: `--n-best 5`."""
+    bare = f"--{name.replace('_', '-')}"
     if isinstance(value, Mapping):
-        return " ".join(f"{flag} {role}={column}" for role, column in value.items())
+        return " ".join(f"{bare} {role}={column}" for role, column in value.items())
     if value is False:
-        return flag.replace("--", "--no-", 1)
-    return flag if value is None or value is True else f"{flag} {value}"
+        return bare.replace("--", "--no-", 1)
+    return bare if value is None or value is True else f"{bare} {value}"
+
+
+def parameter(name: str, value: object) -> str:
+    """Names an argument as Python has it: `n_best=5`."""
+    return name if value is None else f"{name}={value!r}"
+
+
+def of_command(command: str) -> Naming:
+    """Returns how a page names arguments, which has none: `jaxeval COMMAND --n-best 5`."""
+    return lambda name, value: f"jaxeval {command} {flag(name, value)}"
 
 
 def changes() -> str:
     """Returns where the changes of a config stand, for a message."""
-    return "changes" if _CALLER.get() == "python" else "command line"
+    return "changes" if _NAMING.get() is parameter else "command line"
 
 
 @contextlib.contextmanager
-def called_from_shell() -> Iterator[None]:
-    """Within, messages name arguments as flags."""
-    token = _CALLER.set("shell")
+def called_from(how: Naming) -> Iterator[None]:
+    """Within, messages name arguments in this way; by `parameter` only if nothing else called."""
+    known = _NAMING.get() if how is parameter else None
+    token = _NAMING.set(known or how)
     try:
         yield
     finally:
-        _CALLER.reset(token)
-
-
-@contextlib.contextmanager
-def called_from_python() -> Iterator[None]:
-    """Within, messages name arguments as a function has them, unless a shell called."""
-    token = _CALLER.set(_CALLER.get() or "python")
-    try:
-        yield
-    finally:
-        _CALLER.reset(token)
+        _NAMING.reset(token)
 
 
 class JaxevalError(Exception):

@@ -137,6 +137,13 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def lock_of(path: Path, name: str) -> Path:
+    """Returns the lock file of a file that the argument of this name gives."""
+    if not path.name:
+        raise ConfigError(f"{argument(name)}: expected the name of a file")
+    return path.with_name(f".{path.name}.lock")
+
+
 class Busy(RunError):
     """Another process holds a lock."""
 
@@ -276,9 +283,6 @@ class StateFile:
 @contextlib.contextmanager
 def open_state(path: Path, work: str, head: _Head) -> Iterator[StateFile]:
     """Holds the state file of some work; raises RunError if another process works on it."""
-    if not path.name:
-        raise ConfigError(f"{argument('state')}: expected the name of a file")
     plain = json.loads(json.dumps(head))  # tuples are lists in JSON
-    lock = path.with_name(f".{path.name}.lock")
-    with locked(lock, f"{path}: another process works on this {work}"):
+    with locked(lock_of(path, "state"), f"{path}: another process works on this {work}"):
         yield StateFile(path, work, plain)

@@ -12,7 +12,7 @@ import shutil
 import time
 import urllib.parse
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -162,8 +162,11 @@ class _Trackio(_Target):
         self._log(_PROJECT, f"{of.group}/{of.name}", scores, [*rows], **about)
 
 
-_TARGETS: dict[str, Any] = {
-    **{"tensorboard": _TensorBoard, "wandb": _Wandb, "mlflow": _MLflow, "trackio": _Trackio}
+_TARGETS: dict[str, Callable[[str, _Member], _Target]] = {
+    "tensorboard": _TensorBoard,
+    "wandb": _Wandb,
+    "mlflow": _MLflow,
+    "trackio": _Trackio,
 }
 
 
@@ -172,7 +175,7 @@ def mirror(
     runs: str | Path,
     *,
     to: Literal["tensorboard", "wandb", "mlflow", "trackio"],
-    at: str = "",
+    at: str | Path = "",
     follow: bool = False,
 ) -> None:
     """Shows the members of a runs folder in an experiment tracker, one run per member.
@@ -201,7 +204,7 @@ def mirror(
         with (
             contextlib.closing(following.Following(runs)) as followed,
             parsing(f"{target} failed", runs, None, RunError, passing, then),
-            contextlib.closing(_Mirror(followed, _TARGETS[to], at)) as mirrored,
+            contextlib.closing(_Mirror(followed, _TARGETS[to], str(at))) as mirrored,
             contextlib.suppress(*[KeyboardInterrupt] * follow),
         ):
             written = followed.begun
@@ -276,10 +279,11 @@ def _describe(known: "following.Followed", key: tuple, ambiguous: bool) -> _Memb
     model = f"{known.name} ({known.id[:8]})" if ambiguous else known.name
     changed = json.loads(hparams)
     leaves = {**dict(records.leaves(json.loads(known.config))), **changed}
-    config = {
-        **{k: v if isinstance(v, str | int | float) else json.dumps(v) for k, v in leaves.items()},
-        **{"model": f"{model} {hparams}" if changed else model, "seed": seed, "split": split},
-        **{"repeat": repeat, "dataset": known.data, "metric": known.metric, "unit": known.unit},
-        "higher_is_better": bool(known.higher_is_better),
+    plain = {
+        k: v if isinstance(v, str | int | float) else json.dumps(v) for k, v in leaves.items()
     }
+    about = ("metric", "unit", "higher_is_better")
+    config = plain | {name: getattr(known, name) for name in about}
+    config |= {"model": f"{model} {hparams}" if changed else model, "dataset": known.data}
+    config |= {"seed": seed, "split": split, "repeat": repeat}
     return _Member(f"{known.name}-{known.id[:8]}", "-".join(parts), whole, config)

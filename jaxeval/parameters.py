@@ -5,7 +5,9 @@ import functools
 import inspect
 import json
 import math
+import numbers as abstract
 import operator
+import os
 import re
 import types
 import typing
@@ -89,6 +91,8 @@ Changes = Annotated[Mapping[str, object] | Iterable[str], "changes"]
 # the form of each parameter that is a dict
 PAIRS = {"column": "ROLE=NAME", "data": "TASK=PATH", "range": "NAME=LOW:HIGH"}
 Quiet = Annotated[bool, "python"]  # a flag that a command line does not have
+# of a type, what else is taken in its place
+_TAKEN = {Path: os.PathLike, float: abstract.Real, Sequence: Iterable}
 
 
 def numbers(count: int | Sequence[int]) -> list[int]:
@@ -101,6 +105,7 @@ class Parameter(NamedTuple):
 
     name: str
     kind: type  # bool, int, float, str (also a path), list of words, dict of `PAIRS`
+    classes: tuple[type, ...]  # of its values, or of each if there are several; () for any
     default: object
     required: bool
     positional: bool
@@ -142,10 +147,12 @@ class Parameter(NamedTuple):
             return self.bounds.check(value, self.kind)
         if self.choices and value not in self.choices:
             raise ValueError(f"{'one of ' if self.choices[2:] else ''}{' or '.join(self.choices)}")
-        if self.kind is bool and not isinstance(value, bool):
-            raise ValueError("True or False")
-        if self.kind is list and isinstance(value, str):
-            raise ValueError("a list")
+        every = value if self.variadic else (value,)
+        known = not self.classes or all(isinstance(each, self.classes) for each in every)
+        if not known or (self.kind is list and isinstance(value, str)):
+            of_text = "a path" if os.PathLike in self.classes else "a text"
+            names = {bool: "True or False", dict: "a dict", list: "a list"}
+            raise ValueError(of_text if self.variadic else names.get(self.kind, of_text))
         return value
 
 
@@ -164,7 +171,7 @@ def verb(function: _Verb) -> _Verb:
 
     @functools.wraps(function)
     def checked(*positional: object, **named: object) -> object:
-        with errors.called_from_python():
+        with errors.called_from(errors.parameter):
             bound = signature.bind(*positional, **named)
             for parameter in describe(function):
                 if parameter.name in bound.arguments:
@@ -197,19 +204,22 @@ def describe(function: Callable[..., object]) -> tuple[Parameter, ...]:
 
 
 class _Names(dict[str, object]):
-    """Names of a module; str for types that only a type checker imports."""
+    """Names of a module; Any for types that only a type checker imports."""
 
     def __missing__(self, name: str) -> object:
-        return getattr(builtins, name, str)
+        return getattr(builtins, name, Any)
 
 
 def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter:
     members, marks = _flatten(hint)
+    origins = [typing.get_origin(member) or member for member in members]
     literal = next((m for m in members if typing.get_origin(m) is Literal), None)
+    known = not {Any, Literal} & {*origins}
     variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
     return Parameter(
         parameter.name,
-        kind=list if variadic else _kind([typing.get_origin(m) or m for m in members]),
+        kind=list if variadic else _kind(origins),
+        classes=tuple(_TAKEN.get(of, of) for of in origins) if known else (),
         default=() if variadic else parameter.default,
         required=parameter.default is inspect.Parameter.empty and not variadic,
         positional=parameter.kind is not inspect.Parameter.KEYWORD_ONLY,

@@ -36,28 +36,25 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     elif "" in commands:
         function = commands[""]
     else:
-        _help(name, commands, words)
-        return 2
+        return _help(name, commands, words)
     args = vars(_parsed(_make_parser(name, function, commands), function, words))
     targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
-    with errors.called_from_shell():
+    with errors.called_from(errors.flag):
         _refuse_outputs(targets[0], targets[1], args)
         positional, named = _arguments(function, args)
         found = function(*positional, **named)
     return _deliver(found, *targets)
 
 
-def _make_parser(
-    name: str, function: _Verb, commands: Commands | None = None
-) -> argparse.ArgumentParser:
+def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.ArgumentParser:
     """Returns the parser of a verb or subcommand; the verb's own lists its subcommands.
 
     Arguments stay words: the function itself checks them (`parameters.verb`).
     """
     found = docstrings.sections(function)
     text, examples = ("\n".join(found.get(head, ())).strip("\n") for head in ("", "Examples:"))
-    more = [other for other in commands or {} if other and function is (commands or {}).get("")]
-    text += "".join(f"\n  jaxeval {name} {other} --help" for other in more)
+    if function is commands.get("") and len(commands) > 1:
+        text += "\n\n" + _listed(name, commands)
     parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
     described = docstrings.arguments(found.get("Args:", ()))
     for parameter in parameters.describe(function):
@@ -72,23 +69,29 @@ def _make_parser(
     return parser
 
 
-def _help(name: str, commands: Commands, words: Sequence[str]) -> None:
+def _listed(name: str, commands: Commands) -> str:
+    """Returns a line for each subcommand of a verb."""
+    first = {of: docstrings.sections(function)[""][0] for of, function in commands.items() if of}
+    lines = (f"  jaxeval {name} {of:12}{about}" for of, about in first.items())
+    return "\n".join(["subcommands, each with a --help:", *lines])
+
+
+def _help(name: str, commands: Commands, words: Sequence[str]) -> int:
     """Shows the subcommands of a verb that does nothing by itself."""
-    first = {other: docstrings.sections(function)[""][0] for other, function in commands.items()}
-    text = "\n".join(f"  {other:12}{about}" for other, about in first.items())
-    parser = cli.parser(name, text, "")
-    parser.usage = f"%(prog)s {{{','.join(commands)}}} ..."
-    parser.add_argument("command", choices=list(commands), help="one of these")
+    parser = cli.parser(name, _listed(name, commands), "")
+    parser.usage = "%(prog)s SUBCOMMAND ..."
     if words:
-        parser.parse_args(words[:1])  # --help, or an error
+        parser.parse_known_args(words[:1])  # --help
+        parser.error(f"{words[0]}: expected one of {', '.join(commands)}")
     parser.print_help()
+    return 2
 
 
 def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
     """Adds a word or a flag; changes stand among the words, if these are of several configs."""
     name, kind, default, choices = parameter.name, parameter.kind, parameter.default, None
     several = kind in (list, dict) or parameter.changes
-    options: dict[str, Any] = {"help": about, "default": [] if several else default}
+    options: dict[str, Any] = {"help": about.rstrip("."), "default": [] if several else default}
     if parameter.positional:
         nargs = "*" if several else None if parameter.required else "?"
         metavar = "key=value" if parameter.changes else name.upper()
@@ -103,9 +106,9 @@ def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> N
         choices = "|".join(parameter.choices) or form
         options |= {"metavar": choices} | ({"action": "append"} if several else {})
         if isinstance(default, int | float | str) and default != "" and not several:
-            about = f"{about.rstrip('.')} ({default if kind is not float else f'{default:g}'})"
+            options["help"] += f" ({default if kind is not float else f'{default:g}'})"
     flag, needed = f"--{name.replace('_', '-')}", parameter.required
-    parser.add_argument(flag, required=needed, **options | {"help": about.rstrip(".")})
+    parser.add_argument(flag, required=needed, **options)
 
 
 def _parsed(

@@ -35,14 +35,14 @@ def plan(
       jaxeval plan --difference 0.03 --sd 0.33333
       jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    spread = pilots.Spread(sd**2)
+    spread = pilots.Spread(sd * sd)
     found = planning.plan(difference, spread, pilots.Size(2), power=power, alpha=alpha)
     return Planned(found, spread)
 
 
 @parameters.verb
 def plan_logs(
-    *logs: str,
+    *logs: str | Path,
     difference: Positive,
     model: str,
     minus: str,

@@ -37,8 +37,7 @@ def predict(
 
     Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column of outputs
     to lines of sources. Language models score each line. Classifiers write JSON lines of texts,
-    targets or pairs with their labels. The training corpus is not needed. Returns the lines, or ""
-    if they are written to a file.
+    targets or pairs with their labels. The training corpus is not needed.
 
     Args:
       runs: runs folder; in Python also loaded runs, whose models are used.
@@ -52,6 +51,9 @@ def predict(
       max_length: seq2seq: maximum number of symbols, instead of the config's data.max_length.
       whole: language: one score for the whole text, instead of one per line.
       quiet: do not name the models on stderr.
+
+    Returns:
+      The lines; "" if they are written to a file.
 
     Examples:
       jaxeval predict RUNS --input FILE               # the model with the best dev score

@@ -13,7 +13,7 @@ from jaxeval import files, parameters, parsers
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
-from jaxeval.runs import records, store
+from jaxeval.runs import native, records, store
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Runs(Result):
             import pandas
         except ImportError:
             raise ConfigError("to_pandas: pandas is not installed (pip install pandas)") from None
-        return pandas.DataFrame(self.rows, columns=list(MemberRow._fields))
+        return pandas.DataFrame(native.columns(self.rows, self.location).values)
 
     def summaries(self) -> "list[ExperimentSummary]":
         """Returns the summary of each experiment."""
@@ -159,7 +159,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
 
 @parameters.verb
-def runs_export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
+def runs_export(runs: str | Path, *, curves: bool = False, to: str | Path = "-") -> None:
     """Writes one row per member, as CSV or Parquet.
 
     Args:
@@ -174,19 +174,23 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str = "-") -> Non
     Raises:
       RunError: another ending, or no such runs.
     """
+    to = str(to)
     parsers.refuse_unwritable(to, runs=[runs])
     if to != "-" and not to.endswith((".csv", ".parquet")):
         raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
-    rows: Sequence[tuple] = store.load_curves(runs) if curves else store.load(runs)
-    columns = (records.CurveRow if curves else records.MemberRow)._fields
+    names: Sequence[str] = records.CurveRow._fields
+    rows: Sequence[tuple] = store.load_curves(runs) if curves else ()
+    if not curves:
+        members = native.columns(store.load(runs), str(runs)).values
+        names, rows = [*members], [*zip(*members.values(), strict=True)]
     if not to.endswith(".parquet"):
         stream = io.StringIO()  # whole or not at all
-        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+        csv.writer(stream, lineterminator="\n").writerows([names, *rows])
         files.write_out(to, stream.getvalue())
         return
     import pyarrow
     from pyarrow import parquet
 
-    table = pyarrow.table({c: [row[i] for row in rows] for i, c in enumerate(columns)})
+    table = pyarrow.table({name: [row[k] for row in rows] for k, name in enumerate(names)})
     with files.replacing(Path(to), "wb") as binary:
         parquet.write_table(table, binary)

@@ -56,7 +56,8 @@ def layout(
     Args:
       of_logs: further fields of `Layout`, such as cluster.
     """
-    roles = {**(column or {}), **({"score": score} if score else {})}
+    roles = {role: str(name) for role, name in (column or {}).items()}
+    roles |= {"score": score} if score else {}
     higher = None if lower_is_better is None else not lower_is_better
     return Layout(roles, [*dict.fromkeys(models)], metric, missing, higher, **of_logs)
 
@@ -132,7 +133,7 @@ def scores(
     if not (runs or isinstance(first, str | PathLike | Scores) or _is_table(first)):
         return _from_sequences(given, paired, layout), None
     if paired:
-        raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
+        raise ConfigError("paired: goes with sequences; tables and runs say what is paired")
     names = [name for name in given[1:] if isinstance(name, str)]
     several = len(runs) or 1
     if len(names) + several < len(given) or (names and len(runs) > 1):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jaxeval.sensitivity.analysis import Contrast, Group
     from jaxeval.space import Space
 
-_FEW = 2  # sweeps that are compared with intervals, which take seconds each
+_FEW = 2  # sweeps that have intervals and importance, which take seconds each
 _RESAMPLES = 1000
 
 
@@ -87,7 +87,7 @@ def sweep(
 
 @parameters.verb
 def sensitivity(
-    *sources: str,
+    *sources: str | Path,
     score: str | None = None,
     hyperparameters: Sequence[str] = (),
     space: "str | Path | Mapping[str, object] | Space | None" = None,
@@ -137,6 +137,7 @@ def sensitivity(
             analysis.analyze(of.scores, of.axes, name=of.name, resamples=count, seed=seed + k)
             for k, of in enumerate(read)
         ]
+        important = {of.name: trials.importance(of) for of in read if len(read) <= _FEW}
     gaps = analysis.difference(*analyses) if len(analyses) == _FEW else {}
     averaged: tuple[list[Group], list[Contrast]] = [], []
     if by or over is not None:
@@ -144,4 +145,4 @@ def sensitivity(
         values = {each.name: each.values for each in analyses}
         labels = {sweep.name: sweep.labels for sweep in read}
         averaged = analysis.average(values, labels, by, over)
-    return Sensitivity(analyses, gaps, over or "", *averaged, read)
+    return Sensitivity(analyses, gaps, over or "", *averaged, read, important)

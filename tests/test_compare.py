@@ -168,14 +168,14 @@ def test_a_model_of_one_score_is_placed_beside_the_runs_of_others(
     rows += ["C,1,0.55,finished", "C,2,,failed"]
     path.write_text("\n".join(["model,seed,score,status", *rows]))
     tree = comparing.json_of(capsys, path)
-    assert len(tree["pairs"]) == 1 and "C (0.550) has one score; a test needs 3." in tree["answer"]
+    assert len(tree["pairs"]) == 1 and "C (0.55) has one score; a test needs 3." in tree["answer"]
     for names in ("AC", "CA"):
         alone = comparing.json_of(capsys, path, *names)
         first, failed = alone["answer"]
         assert alone["pairs"] == [] and failed.startswith("1 of 2 runs of C failed")
         assert first == (
-            "C has one score, 0.550; a test needs 3. It is above 5 and below 0 of the 5 runs of "
-            "A, inside the 95 % prediction interval of one more: [-0.171, 0.791]."
+            "C has one score, 0.55; a test needs 3. It is above 5 and below 0 of the 5 runs of "
+            "A, inside the 95 % prediction interval of one more: [-0.17, 0.79]."
         )
 
 

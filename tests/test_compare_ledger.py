@@ -64,7 +64,7 @@ def test_the_direction_after_several_looks_is_that_of_the_e_process(
         rows = [f"{m},{k},{k / 100 + (m == 'B') * 0.3}\n" for m in "AB" for k in range(n)]
         table.write_text("".join(["model,seed,score\n", *rows]))
         found = comparing.json_of(capsys, table, "--ledger", tmp_path / "l")
-    assert found["answer"][0].startswith("B is better than A: score 0.3000 higher")
+    assert found["answer"][0].startswith("B is better than A: score 0.300 higher")
     assert found["pairs"][0]["shown"] == -1 and found["pairs"][0]["p_adjusted"] < 0.05
 
 
@@ -116,4 +116,6 @@ def test_another_file_is_no_ledger(tmp_path: Path, content: str) -> None:
     for path in (ledger, tmp_path):
         with pytest.raises(ConfigError, match=f"{path}: not a ledger of comparisons"):
             comparing.main(*words, path)
+    with pytest.raises(ConfigError, match="--ledger: expected the name of a file"):
+        comparing.main(*words, "")
     assert ledger.read_text() == content

@@ -104,7 +104,7 @@ def _check(words: list[str]) -> None:
     known = commands(verb)
     name = words.pop(0) if words and words[0] in known else ""
     function = known[name]
-    given = vars(parsers._parsed(parsers._make_parser(verb, function), function, words))
+    given = vars(parsers._parsed(parsers._make_parser(verb, function, {}), function, words))
     if "config" in given and not _stands_for_one(given["config"]):
         studies.read(given["config"], given["changes"], given["data"])
     if not _stands_for_one(given.get("space") or "NONE"):

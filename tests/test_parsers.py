@@ -138,6 +138,8 @@ def test_numbers_are_checked_in_both_languages(
         ({"method": "grid"}, "method: expected gp or random, got 'grid'"),
         ({"again": 1}, "again: expected True or False"),
         ({"ignore": "a"}, "ignore: expected a list"),
+        ({"column": ["model"]}, r"column: expected a dict, got \['model'\]"),
+        ({"config": 3}, "config: expected a path, got 3"),
         ({"changes": ["a"]}, "changes: expected key -> value"),
     ],
 )
@@ -153,7 +155,7 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         "Searches 100 % of a space.",
         "how many, in all",
-        "search list --help",
+        "search list        Lists files.",
         "(0.05)",
     ):
         assert words in said

@@ -107,6 +107,7 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
     [
         (["--difference", "0", "--sd", "1"], ConfigError, "a number above 0"),
         (["--difference", "0.1"], SystemExit, "--sd"),
+        (["logs", *BOTH], ConfigError, "expected files or folders of logs"),
         (["items", "T", "--model", "A", "--minus", "A"], ConfigError, "expected two models"),
         (["items", "T", "--model", "A", "--minus", "C"], DataError, "no model 'C'"),
         (["items", "T", "--model", "A", "--minus", "B", "--difference", "9"], ConfigError, "9"),

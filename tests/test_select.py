@@ -75,6 +75,7 @@ COMMAND = ["command", "true {model}"]
         (["table", "T", *HALVING], "expected --budget N"),
         (["table", "T", *HALVING, "--budget", "9", "--delta", ".1"], "and no --delta"),
         (["table", "T", "--rule", "non-adaptive", "--batch", "2"], "a round is a batch"),
+        (["table", "T", "--batch", "1000000"], "--batch: expected a whole number from 1 to 1000,"),
         (["table", "T", "--budget", "3"], "--budget: 2 models need at least 6, got 3"),
         (["table", "T", "a", "z"], "no model 'z'"),
         (["table", "one.csv"], "a: 1 recorded scores; expected 3 or more"),

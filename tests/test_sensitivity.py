@@ -1,5 +1,6 @@
 """`jaxeval sensitivity`: tables, recorded sweeps, groups, bad input."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ ordered = true
 uniform = [0, 1]
 when = { scheduler = ["plateau"] }
 """
+UNIT = {"uniform": [0, 1]}
 WORDS = ["--score", "acc", "--missing", "zero", "--resamples", "50"]
 NAMED = ["--hyperparameters", "rate,scheduler,factor"]
 OURS = ["--missing", "zero", "--resamples", "20"]
@@ -122,8 +124,24 @@ def test_a_recorded_sweep_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureF
     assert {path: m["value"] for path, m in tree["metrics"].items()} == whole.values
     assert tree["n"] == 24 and tree["metrics"]["share_zero"]["value"] == pytest.approx(200 / 24)
     assert tree["with_effect"] == whole.with_effect
+    (important,) = _json(capsys, str(folder), *OURS)["importance"].values()
+    assert {of["name"] for of in important} == {p.name for p in of.parameters}
     plateaus = sum(run["scheduler"] == "plateau" for run in drawn)
     assert whole.with_effect["plateau_factor"] == plateaus
+
+
+def test_importance_finds_what_varies() -> None:
+    """Dies if values and scores of a recorded sweep are mixed up, or a choice does not count."""
+    drawn_from = space.from_dict(
+        {"rate": {"log_uniform": [1e-4, 1e-2]}, "kind": {"choices": ["a", "b"]}, "idle": UNIT}
+    )
+    drawn = [space.draw(drawn_from, 1, run) for run in range(1, 61)]
+    scores = [0.5 + 0.1 * np.log10(of["rate"]) / 2 + 0.05 * (of["kind"] == "a") for of in drawn]
+    sweep = trials.Sweep("s", np.array(scores), [], space=drawn_from, drawn=drawn)
+    found = {of.name: of.total for of in trials.importance(sweep)}
+    # variances .1^2 / 12 and .05^2 / 4; the model sees scores below the median as normal ranks
+    assert found == pytest.approx({"rate": 0.57, "kind": 0.43, "idle": 0}, abs=0.1)
+    assert trials.importance(dataclasses.replace(sweep, space=None)) == []
 
 
 def test_recorded_sweeps_of_other_hyperparameters_and_folders(
@@ -134,7 +152,7 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     folder = fabricated.fill(test_report.fill(tmp_path / "a", ["alpha"]))
     assert _main(str(folder), *OURS) == 0
     out = capsys.readouterr().out
-    heads = next(line for line in out.splitlines() if line.startswith("heads"))
+    *_, heads = (line for line in out.splitlines() if line.startswith("heads"))
     assert heads.split()[-1] == "-" and heads.count(" - ") == 1
     chosen = ["--hyperparameters", "scheduler,plateau_factor", "--score", "test"]
     one = _json(capsys, str(folder), *OURS, *chosen)["sweeps"][0]

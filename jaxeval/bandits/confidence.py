@@ -50,7 +50,6 @@ class Confident(Rule):
 
     def at_once(self, models: int) -> int:
         """Returns the size of a batch, all of which may be of one model."""
-        del models
         return self.batch_size
 
     def moments(self, state: State) -> Moments:

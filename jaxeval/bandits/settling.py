@@ -50,7 +50,6 @@ class Settle(Rule):
 
     def at_once(self, models: int) -> int:
         """Returns how many evaluations of one model a batch may hold."""
-        del models
         return max(self.ahead, FIRST_LOOK, self.known)
 
     def looks(self, state: State) -> int:

@@ -157,8 +157,8 @@ def _refuse(lines: list[bytes], number: int, size: int, path: str | Path) -> Non
             raise line.error("expected blanks between word and numbers, found a tab")
         more = len(fields) > size + 1 and is_number(fields[-size - 1])
         if size < 1 or len(fields) <= size or more:
-            found = f"found {len(fields) - 1}"
-            raise line.error(f"expected a word and {max(size, 1)} numbers, {found}")
+            expected = f"{size} numbers" if size > 0 else "its numbers behind blanks"
+            raise line.error(f"expected a word and {expected}, found {len(fields) - 1}")
         _check_size(size, path, at)
         for field in fields[-size:]:
             if not is_number(field):

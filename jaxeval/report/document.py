@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _SUFFIXES = (".json", ".html", ".md", ".tex")
-_FORMULA = re.compile(r"[\t\r\n]|\s*[=+@\uff1d\uff0b\uff0d\uff20-]")  # how formulas begin (OWASP)
+# where formulas begin (OWASP), also behind the separator of cells where a comma is in numbers
+_FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=;))(?=\s*[=+@\uff1d\uff0b\uff0d\uff20-])")
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-", re.ASCII | re.IGNORECASE)
 
 
@@ -167,13 +168,13 @@ class Result:
         render.to_terminal(self.document(), details)
 
     def __repr__(self) -> str:
-        with errors.called_from_python():
+        with errors.called_from(errors.parameter):
             return "\n".join(self.document().answer)
 
     def _repr_html_(self) -> str:
         from jaxeval.report import render
 
-        with errors.called_from_python():
+        with errors.called_from(errors.parameter):
             return render.to_notebook(self.document())
 
 
@@ -221,7 +222,7 @@ def to_json_object(value: object) -> dict[str, Json]:
 def to_csv(rows: Iterable[Sequence[object]]) -> str:
     """Returns rows as CSV in which a spreadsheet finds no formulas.
 
-    Texts that begin like a formula get an apostrophe in front, as OWASP advises against "CSV
+    Where a text begins like a formula it gets an apostrophe, as OWASP advises against "CSV
     injection". Numbers stay as they are.
     """
     stream = io.StringIO()
@@ -230,5 +231,5 @@ def to_csv(rows: Iterable[Sequence[object]]) -> str:
 
 
 def _harmless(cell: object) -> object:
-    formula = isinstance(cell, str) and _FORMULA.match(cell) and not _PLAIN.fullmatch(cell)
-    return f"'{cell}" if formula else cell
+    text = isinstance(cell, str) and not _PLAIN.fullmatch(cell)
+    return _FORMULA.sub("'", str(cell)) if text else cell

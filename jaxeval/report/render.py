@@ -40,6 +40,8 @@ _LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}"}
 )
 _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # in numbers, not in names
+# of lines: behind _, / and a comma, but not in numbers, and before an interval or deviation
+_BREAK = re.compile(r"(?<=[_/])(?=\w)|(?<=,)(?=[^\W\d])|(?<= )(?=[(\[±])")
 # brackets, as of intervals, are escaped only where they would make a link or a checkbox
 _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 _CONTEXT: dict[str, object] = {  # of templates: what a page may lack
@@ -200,10 +202,10 @@ def _environment() -> "jinja2.Environment":
 
 
 def _breakable(name: object) -> "Markup":
-    """Allows line breaks after _, / and a comma."""
+    """Allows line breaks where `_BREAK` says."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"(?<=[_/,])(?=\w)", "<wbr>", str(escape(name))))
+    return Markup(_BREAK.sub("<wbr>", str(escape(name))))
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:

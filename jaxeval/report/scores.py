@@ -100,7 +100,7 @@ class ScoreFormat:
 
 
 def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
-    """Returns the format that shows the smallest spread; equal scores get four digits.
+    """Returns the format that shows two digits of the smallest spread; equal scores get four.
 
     Small scores that six decimals would show as zeros get a common exponent.
 
@@ -111,8 +111,8 @@ def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat
     spreads, top = [sd for sd in sds if sd > _ROUNDING * largest], factor(unit) * largest
     if spreads:
         smallest = factor(unit) * max(min(spreads), _OUTLYING * max(spreads))
-        decimals = 2 - math.floor(math.log10(smallest))
-        decimals = max(2, decimals - 1) if unit in PERCENT else decimals
+        decimals = 1 - math.floor(math.log10(smallest))
+        decimals = max(2, decimals) if unit in PERCENT else decimals
     else:
         decimals = 3 - math.floor(math.log10(top)) if largest else 2
     small = decimals > _MOST_DECIMALS and top < _SMALL

@@ -12,6 +12,7 @@ from jaxeval.sensitivity.analysis import Analysis, Contrast, Estimate, Group, Me
 from jaxeval.sensitivity.metrics import MARGIN
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.stats import multiple
+from jaxeval.tuning.insight import Importance
 
 _Row = tuple[str, int | str, Mapping[str, Estimate] | Mapping[str, Mean]]  # name, n, metrics
 _SHARE = "best_equivalent"  # the share of runs near the best, which sentences are about
@@ -25,6 +26,10 @@ _METRICS = {
     "expected_equivalent": "expected equivalent runs, %",
 }
 _SERIES = {"rel_at_k": "k-th best", "mean_at_k": "mean of the k best"}
+_IMPORTANCE = (
+    "importance: share of the variance of scores, interactions included (total Sobol index of a "
+    "Gaussian process, and its spread)"
+)
 _PROFILE = {
     "rho": "Spearman's rho of the distance from the best run with the loss in score",
     "maxima": "maxima: scores higher than both neighbours along the hyperparameter",
@@ -42,6 +47,9 @@ class Sensitivity(Result):
     groups: Sequence[Group]
     contrasts: Sequence[Contrast]
     trials: Sequence[Sweep] = dataclasses.field(repr=False)
+    importance: Mapping[str, Sequence[Importance]] = dataclasses.field(  # by recorded sweep
+        default_factory=dict
+    )
 
     def document(self) -> Document:
         """Returns the answer, scores and correlations; more tables as details."""
@@ -57,13 +65,14 @@ class Sensitivity(Result):
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
         beside = shown if self.groups else every
+        most = [*self._importance(), *_profiles(beside, ["rho"])]
         details = [*_series(of, every), *_profiles(beside, ["maxima", "mean_change"])]
         if self.groups:
             details.append(_table("sweep", [*singles], _METRICS))
             details += [f"{group.name}: {', '.join(group.sweeps)}" for group in self.groups]
         return Document(
             answer=[*self._answer(shown, margin)],
-            blocks=[_table(of, every, _METRICS), *self._tests(), *_profiles(beside, ["rho"])],
+            blocks=[_table(of, every, _METRICS), *self._tests(), *most],
             notes=notes,
             details=details,
             figures=self._figures,
@@ -71,6 +80,21 @@ class Sensitivity(Result):
             signature=f"margin {margin} | CIs not corrected for several looks | {text.versions()}",
             noun="sweep",
         )
+
+    def _importance(self) -> Iterator[Table]:
+        """Yields hyperparameters by sweeps, the most important of the first sweep first."""
+        each = {
+            sweep: {
+                of.name: "{:.2f} ({:.2f} to {:.2f})".format(of.total, *of.total_spread)
+                for of in rows
+            }
+            for sweep, rows in self.importance.items()
+            if rows
+        }
+        if each:
+            names = dict.fromkeys(name for shown in each.values() for name in shown)
+            cells = [[name, *(shown.get(name, "-") for shown in each.values())] for name in names]
+            yield Table(["hyperparameter", *each], cells, _IMPORTANCE)
 
     def _figures(self) -> list[Figure]:
         if len(self.groups or self.trials) > plots.MOST:
@@ -110,7 +134,11 @@ class Sensitivity(Result):
         best += f", {_value(shown[0][2]['max']):.2f}" if alone else ""
         gap = self.difference.get(_SHARE)
         apart = "" if gap is None else f"; {' - '.join(shares)} {_cell(gap)}"
-        level = " (95 % CIs)" if any(of.interval for of in shares.values()) else ""
+        level = (
+            f" (95 % CI{'' if alone else 's'})"
+            if any(of.interval for of in shares.values())
+            else ""
+        )
         yield f"Runs within {margin} of the best{best}: {each}{apart}{level}."
         unfit, signs = self._unfit(), self._signs()
         if unfit:

@@ -211,7 +211,7 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     if not any(sign for cells in shown.values() for sign in cells.values()):
         who, cells = f"the {len(order)} models", _cells(shown)
         on = {1: where, 2: f" on either {noun}"}.get(cells, f" on any of the {cells} {noun}s")
-        return f"No difference between {_named(order) if len(order) == 2 else who} was shown{on}"
+        return f"No difference between {joined(order) if len(order) == 2 else who} was shown{on}"
     best, one = leader(order, shown), _cells(shown) == 1
     of = {m: record(shown, best, m) for m in order if m != best}
     better, worse = (_than(side, of, noun) for side in (0, 1))
@@ -226,9 +226,9 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     level = [model for model, each in of.items() if each[2]]
     apart = [model for model, each in of.items() if not any(each)]
     if level:
-        told = f"{_named(level)} cannot be told from it"
+        told = f"{joined(level)} cannot be told from it"
         line += f"; {told if one else 'elsewhere no difference was shown'}"
-    return line + (f"; {_named(apart)} {_is(apart)} not compared with it" if apart else "")
+    return line + (f"; {joined(apart)} {_is(apart)} not compared with it" if apart else "")
 
 
 def _than(side: int, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
@@ -237,7 +237,7 @@ def _than(side: int, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
     for model, each in sorted(of.items(), key=lambda item: -item[1][side]):
         if each[side]:
             groups.setdefault(_on(side, each, noun), []).append(model)
-    return listed([f"than {_named(models)}{where}" for where, models in groups.items()])
+    return listed([f"than {joined(models)}{where}" for where, models in groups.items()])
 
 
 def against(control: str, order: Sequence[str], shown: Signs, noun: str = "data set") -> str:
@@ -246,9 +246,9 @@ def against(control: str, order: Sequence[str], shown: Signs, noun: str = "data 
     parts = []
     for side, word in enumerate(("better", "worse")):
         named = [model + _on(side, each, noun) for model, each in of.items() if each[side]]
-        parts += [f"{word}: {_named(named)}"] if named else []
+        parts += [f"{word}: {joined(named)}"] if named else []
     level = [model for model, each in of.items() if not any(each[:2])]
-    parts += [f"no difference was shown: {_named(level)}"] if level else []
+    parts += [f"no difference was shown: {joined(level)}"] if level else []
     return f"Against {control}, {'; '.join(parts)}"
 
 
@@ -264,6 +264,7 @@ def _is(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _named(names: Sequence[str]) -> str:
+def joined(names: Sequence[str]) -> str:
+    """Joins names: "a, b and c"; of many the first, and how many more there are."""
     more = len(names) - _MOST_NAMED
     return listed([*names[:_MOST_NAMED], f"{more} more"] if more > 1 else names)

@@ -165,7 +165,7 @@ class JudgedVectors(Result):
                 *(block for mode in self.modes for block in _comparison(mode)),
             ],
             figures=self._figures,
-            title=f"Word vectors judged: {text.listed([*self.files])}",
+            title=f"Word vectors judged: {text.joined([*self.files])}",
             signature=f"{text.versions()} | test scores, mean (sd) over seeds",
         )
 
@@ -205,7 +205,9 @@ def _judgement(mode: Judgement) -> Iterator[str]:
     elif len(mode.scores) < 2:
         yield f"{title}: {' '.join(next(_means(mode))[:2])} ({MEAN})."
     else:
-        yield f"{title}: one score says nothing about a distribution; none is compared."
+        few = [n for n, of in mode.scores.items() if (~np.isnan(of)).sum(axis=1).min() < 2]
+        had = f"{text.joined(few)} {'has' if len(few) == 1 else 'have'} fewer than two scores"
+        yield f"{title}: {had} of a task; none is compared."
 
 
 def _means(mode: Judgement) -> Iterator[list[str]]:

@@ -105,6 +105,9 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
             table = _read_json("\n".join([first, second or "", *lines]), path)
         else:
             table = _read_delimited(path, first)
+            if len(table.values) == 1:
+                expected = "expected several, with tabs, commas or semicolons between them"
+                raise DataError(f"one column; {expected}", path, 1)
             if _delimiter(first) == ";":  # as spreadsheets write where decimals have a comma
                 values = {name: texts.with_points(of) for name, of in table.values.items()}
                 table = dataclasses.replace(table, values=values)
@@ -115,7 +118,7 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
 
 def read_header(path: str | Path) -> list[str]:
     """Returns the column names of delimited text."""
-    return _split(next(text.iterate_lines(path), ""))
+    return _split(next(text.iterate_lines(path), ""), path)
 
 
 def from_python(table: Any) -> Columns:
@@ -126,6 +129,9 @@ def from_python(table: Any) -> Columns:
     if not hasattr(table, "to_dict"):
         records = [{str(key): value for key, value in record.items()} for record in table]
         return _from_records(records, "records", range(1, len(records) + 1))
+    index = getattr(table, "index", None)  # pandas writes a named one as a column, too
+    if any(getattr(index, "names", ())):
+        table = table.reset_index()
     values = {str(name): [*table[name]] for name in table.columns}
     if len(values) < len(table.columns) or not len(table):
         raise DataError("table: expected a data frame with rows, and columns of different names")
@@ -171,7 +177,7 @@ def _from_records(
 
 
 def _read_delimited(path: str | Path, header: str) -> Columns:
-    delimiter, names = _delimiter(header), _split(header)
+    delimiter, names = _delimiter(header), _split(header, path)
     _refuse_twice(names, "two columns are named {}", path, 1)
     large = Path(path).stat().st_size > _LARGE
     if found := texts.read_delimited(path, names, delimiter) if large else []:
@@ -201,7 +207,9 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
     return Columns(str(path), dict(zip(names, columns, strict=True)), ends)
 
 
-def _split(header: str) -> list[str]:
+def _split(header: str, path: str | Path) -> list[str]:
+    if "\r" in header:
+        raise DataError("lines end with CR alone, as on an old Mac; expected LF or CR LF", path, 1)
     return [name.strip() for name in next(csv.reader([header], delimiter=_delimiter(header)), ())]
 
 

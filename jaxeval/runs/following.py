@@ -123,7 +123,7 @@ class Following:
         both = (file, file.with_name(f"{file.name}-wal"))
         self.begun = max(path.stat().st_mtime for path in both if path.exists())
         self._version: int | None = None
-        self.row, self.revision = 0, 0  # of the scores; of anything that a page shows
+        self.row = 0  # the last one of the scores
         self.experiments: dict[str, Followed] = {}
         self.poll()
 
@@ -144,7 +144,6 @@ class Following:
             finally:
                 self._sql.execute("COMMIT")
             self._version = version
-            self.revision += 1
             return True
 
     def _read_epochs(self) -> None:

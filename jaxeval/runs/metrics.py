@@ -155,16 +155,6 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
     return False if _NEUTRAL.issuperset(_words(metric)) and unit in _LOWER_UNITS else None
 
 
-def _check_direction(higher_is_better: object) -> bool | None:
-    """Returns a direction as bool or None; raises DataError for 0, "no" and the like."""
-    if higher_is_better is None:
-        return None
-    if not isinstance(higher_is_better, bool | np.bool_):
-        found = f"found {higher_is_better!r:.60}"
-        raise DataError(f"higher_is_better: expected True or False, {found}")
-    return bool(higher_is_better)
-
-
 def resolve_direction(
     recorded: bool | None,
     asked: bool | None,
@@ -180,7 +170,6 @@ def resolve_direction(
     Args:
       who: begins the message: "the table says".
     """
-    asked = _check_direction(asked)
     if recorded is None:
         return named if asked is None else asked
     if asked not in (None, recorded):

@@ -26,28 +26,33 @@ _Run = tuple[MemberRow, Outcomes]
 
 
 def read_columns(location: str) -> Columns:
-    """Reads a row a member: the columns of `jaxeval runs export`, hyperparameters and `model`.
+    """Reads a row a member: its fields, hyperparameters and `model`.
 
     `dataset` names the data of each member if there are several. A model is an experiment: its
     name, with a hash if two on one data set share it, and with the member's hyperparameters.
     """
-    return _columns(store.load(location), location)
+    return _varying(columns(store.load(location), location))
 
 
-def _columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -> Columns:
+def _varying(table: Columns) -> Columns:
+    """Returns a table without splits and repeats, if there is one split and no repeat."""
+    same = [axis for axis in ("split", "repeat") if not any(table[axis])]
+    values = {name: of for name, of in table.values.items() if name not in same}
+    return dataclasses.replace(table, values=values)
+
+
+def columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -> Columns:
+    """Returns the columns of members, as `jaxeval runs export` writes them."""
     values: dict[str, Sequence[object]] = {
         name: [getattr(row, name) for row in rows] for name in MemberRow._fields
     }
     changed = [json.loads(row.hparams) for row in rows]
     for name in dict.fromkeys(key for hparams in changed for key in hparams):
-        values.setdefault(name, [hparams.get(name, "") for hparams in changed])
+        values.setdefault(name, [hparams.get(name) for hparams in changed])
     names = records.dataset_names(rows)
     if len(names) > 1:
         values["dataset"] = [names[row.data_hash] for row in rows]
     values["model"] = _models(rows, values.get(dataset, [""] * len(rows)))
-    for axis in ("split", "repeat"):
-        if not any(values[axis]):
-            del values[axis]  # one split, no repeats
     return Columns(source, values, range(1, len(rows) + 1))
 
 
@@ -80,10 +85,10 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
     members = _chosen(everything, source, layout)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]
-    columns = {"score": "test", **layout.columns}
-    table = _columns(members, source, columns.get("dataset", "dataset"))
+    roles = {"score": "test", **layout.columns}
+    table = _varying(columns(members, source, roles.get("dataset", "dataset")))
     ids, asked = _requested(layout, members, table.texts("model"), source)
-    chosen = dataclasses.replace(layout, columns=columns, models=asked)
+    chosen = dataclasses.replace(layout, columns=roles, models=asked)
     found = tables.from_columns(table, chosen, "the runs say")
     notes, warnings = list[str](), [*found.warnings]
     if left_out:

@@ -40,7 +40,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
             table[column]  # it must exist
     known = _named_roles(table, layout)
     layout = dataclasses.replace(layout, columns={**known, **layout.columns})
-    there = present(table, layout)
+    there, asked = present(table, layout), {*layout.columns.values()}
     scores = [] if "score" in there else _score_candidates(table, layout)
     if "model" in there and len(scores) == 1:
         known["score"] = there["score"] = scores[0]
@@ -53,13 +53,14 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
         _refuse_other_columns(table, score_columns(table, layout))
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
-    rest = [name for name in table.values if name not in {*there.values(), "number", ""}]
+    used = {*there.values(), *asked, "number", ""}
+    rest = [name for name in table.values if name not in used]
     if rest and "model" in there:
         named = argument("column", {"dataset": rest[0]})
         doubt = f"if one holds data sets or settings, {named} (or split, seed) groups the scores"
         notes.append(f"not read: {listed(rest)}; {doubt}")
-        used = {name: of for name, of in table.values.items() if name not in rest}
-        table = dataclasses.replace(table, values=used)
+        values = {name: of for name, of in table.values.items() if name not in rest}
+        table = dataclasses.replace(table, values=values)
     return table, layout, notes
 
 
@@ -196,7 +197,7 @@ def _remedy(table: Columns, step: str, score: str) -> str:
     """Returns how to read one step of each run."""
     known = {} if score in ("score", "NAME") else {"score": score}
     devs = [n for n in table.values if _DEV & {*words_of(n)} and n != score and not role(n)]
-    dev = next(iter(_sort_scores(devs)), "_DEV")
+    dev = next(iter(_sort_scores(devs)), "DEV")
     last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
     runs = argument("column", {"model": "NAME", "seed": "NAME"})
     choices = f"{last} reads the last of each run, {best} the best by {dev}"

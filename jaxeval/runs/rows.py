@@ -19,7 +19,7 @@ from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.texts import Coded
 
 LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
-MISSING = {"", "nan", "na", "n/a", "null", "-"}
+MISSING = {"", "nan", "na", "n/a", "<na>", "null", "-"}
 # how runs end, in the words of this program, of Weights & Biases and of MLflow
 FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
 _COMMA = re.compile(r"[+-]?[\d.]*,\d+(\s*%)?")

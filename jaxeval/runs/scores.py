@@ -149,6 +149,7 @@ class Scores:
       without_metric: data sets that were left out, because no metric is known of all models.
       folds: the splits are folds of a cross-validation, which share no test item.
       ids: experiment id -> model, of our own runs.
+      noun: what a data set is called.
     """
 
     source: str
@@ -163,6 +164,7 @@ class Scores:
     without_metric: tuple[str, ...] = ()
     folds: bool = False
     ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    noun: str = "data set"
 
     @property
     def whole(self) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.selection import Selection
 
+_Batch = Annotated[int, parameters.Number(1, 1000)]
 RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
 
 
@@ -27,7 +28,7 @@ def select(
     rule: RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
-    batch: Count | None = None,
+    batch: _Batch | None = None,
     seed: Natural = 0,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
@@ -39,7 +40,8 @@ def select(
 
     A bandit decides which model is evaluated next (with another split and seed). It stops when a
     model is the best with posterior probability 1 - delta (for normal scores), or when the budget
-    is spent. Models are configs, the models of a command, or recorded scores:
+    is spent. Models are configs; subcommands take the models of a command, or
+    recorded scores.
 
     Args:
       configs: two or more configs, and key=value changes of all of them.
@@ -84,7 +86,7 @@ def select_command(
     rule: RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
-    batch: Count | None = None,
+    batch: _Batch | None = None,
     seed: Natural = 0,
     json_field: str | None = None,
     lower_is_better: bool | None = None,
@@ -127,6 +129,8 @@ def select_command(
         program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
         program.assumed = direction if higher is None else ""
         how["stop"] = program.stop
+    elif not isinstance(command, Mapping):
+        raise ConfigError(f"command: expected a text, or a dict of functions, got {command!r:.60}")
     else:
         models = (*command, *models)
         if wrong := [name for name in models if not callable(command.get(name))]:
@@ -168,7 +172,7 @@ def select_table(
     rule: RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
-    batch: Count | None = None,
+    batch: _Batch | None = None,
     seed: Natural = 0,
     score: str | None = None,
     column: Mapping[str, str] | None = None,

@@ -21,6 +21,11 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, metrics
 from jaxeval.sensitivity.metrics import Axis
 from jaxeval.space import Space
+from jaxeval.tuning import insight
+from jaxeval.tuning.history import Evaluation, History, Values
+from jaxeval.tuning.insight import Importance
+
+_MOST_MODELLED = 500  # runs: the model takes seconds for 400, and grows as their cube
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Sweep:
     seed: object = None  # of a recorded sweep
     unended: int = 0  # runs of a recorded sweep that have not ended
     notes: Sequence[str] = ()
+    space: Space | None = None  # of a recorded sweep
+    drawn: Sequence[Values] = ()  # of a recorded sweep, one a run
 
     @property
     def gain(self) -> np.ndarray:
@@ -226,7 +233,21 @@ def recorded_sweep(
         details=[first.experiment[:8]],
         seed=_recorded(first.config).get("seed"),
         notes=[_unusable(lost, missing)] if lost else [],
+        space=space,
+        drawn=drawn,
     )
+
+
+def importance(sweep: Sweep) -> list[Importance]:
+    """Computes Sobol indices of the model that `tune` would fit to a recorded sweep.
+
+    The list is empty if the space is unknown, scores do not differ, or the runs are too many.
+    """
+    if sweep.space is None or len(sweep.drawn) > _MOST_MODELLED:
+        return []
+    runs = zip(sweep.drawn, sweep.scores.tolist(), strict=True)
+    each = (Evaluation(k, values, (k,), (score,)) for k, (values, score) in enumerate(runs))
+    return insight.importance(sweep.space, History(tuple(each), sweep.higher_is_better))
 
 
 def recorded_sweeps(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:

@@ -183,6 +183,8 @@ class _Pages:
         """Checks a file of vectors and queues it; compares a table at once."""
         kind, query = request.url.path.removeprefix("/"), request.query_params
         self._count(request, kind)
+        if request.headers.get("content-type", "").startswith("multipart/"):
+            raise ConfigError("expected the file itself, as curl --data-binary @FILE sends it")
         incoming = self._board.folder / "incoming"
         with tempfile.TemporaryDirectory(dir=incoming) as place:  # which is moved if all is well
             name = board.checked_name(query.get("name", ""))

@@ -7,7 +7,6 @@ leaderboards and comparisons are made of these.
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval import errors, files
-from jaxeval.errors import DataError, JaxevalError
+from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.report import render
 from jaxeval.report.comparison import tables, words
@@ -25,15 +24,13 @@ from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 
 _RESULT = "result.json"
-_OF_FLAGS = re.compile(r"; [^;]*?--[a-z](?:[^;()]|\([^()]*\))*")  # clauses; a page has no flags
-_INSTEAD = "; name the column of scores, change the file, or run jaxeval compare on it"
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
     """Reads all corpora and the baseline, and trains nothing."""
     from jaxeval.judge import vectors_judge
 
-    with errors.called_from_shell():  # by `serve board`, which has the same flags
+    with errors.called_from(errors.flag):  # `serve board` has the same ones
         vectors_judge(baseline, **settings, dry_run=True, quiet=True)
 
 
@@ -67,23 +64,24 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
     from jaxeval.runs.tables import read
 
     os.chdir(Path(file).parent)
-    try:
-        with errors.called_from_shell():
-            found = compare(read(Path(file).name, sources.layout(**options)))
-    except JaxevalError as error:
-        said, count = _OF_FLAGS.subn("", str(error))
-        raise DataError(said + _INSTEAD * (count > 0)) from None
-    document = found.document()
-    notes = [_OF_FLAGS.sub("", note) for note in document.notes]
-    blocks = [_OF_FLAGS.sub("", b) if isinstance(b, str) else b for b in document.blocks]
+    with errors.called_from(_of_form):
+        found = compare(read(Path(file).name, sources.layout(**options)))
+        document = found.document()
     rows: list[dict[str, Json]] = []
     for data_set, model, of in words.described(found.study):
         row: dict[str, Json] = {"model": model, "data_set": data_set, "n": of.n}
         row |= {"mean": of.mean, "sd": of.sd, "low": None, "high": None}
         row |= dict(zip(("low", "high"), of.mean_interval or (), strict=False))
         rows.append(row)
-    document = document._replace(blocks=blocks, notes=notes)
     _write("page", document, found.to_dict(), rows, **page)
+
+
+def _of_form(name: str, value: object) -> str:
+    """Names an argument as the form of tables has it, others with the command that has them."""
+    if isinstance(value, Mapping) and [*value] == ["score"]:
+        return f'column of scores "{value["score"]}"'
+    known = name == "lower_is_better"
+    return '"lower is better"' if known else errors.of_command("compare")(name, value)
 
 
 def show(

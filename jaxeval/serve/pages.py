@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 import sys
 import time
 import urllib.parse
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxeval import errors
 from jaxeval import space as spaces
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
@@ -36,8 +36,9 @@ KINDS = ("index", "e", "compare", "sweep", "tune")
 _HOME = ("/", "Experiments")
 _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
 _BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
+# kind of page -> what makes it in a shell
+_COMMANDS = {"compare": "settle table", "sweep": "sensitivity", "tune": "tune"}
 _ALPHA = 0.05
-_OF_FLAGS = re.compile(r" \([^()]*--[^()]*\)")  # a page has none
 _LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
 
@@ -69,6 +70,10 @@ class Pages:
 
     def page(self, asked: Asked) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
+        with errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report"))):
+            return self._page(asked)
+
+    def _page(self, asked: Asked) -> Page:
         if asked.kind == "index":
             return self._index()
         known = [self._followed.experiments[key] for key in asked.experiments]
@@ -164,7 +169,7 @@ class Pages:
                 table = native.scores(members, self._location, layout)
                 found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
-                answers.append(f"{pair}: not compared: {_OF_FLAGS.sub('', str(error))}")
+                answers.append(f"{pair}: not compared: {error}")
                 continue
             shown = found.document()
             answers += shown.answer
@@ -172,7 +177,7 @@ class Pages:
             tables_of = [block for block in shown.blocks if isinstance(block, Table)]
             title = pair if len(known) > 2 else ""
             blocks += [of._replace(title=title) for of in tables_of[: seen + (seen and open_)]]
-            notes += (_OF_FLAGS.sub("", note) for note in shown.notes)
+            notes += shown.notes
             settled.append(to_json(found.to_dict()))
         if len(known) > 2:
             notes.append(f"each claim has level {level:.3g}: all of them together {_ALPHA:g}")
@@ -247,7 +252,8 @@ class Pages:
         names, asked = records.dataset_names(members), trials.Request(missing="drop")
         (found,) = trials.read_runs(self._location, members, names, asked)
         analysed = analysis.analyze(found.scores, found.axes, name=found.name)
-        return Sensitivity([analysed], {}, "", [], [], [found])
+        important = {found.name: trials.importance(found)}
+        return Sensitivity([analysed], {}, "", [], [], [found], important)
 
     def _search(self, known: Followed) -> "Tuned":
         """Returns what `jaxeval tune` would say of a search if it ended now.

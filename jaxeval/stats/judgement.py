@@ -84,7 +84,7 @@ def _study(
             models[name] = ModelScores(*values, labels, rows)
         data_sets.append(DataSetScores(task, "", True, "recorded", models, unit="fraction"))
     ended = {name: {"finished": int((~np.isnan(of)).sum())} for name, of in arrays.items()}
-    cube = Scores("trainings", tuple(arrays), tuple(data_sets), statuses=ended)
+    cube = Scores("trainings", tuple(arrays), tuple(data_sets), statuses=ended, noun="task")
     return study.study(cube, rules, "seed")
 
 

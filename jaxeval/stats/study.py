@@ -103,6 +103,11 @@ class Study:
         """The board in the mean over data sets, or on the only one; None if there is neither."""
         return self.board or (self.boards[0] if len(self.boards) == 1 else None)
 
+    @property
+    def noun(self) -> str:
+        """What a data set is called."""
+        return "task" if self.item_design else self.scores.noun
+
 
 def study(
     scores: Scores,

@@ -36,7 +36,7 @@ class Spread(NamedTuple):
     high: float
 
 
-class _Importance(NamedTuple):
+class Importance(NamedTuple):
     """Sobol indices of a hyperparameter, from 0 to 1: posterior means and their spread."""
 
     name: str
@@ -50,7 +50,7 @@ class Insight(NamedTuple):
     """Statements of the process about a search."""
 
     noise_known: bool  # from several seeds of good settings; otherwise a prior on it matters
-    importance: list[_Importance]  # the largest total index first
+    importance: list[Importance]  # the largest total index first
     alike: list[int]  # numbers of the settings that are not told apart from the best one
 
 
@@ -61,8 +61,8 @@ def insight(
     seed: int = 0,
 ) -> Insight | None:
     """Computes what a history says of its settings; None before scores differ."""
-    fitted = gp.fit(space, known)
-    if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
+    fitted = _fit(space, known)
+    if fitted is None or fitted.model is None:
         return None
     data = gp.fitted_data(fitted.model.data)
     drawn = draws.models(fitted.model, data, _PROCESSES, [seed, _STREAM])
@@ -78,6 +78,22 @@ def insight(
     )
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def importance(space: Space, known: History, seed: int = 0) -> list[Importance]:
+    """Computes how much each hyperparameter explains of a history, the most important first.
+
+    The list is empty before scores differ.
+    """
+    fitted = _fit(space, known)
+    return [] if fitted is None else _importance(space, fitted, seed)
+
+
+def _fit(space: Space, known: History) -> Fitted | None:
+    fitted = gp.fit(space, known)
+    differ = fitted.targets is not None and fitted.targets.values.any()
+    return fitted if fitted.model is not None and differ else None
+
+
 def _worse(drawn: Sequence[Model], features: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Computes the posterior probability [m] that features [m, D] are worse than `own` [1, D]."""
     each = []
@@ -89,7 +105,7 @@ def _worse(drawn: Sequence[Model], features: np.ndarray, own: np.ndarray) -> np.
     return np.asarray(np.mean(each, axis=0))
 
 
-def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[_Importance]:
+def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
     """Computes how much of the objective's variance over the space each hyperparameter explains.
 
     Sobol indices of draws of the process's posterior (Marrel et al. 2009; Le Gratiet et al. 2014):
@@ -108,7 +124,7 @@ def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[_Importance
 
     first, total = _sobol_indices(objective, len(space.parameters), [seed, _OF_POINTS])
     each = [
-        _Importance(parameter.name, *_summary(f), *_summary(t))
+        Importance(parameter.name, *_summary(f), *_summary(t))
         for parameter, f, t in zip(space.parameters, first, total, strict=True)
     ]
     return sorted(each, key=lambda row: -row.total)

@@ -116,7 +116,8 @@ def _google(path: Path) -> _Read:
             now = " ".join(fields).lstrip(": ")
             sections[now] = "syntactic" if now.startswith(_SYNTACTIC) else "semantic"
         elif len(fields) != 4 or not sections:
-            raise line.error(f"expected ': section' or four words, found {len(fields)} words")
+            expected = "': section' before it" if len(fields) == 4 else "': section' or four words"
+            raise line.error(f"expected {expected}, found {line.text!r:.60}")
         else:
             section = [*sections].index(now)
             pair = (_Unit(section, fields[k], (fields[k + 1],)) for k in (0, 2))

@@ -77,12 +77,12 @@ def _blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
 
     Blocks end with a line, or with a word if a line is longer than a block (text8 is one line).
     """
-    left, ended = b"", False
+    left = b""
     with text.opened(path) as stream:
-        while not ended:
-            block = stream.read(_BLOCK)
-            left, ended = left + block, not block
-            end = len(left) if ended else left.rfind(b"\n") + 1 or left.rfind(b" ") + 1
+        block = stream.read(_BLOCK)
+        while block:
+            left, block = left + block, stream.read(_BLOCK)
+            end = left.rfind(b"\n") + 1 or left.rfind(b" ") + 1 if block else len(left)
             if not end and len(left) > _LONGEST_WORD:
                 message = f"expected words of at most {_LONGEST_WORD} bytes; is this text?"
                 raise DataError(message, path)

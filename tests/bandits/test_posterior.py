@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from jaxeval.bandits import posterior, probability_of_best
+from jaxeval.bandits import posterior
+from jaxeval.bandits.posterior import probability_of_best
 from jaxeval.errors import DataError
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.config import reading
-from jaxeval.errors import ConfigError, called_from_python
+from jaxeval.errors import ConfigError, called_from, parameter
 
 ablation = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
@@ -53,7 +53,7 @@ def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:
         studies.read({"name": "a"}, ["training.epochs=0"])
     with (
         pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"),
-        called_from_python(),
+        called_from(parameter),
     ):
         studies.read({}, ["training.epochs=0"])
 

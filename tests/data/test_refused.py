@@ -106,6 +106,7 @@ CASES = {
         ("a 1 2\nb 3 1e50\n", r":2: a vector holds 1e\+50"),
         ("5 ²\n", ":1: expected numbers"),
         ("2 3\n", "f: no vectors found"),
+        ("a,1,2\nb,3,4\n", ":1: expected a word and its numbers behind blanks, found 0"),
         ("a\t1\t2\nb\t3\t4\n", ":1: expected blanks between word and numbers, found a tab"),
         ("a; 1; 2\nb; 3; 4\n", ":1: expected numbers after the word, found '1;'"),
     ],

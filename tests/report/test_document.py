@@ -75,3 +75,4 @@ def test_no_cell_of_a_csv_is_a_formula(text: str) -> None:
     numbers = ["-1", "+.5", "-1e-07", "-", "1"]
     stream = io.StringIO(to_csv([[text, *numbers, -1.5, None, f"a{text}"]]), newline="")
     assert [*csv.reader(stream)] == [[f"'{text}", *numbers, "-1.5", "", f"a{text}"]]
+    assert to_csv([["a; =b", "a;b"]]) == "a;' =b,a;b\r\n"

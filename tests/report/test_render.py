@@ -135,7 +135,8 @@ class _Boxes(HTMLParser):
 def test_a_page_is_readable_offline_and_on_a_telephone(width: float, least: int) -> None:
     """Dies if a name is markup, a block or note is lost, a table or a figure makes a page of 375
     points scroll, letters of a figure become too small, or anything outside is asked for."""
-    table = Table(["a_b/c", "<i>"], [["a_name_of_many_words", Bold("1 < 2")]], "title_1")
+    row = ["a_name_of_many_words", Bold("1 < 2"), "1,942 [1, 2]", "3 ± 1"]
+    table = Table(["a_b/c", "<i>", "", ""], [row], "title_1")
     blocks = ["a line", table, Heading("<h>"), "under it"]
     html = render.to_page(
         Document(["yes & no"], blocks, ["note"], [table], figures=lambda: [_figure(width)])
@@ -144,6 +145,7 @@ def test_a_page_is_readable_offline_and_on_a_telephone(width: float, least: int)
     boxes.feed(html)
     assert boxes.seen == {"table", "svg"} and not boxes.wide
     assert "a_<wbr>name_<wbr>of_<wbr>many_<wbr>words" in html and "<th scope" in html
+    assert "<td>1,942 <wbr>[1, 2]</td><td>3 <wbr>± 1</td>" in html
     assert "a_<wbr>b/<wbr>c" in html and "<strong>1 &lt; 2</strong>" in html
     assert '<h2 id="s2">&lt;h&gt;</h2>' in html and "yes &amp; no" in html
     assert re.findall("<h([1-6])", html) == ["1", "2", "2", "3"]

@@ -40,7 +40,7 @@ def test_digits_are_those_of_the_spread() -> None:
     """Dies if equal scores get eight decimals, or one nearly constant model decides for all."""
     percent = scores.score_format("fraction", [0.014, 0.012], 0.9)
     assert percent(0.26123) == "26.12" and percent.difference(0.002) == "0.20 points"
-    assert scores.score_format("perplexity", [5.0], 90.0)(87.654) == "87.65"
+    assert scores.score_format("perplexity", [5.0], 90.0)(87.654) == "87.7"
     assert scores.score_format("fraction", [1e-17, 0.0], 0.85)(0.85) == "85.00"  # sums round
     assert scores.score_format("number", [0.0], 0.85)(0.85) == "0.8500"
     assert scores.score_format("number", [0.0], 0.0)(0.0) == "0.00"
@@ -53,9 +53,9 @@ def test_small_scores_are_no_zeros() -> None:
     their own."""
     squared = scores.score_format("number", [1e-8, 3e-8], 1.5e-7)
     shown = [squared(v) for v in (1.5e-7, -2.25e-8, 0.0)]
-    assert shown == ["1.500e-07", "-0.225e-07", "0.000e-07"]
+    assert shown == ["1.50e-07", "-0.23e-07", "0.00e-07"]
     assert scores.score_format("fraction", [1e-9], 1.5e-7)(1.5e-7) == "1.500e-05"  # percent
-    assert scores.score_format("nats", [1e-8], 1.5e-7).difference(1e-8) == "0.100e-07 nats"
+    assert scores.score_format("nats", [1e-8], 1.5e-7).difference(1e-8) == "0.10e-07 nats"
     assert scores.score_format("number", [0.0], 1.5e-7)(1.5e-7) == "1.500e-07"
     assert scores.score_format("number", [1e-7], 0.5)(0.5) == "0.500000"
     assert scores.score_format("perplexity", [1e4], 1.5e5)(1.5e5) == "150000"

@@ -28,6 +28,7 @@ def _said(*sweeps: Analysis, **read: object) -> str:
 def test_the_sweep_with_more_runs_near_its_best_is_named_whichever_comes_first() -> None:
     """Dies if the names, the shares or the difference are swapped, or intervals have no level."""
     many, few = _sweep(31, "lstm"), _sweep(5, "gru", 2)
+    assert _said(many).endswith("] of lstm (95 % CI).")
     each = r"76.92 % \[\S+ \S+\] of lstm; 10.26 % \[\S+ \S+\] of gru"
     for said, gap in (
         (_said(many, few), "lstm - gru 66.67"),

@@ -100,7 +100,7 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuned.posterior is not None and tuned.posterior.importance[0].name == "rate"
     table = str(tuned.document().blocks)
     assert "importance (model)" in table and "the best 10 of 24 settings" in table
-    names = ["best_so_far", "importance", "slices"]
+    names = ["best_so_far", "importance", "slices", "parallel"]
     figures = tuned.document().figures()
     assert [figure.name for figure in figures] == names
     marks = figures[2].drawing.axes[1].collections[0].get_offsets()  # of the words, in percent
@@ -110,7 +110,7 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         (1, True),
     }
     page = render.to_page(tuned.document())
-    assert page.count("<svg") == 3 and "<b>" not in page and "&lt;b&gt;" in page
+    assert page.count("<svg") == 4 and "<b>" not in page and "&lt;b&gt;" in page
     assert "no confidence interval" in page and "sd of one seed" in page
     tree: Any = tuned.to_dict()
     assert tree["best"]["values"] == tuned.values and len(tree["evaluations"]) == 24

@@ -152,6 +152,7 @@ def test_a_history_is_refused_with_the_two_ways_to_read_it(tmp_path: Path) -> No
     of_last = read(tmp_path, _history(), columns=last)
     assert by_model(of_last) == {"A": [3.1, 3.2, 3.3], "B": [3.1, 3.2, 3.3]}
     assert labels(of_last, "seed") == ["1", "2", "3"] * 2 and "6 rows" in of_last.warnings[0]
+    assert "not read: val_acc, train_loss;" in of_last.warnings[-1]  # epoch was
     of_best = read(tmp_path, _history(), columns=best)
     assert by_model(of_best) == {"A": [1.1, 1.2, 1.3], "B": [2.1, 2.2, 2.3]}
     losses = read(tmp_path, _history("val_loss"), columns={**best, "best": "val_loss"})
@@ -189,7 +190,7 @@ def test_the_last_epoch_is_that_with_a_score_and_a_run_that_diverged_stays_faile
 def test_histories_without_seeds_are_refused(tmp_path: Path, content: str, layout: dict) -> None:
     """Dies if naming the models makes their epochs runs, or of two runs in one a row is read."""
     layout = {name: [*of] for name, of in layout.items()}
-    with pytest.raises(DataError, match="column epoch: rows of one run"):
+    with pytest.raises(DataError, match=r"column epoch: rows of one run.* the best by DEV;"):
         read(tmp_path, content, **layout)
     if content.startswith("model"):
         with pytest.raises(DataError, match="rows 4 and 7 are of one run: expected numbers that"):

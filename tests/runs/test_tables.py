@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import types
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,15 @@ def test_records_and_frames_are_tables() -> None:
             return 4
 
     frame = Frame({name: [row[name] for row in RECORDS] for name in Frame.columns})
-    for source in (RECORDS, frame, sources.read(RECORDS)):
+
+    class Indexed(dict):
+        columns, index = ("score",), types.SimpleNamespace(names=["model"])
+        to_dict, __len__ = Frame.to_dict, Frame.__len__
+
+        def reset_index(self) -> Frame:
+            return frame
+
+    for source in (RECORDS, frame, Indexed(), sources.read(RECORDS)):
         assert by_model(sources.read(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
     assert by_model(sources.read(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
     with pytest.raises(DataError, match=r"expected a path, .*, found int"):
@@ -194,6 +203,8 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
+        ("a.csv", "model score\nA 1\n", "one column; expected several, with tabs, commas or"),
+        ("a.csv", "model,score\rA,1\rB,2\r", "a.csv:1: lines end with CR alone"),
         ("a.csv", 'model,score,note\nA,1,"oops\nA,2,x\nB,3,y\n', "not a table of delimited text"),
         ("a.csv", "model,score\n,1\n", "row 2: the model has no name"),
         ("a.json", '{"A": [true], "B": [1]}', "not a number: 'True'"),

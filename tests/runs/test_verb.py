@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, sources
 from jaxeval.errors import RunError
 from tests import verbs
-from tests.runs import test_store
+from tests.runs import reading, test_store
 
 
 @pytest.fixture
@@ -36,6 +36,9 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
         ('a "name", with comma', "1", "0.25"),
         ('a "name", with comma', "2", ""),
     ]
+    target = filled.with_suffix(".csv")
+    assert verbs.runs(["export", str(filled), "--to", str(target)]) == 0
+    assert reading.by_model(sources.read(str(target))) == {'a "name", with comma': [0.25]}
     target = filled / "curves.parquet"
     assert verbs.runs(["export", str(filled), "--curves", "--to", str(target)]) == 0
     assert parquet.read_table(target).to_pylist()[0]["value"] == 0.5

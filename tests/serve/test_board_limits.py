@@ -33,7 +33,9 @@ TABLE = b"model,score\na,1\na,2\nb,3\nb,5\n"
     ],
 )
 def test_what_is_refused(opened: Board, sent: dict[str, str], status: int, said: str) -> None:
-    """Dies if a file that is too large, or has a name that is no name, is kept."""
+    """Dies if a file that is too large, has a name that is no name, or is a form, is kept."""
+    form = drawn_board.client(opened).post("/tables?name=x", files={"file": TABLE})
+    assert form.status_code == 400 and "the file itself, as curl --data-binary" in form.text
     answer = drawn_board.upload(drawn_board.client(opened), **sent)
     assert answer.status_code == status and said in answer.text and answer.text.count("\n") == 1
     assert answer.headers["content-type"].startswith("text/plain")

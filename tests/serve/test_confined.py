@@ -121,26 +121,28 @@ def test_files_are_checked_within_limits(
     [
         (
             "model,f1,acc\na,.3,.4\nb,.2,.1\n",
-            r"t.csv: f1, acc could each be the score; .*; name the ",
+            r"t.csv: f1, acc could each be the score; .*: column of scores \"f1\"$",
         ),
-        ("model,seed,f1\na,1,.3\na,1,.4\n", r"both model a, seed 1; name the column of scores, "),
-        ("model,seed,f1\na,1,.3\na,2,\n", r"missing; expected a finite number; name the column"),
+        ("model,seed,f1\na,1,.3\na,1,.4\n", r"1; keep one, .* jaxeval compare --column split="),
+        ("model,seed,f1\na,1,.3\na,2,\n", r"missing; .*; jaxeval compare --missing drop leaves"),
         ("a,b\n", r"t.csv: a header without rows; expected at least one row of scores$"),
     ],
 )
-def test_a_page_names_no_flags(
+def test_a_page_names_fields_and_flags_of_a_command(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if who uploads a table is told to use a flag, or not what to do instead."""
+    """Dies if who uploads a table is told to use a flag, but not of what, or not which field."""
     monkeypatch.chdir(tmp_path)  # the function goes there
     Path("t.csv").write_text(content)
     with pytest.raises(DataError, match=said) as refused:
         judged.table(str(tmp_path / "t.csv"), {})
-    assert "--" not in str(refused.value)
+    message = str(refused.value)
+    assert message.count("--") == message.count("jaxeval compare --")
     Path("t.csv").write_text((ROOT / "docs" / "scores.csv").read_text().replace("f1", "thing"))
     judged.table(str(tmp_path / "t.csv"), {})
     page = Path("page.html").read_text()
-    assert "<li>column thing is read as the score</li>" in page and "(assumed) |" in page
+    assert "the score; jaxeval compare --column ROLE=NAME changes that</li>" in page
+    assert "(assumed; &#34;lower is better&#34; otherwise) |" in page
 
 
 def test_limits_and_failures_are_one_line(capfd: pytest.CaptureFixture) -> None:

@@ -67,7 +67,7 @@ def test_a_search_goes_on(site: TestClient) -> None:
     """Dies if the page forgets what runs, takes seeds of other settings for fresh ones, or needs
     the file that the search holds."""
     page, data = (site.get(f"/tune/{folders.SEARCH}{form}") for form in ("", ".json"))
-    assert page.text.count("<svg") == 2 and "1 setting not ended" in page.text
+    assert page.text.count("<svg") == 3 and "1 setting not ended" in page.text
     assert "<h1>Search: base, tuning</h1>" in page.text
     assert "2 fresh seeds give dev 71.00" in page.text
     best = data.json()["best"]

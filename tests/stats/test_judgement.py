@@ -118,8 +118,8 @@ def test_who_is_better_by_the_mean_and_by_each_task() -> None:
 
 
 def test_trainings_that_failed_are_counted() -> None:
-    """Dies if a failure goes unsaid, a mean over tasks is of fewer of them, or a reduction is of
-    other seeds for a file than for the baseline."""
+    """Dies if a failure goes unsaid, tasks are called data sets, a mean over tasks is of fewer of
+    them, or a reduction is of other seeds for a file than for the baseline."""
     failed = np.zeros((2, 8))
     failed[1, 2:5] = np.nan
     judged, whole = _judge({"good": failed}), _judge()
@@ -134,7 +134,12 @@ def test_trainings_that_failed_are_counted() -> None:
     assert judged.reductions["like"]["ner"].n == (5,)
     b, like = (whole.scores[name][0, [0, 1, 5, 6, 7]].mean() for name in ("poor", "like"))
     assert judged.reductions["like"]["ner"].estimate == pytest.approx((like - b) / (1 - b))
+    page = str([*vectors._judgement(whole), *vectors._comparison(whole)])
+    assert "in the mean over 2 tasks" in page and "Task by task" in page
+    assert "data set" not in page.lower()
     every = _judge({"good": np.full((2, 8), np.nan)})
+    (none,) = vectors._judgement(every)
+    assert "fixed: good has fewer than two scores of a task; none is compared" in none
     assert every.study is None and every.reductions == {} and [*every.scores][2] == "good"
 
 

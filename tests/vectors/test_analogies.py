@@ -57,11 +57,18 @@ def test_bats(tmp_path: Path) -> None:
     assert read.groups == ("1_Inflectional",) * 2 and read.strata.tolist() == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("content", [": s\na b c\n", "a b c d\n", ": s\n"])
-def test_questions_refused(content: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (": s\na b c\n", "or four words, found 'a b c'"),
+        ("a b c d\n", "expected ': section' before it, found 'a b c d'"),
+        (": s\n", "expected four words"),
+    ],
+)
+def test_questions_refused(content: str, said: str, tmp_path: Path) -> None:
     """Dies if three words, words before a section or no question at all are taken."""
     (tmp_path / "q").write_text(content)
-    with pytest.raises(DataError, match="expected"):
+    with pytest.raises(DataError, match=said):
         analogies.read(tmp_path / "q")
 
 

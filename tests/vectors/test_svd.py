@@ -81,6 +81,8 @@ def test_a_corpus_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path.write_text(" ".join(f"word{k % 7}" for k in range(500)))
     blocks = list(svd._blocks(path))
     assert max(map(len, blocks)) <= 128 and " ".join(blocks).split() == path.read_text().split()
+    path.write_text("a short one")  # is not cut, nor are processes started for it
+    assert [*svd._blocks(path)] == ["a short one"]
     monkeypatch.setattr(svd, "_LONGEST_WORD", 200)
     path.write_text("x" * 1000)
     with pytest.raises(DataError, match="words of at most 200 bytes"):

@@ -71,7 +71,7 @@ class Comparison(Result):
             details=details,
             paper=paper,
             figures=lambda: figures.draw(study),
-            title=f"{title} {text.listed(study.scores.models[:8])}",
+            title=f"{title} {text.joined(study.scores.models)}",
             signature=words.signature(study),
             noun=noun,
             last=last,
@@ -100,7 +100,7 @@ class Comparison(Result):
 
     def _run_details(self, study: Study, run_design: RunDesign) -> Iterator[Block]:
         if run_design.across is not None:
-            yield Heading("All data sets together")
+            yield Heading(f"All {study.noun}s together")
             yield from claims.over_data_sets(study, run_design.across)
             yield from tables.across(study, run_design.across)
         ended = study.scores.statuses.items()

@@ -50,7 +50,7 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
 
 def _verdicts(study: Study) -> list[str]:
     """Returns the best model in the mean and on each data set, and what stands beside it."""
-    phrase = "Data set by data set" if study.run_design else "Task by task"
+    phrase = f"{study.noun.capitalize()} by {study.noun}"
     lines = [_best(study, study.main, study.overall or study.pairs)] if study.main else []
     if len(study.boards) > 1:
         each = _best(study, None, study.pairs)
@@ -196,7 +196,7 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
     if (alone := control(study)) is not None:
         against = f"{text.against(alone, models, found)}."
         return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
-    best = text.sentence(models, found, "data set" if design else "task", where)
+    best = text.sentence(models, found, study.noun, where)
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."
     better = best.startswith(tuple(f"{m} is better" for m in models))

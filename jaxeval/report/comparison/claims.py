@@ -223,7 +223,7 @@ def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
 
 def over_data_sets(study: Study, across: Across) -> Iterator[str]:
     """Yields claims about other data sets, by ranks, and about other runs on these data sets."""
-    ranking, over = across.ranking, f"Over {len(across.data_sets)} data sets"
+    ranking, over = across.ranking, f"Over {len(across.data_sets)} {study.noun}s"
     if ranking is not None:
         friedman, test = ranking.friedman, ranking.iman_davenport
         each = zip(ranking.models, ranking.average_ranks, strict=True)
@@ -244,9 +244,9 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
     if across.aggregates is not None and len(across.aggregates.improvement) == 1:
         (((a, b), won),) = across.aggregates.improvement.items()
         chance = f"better than one of {b} with probability {probability(won)}"
-        yield f"On these data sets a run of {a} is {chance}."
+        yield f"On these {study.noun}s a run of {a} is {chance}."
     elif across.aggregates is not None and not across.one_scale:
-        yield "On these data sets scores are on different scales: see P(row better)."
+        yield f"On these {study.noun}s scores are on different scales: see P(row better)."
 
 
 def _nemenyi(ranking: Ranking) -> str:
@@ -267,7 +267,7 @@ def _signed_rank(across: Across, study: Study) -> str:
         study.run_design and study.run_design.unit == "dataset" and study.pairs
     ):  # one test, stated twice
         p, name = study.pairs[0].p_adjusted, "corrected p"
-    tested = f"Wilcoxon signed-rank of one score per data set, {name} {text.p_value(p)}"
+    tested = f"Wilcoxon signed-rank of one score per {study.noun}, {name} {text.p_value(p)}"
     if len(across.data_sets) < FEW_DATA_SETS:
         return f"{_NO_CONCLUSION}: {tested}"
     shown = (test.direction or 0) if p <= study.rules.alpha else 0

@@ -41,7 +41,7 @@ def draw(study: Study) -> list[Figure]:
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
     drawn, across = [*_violins(study, study.run_design.samples)], study.run_design.across
     if across is not None and across.ranking is not None:
-        drawn.append(_rank_diagram(across.ranking))
+        drawn.append(_rank_diagram(across.ranking, study.noun))
     return drawn
 
 
@@ -74,7 +74,7 @@ def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
             by_data_set.setdefault(data_set, []).append(axes)
         for alike in by_data_set.values():
             plots.same_limits(alike)
-        head, suffix = ("data set", "model", "n", "median"), f"_{page}" if page > 1 else ""
+        head, suffix = (study.noun, "model", "n", "median"), f"_{page}" if page > 1 else ""
         yield Figure(f"violins{suffix}", "Distribution of scores", caption, drawing, head, rows)
 
 
@@ -127,7 +127,7 @@ def _leaderboard(board: Board, study: Study, number: int) -> Figure:
     return Figure(f"board_{number}", tables.title(board), caption, drawing, columns, rows)
 
 
-def _rank_diagram(ranking: Ranking) -> Figure:
+def _rank_diagram(ranking: Ranking, noun: str) -> Figure:
     """Draws average ranks over data sets; bars join models that do not differ (Demšar 2006)."""
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
     names = [f"{plots.wrapped(name, _RANK_LETTERS)} ({rank:.2f})" for name, rank in ranks.items()]
@@ -142,7 +142,7 @@ def _rank_diagram(ranking: Ranking) -> Figure:
         "1 is best. Models joined by a bar do not differ significantly (Nemenyi's test, level "
         f"{ranking.alpha:g}), which does not show that they are equal."
     )
-    title, columns = "Average ranks over data sets", ("model", "average rank")
+    title, columns = f"Average ranks over {noun}s", ("model", "average rank")
     rows = [(name, f"{rank:.3f}") for name, rank in ranks.items()]
     return Figure("critical_difference", title, caption, drawing, columns, rows)
 

@@ -31,7 +31,7 @@ def with_looks(study: Study, path: Path) -> Study:
     """
     families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
     busy = f"{path}: another process works with this ledger"
-    with files.locked(path.with_name(f".{path.name}.lock"), busy):
+    with files.locked(files.lock_of(path, "ledger"), busy):
         seen, looked = _seen(path), dict[str, tuple[str, int]]()
         for pair in itertools.chain(*families):
             where = study.scores.source, pair.data_set, study.scores.metric

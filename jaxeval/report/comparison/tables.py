@@ -13,7 +13,6 @@ from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import Board, ItemDesign, Row, Study
 
-_MEAN = "mean over tasks"
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
 _MOST_PAIRS, _FEW_PAIRS = 12, 6  # in a table; beside which a paper has models in full
 _MOST_DATA_SETS = 3  # on which each model has a row of its own
@@ -56,7 +55,7 @@ def models(study: Study, numbers: Sequence[str] = _NUMBERS) -> Table:
         )
         for data_set, model, of in sorted(by_name, key=lambda of: places.index(of[0]))
     ]
-    head = (_metric(study, scale), *(["data set"] if several else []))
+    head = (_metric(study, scale), *([study.noun] if several else []))
     counts = (*(["failed"] if failed else []), "n", *numbers, words.level(study), "sd")
     return Table((*head, *counts), rows, words=1 + several)
 
@@ -89,24 +88,22 @@ def _pairs(study: Study) -> Table:
     head = (*head, *(["P(A better)"] if study.run_design else []), *margin, words.p_name(study))
     rows = []
     for pair in ordered:
-        scale, (on, chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
+        scale, (chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
+        on = [f"mean over {study.noun}s" if pair.data_set is None else pair.data_set or "-"]
         cells = (*(on if several else []), scale(pair.value), scale.interval(pair.interval))
         cells = (*cells, *chance, *(beside if margin else []), text.p_cell(pair.p_adjusted))
         rows.append((pair.a, pair.b, *cells))
     return Table(head, rows, words=2 + several)
 
 
-def _beside(pair: Pair) -> tuple[list[str], list[str], list[str]]:
-    """Returns a pair's data set, P(A better) of runs, and what was shown beside the margin."""
-    on = [pair.data_set or "-"]
+def _beside(pair: Pair) -> tuple[list[str], list[str]]:
+    """Returns a pair's P(A better) of runs, and what was shown beside the margin."""
     if pair.by_margin is not None:
         of = pair.by_margin
-        on = [_MEAN] if pair.data_set is None else on
-        return on, [], ["equivalent" if of.equivalent else of.outcome]
+        return [], ["equivalent" if of.equivalent else of.outcome]
     won = pair.effects[CHANCE]
     ends = "" if won.interval.absent else f" {text.bounds(won.interval)}"
-    on = ["mean over data sets"] if pair.data_set is None else on
-    return on, [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
+    return [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
 
 
 def _counts(study: Study) -> Table:
@@ -176,13 +173,13 @@ def _caption(study: Study) -> str:
     metric = f"{study.scores.metric or 'score'} ({better} is better)"
     assert study.run_design is not None
     if study.run_design.unit == "dataset":
-        return f"One {metric} a data set; none is tested, and none is bold."
+        return f"One {metric} a {study.noun}; none is tested, and none is bold."
     if not study.pairs:
         return f"Mean ± sd of {metric}; models of one run are not tested."
     n = text.ranging(summary.n for *_, summary in words.described(study))
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        f"all models compared on the data set ({words.primary(study.run_design.primary)})."
+        f"all models compared on the {study.noun} ({words.primary(study.run_design.primary)})."
     )
 
 
@@ -246,7 +243,7 @@ def differences(study: Study) -> Table:
 
 def title(board: Board) -> str:
     """Returns the title of a leaderboard."""
-    name = _MEAN.capitalize() if board.data_set is None else board.data_set
+    name = "Mean over tasks" if board.data_set is None else board.data_set
     return f"{name}, {board.metric}".removeprefix(", ")
 
 
@@ -264,7 +261,7 @@ def across(study: Study, across: Across) -> Iterator[Table]:
         cells = {m: f"{scale(of.estimate)} {scale.interval(of.interval)}" for m, of in means}
         columns[f"interquartile mean [{level}]"] = cells
     rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
-    yield Table((f"{len(across.data_sets)} data sets", *columns), rows)
+    yield Table((f"{len(across.data_sets)} {study.noun}s", *columns), rows)
     if found is not None and 2 < len(order) <= _MOST_ROWS:
         shares = {}
         for (a, b), won in found.improvement.items():

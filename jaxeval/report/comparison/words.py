@@ -123,10 +123,8 @@ def p_name(study: Study, *pairs: Pair) -> str:
 
 def in_mean(study: Study) -> str:
     """Returns " in the mean over 3 tasks", or data sets, as whole runs have."""
-    if study.item_design:
-        return f" in the mean over {len(study.item_design.data_sets)} tasks"
-    across = study.run_design and study.run_design.across
-    return f" in the mean over {text.counted(len(across.data_sets) if across else 0, 'data set')}"
+    of = study.item_design or (study.run_design and study.run_design.across)
+    return f" in the mean over {text.counted(len(of.data_sets) if of else 0, study.noun)}"
 
 
 def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
@@ -185,7 +183,7 @@ def tests(study: Study) -> str:
     each, mean = primary(study.run_design.primary), study.run_design.overall_primary
     if mean is None:
         return each
-    return f"{primary(mean)} (mean over data sets); {each} (each data set)"
+    return f"{primary(mean)} (mean over {study.noun}s); {each} (each {study.noun})"
 
 
 def _families(study: Study) -> str:

@@ -121,11 +121,11 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
     if summary.kind != "tuning":
         rho = f"not defined ({summary.rho_note})" if summary.rho is None else f"{summary.rho:.2f}"
         yield f"Spearman's rho between dev and test: {rho}"
-    if summary.never_learned:
-        yield (
-            f"{summary.never_learned} of {sum(summary.statuses.values())} never learned: dev "
-            f"{summary.metric} stayed 0, and their test score is that of the last epoch"
-        )
+    if few := summary.never_learned:
+        whose = "its" if few == 1 else "their"
+        end = "" if summary.test is None else f", and {whose} test score is that of the last epoch"
+        every = sum(summary.statuses.values())
+        yield f"{few} of {every} never learned: dev {summary.metric} stayed 0{end}"
     if lost := summary.statuses.get("diverged"):
         yield (
             f"{lost} of {sum(summary.statuses.values())} diverged: they have failed, and scores "
@@ -134,7 +134,8 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs
         others = " of the others" if summary.never_learned else ""
-        yield f"scored epoch{others}: median {median:g}, {low} to {high}"
+        range_ = f"median {median:g}, {low} to {high}" if low < high else f"{low}"
+        yield f"scored epoch{others}: {range_}"
     if any(known is None or known.n < _FEW for known in summary.parts.values()):
         yield f"fewer than {_FEW} scores: quartiles and sd say little; {more}"
 

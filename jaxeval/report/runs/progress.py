@@ -33,7 +33,8 @@ class Progress:
         from rich import console, progress
 
         self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
-        self._epochs = int(json.loads(record.config)["training"]["epochs"])
+        training = json.loads(record.config)["training"]
+        self._epochs, self._patience = int(training["epochs"]), int(training.get("patience") or 0)
         self._dev, self._ended = list[float](), list[int]()  # scores; epochs of ended members
         self._paused: dict[Member, Slot] = {}  # counted as ended, unless they go on
         self._begun = self._printed = time.monotonic()
@@ -91,7 +92,7 @@ class Progress:
         """Shows the members, dev scores and time left after an epoch of the population."""
         going_on = self._going_on(report)
         finished = [slot.epoch for slot in report.ended if slot.status != "failed"]
-        training = [slot.epoch for slot in report.slots if slot.active]
+        training = [slot for slot in report.slots if slot.active]
         self._ended += finished
         known = (slot.reported for slot in report.ended if slot.status != "diverged")
         self._dev += [dev for dev in known if dev is not None]
@@ -103,7 +104,9 @@ class Progress:
         task, left = self._bar.tasks[0], len(training) + report.waiting
         ended = int(task.completed) + len(report.ended) - going_on
         total = max(int(task.total or 0) - going_on, ended + left)  # others may have joined
-        line = self._status(report, training) + self._left(training, report.waiting)
+        line = self._status(report, [slot.epoch for slot in training]) + self._left(
+            training, report.waiting
+        )
         self._bar.update(task.id, description=line, completed=ended, total=total)
         now = time.monotonic()
         quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
@@ -123,10 +126,16 @@ class Progress:
         self._paused |= {slot.member: slot for slot in paused if slot.member is not None}
         return len(over)
 
-    def _left(self, training: Sequence[int], waiting: int) -> str:
-        """Estimates the time left if all train as long as those that have ended, on average."""
+    def _left(self, training: "Sequence[Slot]", waiting: int) -> str:
+        """Estimates the time left if all train as long as those that have ended, on average.
+
+        A member goes on for the epochs of its patience at least.
+        """
         typical = float(np.mean(self._ended)) if self._ended else float(self._epochs)
-        more = sum(max(typical, done + 1) - done for done in training) + waiting * typical
+        more = waiting * typical
+        for slot in training:
+            patient = min(self._epochs, (slot.best_epoch or 0) + self._patience)
+            more += max(typical, patient, slot.epoch + 1) - slot.epoch
         if not more or not self._trained or not self._spent:
             return "; estimating the time left" if more else ""
         seconds = duration(more * self._spent / self._trained)

@@ -140,8 +140,8 @@ class Settlements(Result):
 
     def _together(self) -> Iterator[str]:
         if len(self.candidates) > 1:
-            shown = text.p_value(self.p_value)
-            yield f"All candidates together: anytime p {shown} that none is better than its base."
+            p, none = text.p_value(self.p_value), '"none is better than its base"'
+            yield f"All candidates together: anytime p {p} against {none}."
 
     def _candidates(self) -> Iterator[Block]:
         scale = self.scale()

@@ -1,4 +1,4 @@
-"""Figures of a search: its best score so far, importance, scores by each hyperparameter."""
+"""Figures of a search: best score so far, importance, scores by each hyperparameter, settings."""
 
 import dataclasses
 import math
@@ -37,7 +37,8 @@ def draw(tuned: Tuned) -> list[Figure]:
     if tuned.best is None:
         return []
     importance = [] if tuned.posterior is None else [_importance(tuned.posterior)]
-    return [_best_so_far(tuned), *importance, _slices(tuned)]
+    settings = _settings(tuned)
+    return [_best_so_far(tuned), *importance, _slices(tuned, settings), sweeps.parallel(settings)]
 
 
 def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
@@ -141,7 +142,8 @@ def _importance(of: Insight) -> Figure:
     return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
 
 
-def _slices(tuned: Tuned) -> Figure:
+def _settings(tuned: Tuned) -> Sweep:
+    """Returns the settings and their mean scores as a sweep."""
     space: Any = tuned.search["space"]
     known, scored = spaces.from_dict(space), _scored(tuned)
     columns = {of.name: [e.values.get(of.name, "") for e, _ in scored] for of in known.parameters}
@@ -150,8 +152,12 @@ def _slices(tuned: Tuned) -> Figure:
         dataclasses.replace(axis, scale=metrics.scale(of.distribution))
         for axis, of in zip(metrics.axes(columns, len(scored)), known.parameters, strict=True)
     ]
-    sweep = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
-    drawing, panels = sweeps.draw_marginals([sweep], apart=0.0)
+    return Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
+
+
+def _slices(tuned: Tuned, settings: Sweep) -> Figure:
+    drawing, panels = sweeps.draw_marginals([settings], apart=0.0)
+    scored = _scored(tuned)
     ring: Any = {"s": 60, "facecolors": "none", "edgecolors": plots.COLOURS[1]}
     height = scores.factor(tuned.unit) * statistics.fmean(tuned.best.scores) if tuned.best else 0.0
     for name, value in tuned.values.items():
@@ -166,10 +172,10 @@ def _slices(tuned: Tuned) -> Figure:
         + (left_out if every > len(scored) else "")
     )
     rows = [
-        (of.name, e.values[of.name], f"{mean:.6g}")
-        for of in known.parameters
+        (axis.name, e.values[axis.name], f"{mean:.6g}")
+        for axis in settings.axes
         for e, mean in scored
-        if of.name in e.values
+        if axis.name in e.values
     ]
     head = ("hyperparameter", "value", _label(tuned))
     return Figure("slices", "Scores along each hyperparameter", caption, drawing, head, rows)

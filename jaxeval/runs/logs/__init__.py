@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
+from jaxeval.errors import ConfigError, DataError, JaxevalError, argument, parsing, printable
 from jaxeval.runs import cube, items
 from jaxeval.runs.columns import Columns, listed, paused_collector
 from jaxeval.runs.layout import Layout
@@ -45,7 +45,7 @@ _FORMATS: dict[Reader, tuple[str, _Texts]] = {
 }
 
 
-def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
+def read(paths: Sequence[str | Path], layout: Layout | None = None) -> Scores:
     """Reads the scores of all logs in files and folders, of the tasks that all models have.
 
     Raises DataError: as `read_rows` and `cube.build`.
@@ -57,7 +57,7 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     return cube.build(read_rows(paths, layout), layout)
 
 
-def read_rows(paths: Sequence[str], layout: Layout) -> Rows:
+def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
     """Reads all logs in files and folders.
 
     Raises DataError: names the file; no log, or no such task.
@@ -65,8 +65,10 @@ def read_rows(paths: Sequence[str], layout: Layout) -> Rows:
     Args:
       paths: PATH or NAME=PATH: all logs there are runs of the model NAME.
     """
+    if not paths:
+        raise ConfigError("expected files or folders of logs")
     logs: dict[Path, Log] = {}
-    for log in (log for path in paths for log in _find(path, layout)):
+    for log in (log for path in paths for log in _find(str(path), layout)):
         first = logs.get(log.path.resolve(), log)  # named twice: read once
         logs[log.path.resolve()] = first if first.model else log
         if log.model and first.model and first.model != log.model:
@@ -89,7 +91,7 @@ def read_rows(paths: Sequence[str], layout: Layout) -> Rows:
     if again := len(found) - len(whole):
         notes["a log of an evaluation that was tried again is left out"] = again
     more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
-    named = ", ".join([*map(printable, paths[:4]), *more])
+    named = ", ".join([*map(printable, map(str, paths[:4])), *more])
     rows = _merge(whole, f"{_count(whole)}: {named}", layout)
     said = (f"{note} ({n} times)" if n > 1 else note for note, n in notes.items())
     return dataclasses.replace(rows, warnings=tuple(map(printable, said)))

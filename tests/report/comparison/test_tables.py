@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxeval.report.comparison import tables
+from jaxeval.report.comparison import Comparison, tables
 from jaxeval.report.document import Bold
 from jaxeval.stats import study
 from jaxeval.stats.results import Rules
@@ -39,6 +39,13 @@ def test_the_best_is_bold_where_it_was_shown(higher: bool) -> None:
     assert f"({'higher' if higher else 'lower'} is better) over 10 runs" in caption
     assert "(Welch's t, Bergmann-Hommel over 9 comparisons, level .05, two-sided)" in caption
     assert not _bold(_study({"a": [0.5, 0.501], "b": [0.501, 0.5]}, 5))
+
+
+def test_a_title_says_how_many_models_it_does_not_name() -> None:
+    """Dies if the title of a page passes some of the models for all of them."""
+    names = [f"m{k}" for k in range(12)]
+    title = Comparison(_study({name: [0.5] for name in names}, 5)).document().title
+    assert title == "Comparison of m0, m1, m2, m3, m4 and 7 more"
 
 
 def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:

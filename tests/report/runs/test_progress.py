@@ -1,5 +1,6 @@
 """What is said while a population compiles and trains."""
 
+import dataclasses
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,8 @@ RECORD = runs.Experiment(
 
 
 def _slot(epoch: int, reported: float | None = None, **more: object) -> Any:
-    return SimpleNamespace(active=True, member=None, epoch=epoch, reported=reported, **more)
+    known = {"active": True, "member": None, "best_epoch": None, **more}
+    return SimpleNamespace(epoch=epoch, reported=reported, **known)
 
 
 def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:
@@ -50,6 +52,15 @@ def test_what_is_left(clock: list[float]) -> None:
     )
     spoken = [text.duration(s) for s in (0.4, 99, 100, 5999, 6000, 90000)]
     assert spoken == ["0 s", "99 s", "2 min", "100 min", "1.7 h", "25.0 h"]
+
+
+def test_a_patient_member_does_not_end_with_the_first(clock: list[float]) -> None:
+    """Dies if seconds are promised while a member's best epoch is younger than its patience."""
+    config = json.dumps({"training": {"epochs": 100, "patience": 20}})
+    shown = progress.Progress(dataclasses.replace(RECORD, config=config), 2, [])
+    for _ in range(2):
+        shown.epoch(_report([_slot(30, 0.5, best_epoch=25)], 0, 2.0, 30))
+    assert shown.line.endswith("; about 15 s left")  # up to epoch 45, of a second each
 
 
 def test_what_diverged_has_no_score(clock: list[float]) -> None:
@@ -89,15 +100,14 @@ def test_a_pause_that_ends(
     """Dies if a member that pauses and goes on counts twice, or its score at the pause does."""
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("NO_COLOR", "1")
-    paused = SimpleNamespace(member="a", active=True, epoch=2, reported=0.25, status="paused")
+    paused = _slot(2, 0.25, member="a", status="paused")
     with progress.Progress(RECORD, 2, []) as shown:
         shown.epoch(_report([_slot(2)], 0, 1.0))
         report = _report([_slot(3)], 0, 1.0)
         report.ended = [paused]
         shown.epoch(report)
         shown.join(1, [])
-        going_on = SimpleNamespace(member="a", active=True, epoch=3, reported=0.75)
-        shown.epoch(_report([going_on], 0, 1.0, 4))
+        shown.epoch(_report([_slot(3, 0.75, member="a")], 0, 1.0, 4))
         assert "lowest 50.00, median 62.50, highest 75.00" in shown.line
         shown.epoch(_report([], 0, 1.0, 4))
     assert "2/2 members ended" in capsys.readouterr().err

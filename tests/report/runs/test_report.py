@@ -146,6 +146,10 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert any(line.startswith("1 of 6 diverged: they have failed") for line in lines)
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
+    one, even = dataclasses.replace(described, never_learned=1), (3, 3.0, 3)
+    lines = [*document._remarks(dataclasses.replace(one, test=None, best_epochs=even))]
+    assert "1 of 6 never learned: dev f1 stayed 0" in lines
+    assert "scored epoch of the others: 3" in lines
     nothing = summary.summarize([row for row in rows if row.seed in (1, 4)])
     assert not [line for line in document._remarks(nothing) if "best" in line]
     warnings = sources.read(str(folder), Layout()).warnings
