@@ -80,11 +80,11 @@ def test_judged_resumed_and_told(
         assert mode["study"]["overall"][0]["data_set"] is None
     assert tree["coverage"]["a"]["ner"]["train"]["tokens"] == 1 and len(tree["trainings"]) == 20
     shown = capsys.readouterr().out
-    assert "Vectors fixed: Data set by data set, " in shown and "reduction against b" in shown
+    assert "Vectors fixed: Task by task, " in shown and "reduction against b" in shown
     html = page.read_text()
     assert "<svg" in html and "Tokens (types) of test" in html
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", html) and "<script" not in html
-    assert latex.read_text().count(r"\toprule") == 3
+    assert latex.read_text().count(r"\toprule") == 2
 
 
 @pytest.mark.parametrize(
