@@ -108,9 +108,9 @@ def resumable() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def waiting(doing: str, seconds: float = 3.0) -> Iterator[None]:
-    """Says on stderr what is being done once it has taken so many seconds."""
-    timer = threading.Timer(seconds, say, (f"{doing} ...",))
+def waiting(doing: str) -> Iterator[None]:
+    """Says on stderr what is being done once it has taken three seconds."""
+    timer = threading.Timer(3.0, say, (f"{doing} ...",))
     timer.daemon = True
     timer.start()
     try:

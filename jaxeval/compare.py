@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from jaxeval import cli, parameters, sources
 from jaxeval.errors import ConfigError, argument
-from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
+from jaxeval.parameters import Count, Natural, Positive, Probability
 from jaxeval.report import text
 from jaxeval.report.comparison import Comparison, looks
 from jaxeval.runs import items as predictions
@@ -38,7 +38,7 @@ def compare(
     resamples: Count = 9999,
     seed: Natural = 0,
     ledger: str | Path | None = None,
-    paired: Quiet = False,
+    paired: Annotated[bool, "python"] = False,
 ) -> Comparison:
     """Compares the score distributions of two or more models, from any program.
 
@@ -52,7 +52,8 @@ def compare(
       unit: unit of replication; scores within it are averaged (dataset if each has one score per
         model, else split if there are several, else seed, else row).
       correction: procedure that corrects over all tests.
-      ledger: file that counts the looks at growing scores; adds a p-value that holds at any look.
+      ledger: file that counts the looks at scores of these models, also in other sources; from the
+        second on, p-values that hold at any look decide.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
@@ -91,17 +92,15 @@ def _compared(
         control = records.find_model(scores.ids, scores.models, control) or control
     with cli.waiting("comparing"):
         found = study(scores, rules, unit, control=control)
-        if items is None:
+        if ledger is not None:
+            found = looks.with_looks(found, Path(ledger))
+        if items is None or any(pair.looks > 1 for pair in (*found.pairs, *found.overall)):
             single = by_item = None
         else:
             single, runs = single_models.compare(items, rules, control), _several_runs(items)
             enough = runs.data_sets and len(items.models) > 1
             by_item = _over_items(runs, rules) if enough else None
-    return Comparison(
-        found if ledger is None else looks.with_looks(found, Path(ledger)),
-        single=single,
-        items=by_item,
-    )
+    return Comparison(found, single=single, items=by_item)
 
 
 def _single(scores: Scores) -> list[str]:

@@ -151,6 +151,7 @@ class Parameter(NamedTuple):
         known = not self.classes or all(isinstance(each, self.classes) for each in every)
         if not known or (self.kind is list and isinstance(value, str)):
             of_text = "a path" if os.PathLike in self.classes else "a text"
+            of_text += " or a dict" if Mapping in self.classes else ""
             names = {bool: "True or False", dict: "a dict", list: "a list"}
             raise ValueError(of_text if self.variadic else names.get(self.kind, of_text))
         return value
@@ -190,7 +191,8 @@ def _checked(parameter: Parameter, value: object) -> object:
         if isinstance(expected, ConfigError):
             raise
         name = errors.argument(parameter.name)
-        raise ConfigError(f"{name}: expected {expected}, got {value!r:.60}") from None
+        got = " ".join(f"{value!r:.60}".split())
+        raise ConfigError(f"{name}: expected {expected}, got {got}") from None
 
 
 @functools.cache

@@ -103,6 +103,7 @@ def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> N
     else:
         # not {a,b}: a choice may hold a comma
         form = parameters.PAIRS[name] if kind is dict else _METAVARS.get(kind, name.upper())
+        form = "PATH" if os.PathLike in parameter.classes else form
         choices = "|".join(parameter.choices) or form
         options |= {"metavar": choices} | ({"action": "append"} if several else {})
         if isinstance(default, int | float | str) and default != "" and not several:
@@ -123,15 +124,17 @@ def _parsed(
         if not several:
             parser.error(f"{words[cut + 1]}: no such argument")
         getattr(args, several).extend(words[cut + 1 :])
-    changes = next((each for each in verb if each.changes), None)
-    if changes is not None and not changes.positional:  # of several configs, among their names
-        given = getattr(args, several)
+    if any(each.changes for each in verb):  # they stand anywhere among the configs
+        fixed = [each.name for each in verb if each.positional and each.kind is str]
+        given = [getattr(args, name) for name in fixed] + getattr(args, several or "changes")
         args.changes = [word for word in given if _is_change(word)]
-        setattr(args, several, [word for word in given if word not in args.changes])
-    for name in ("config", "candidate"):  # there is none, only changes
-        if changes is not None and _is_change(getattr(args, name, None)):
-            args.changes = [getattr(args, name), *args.changes]
-            setattr(args, name, None)
+        configs = [word for word in given if word is not None and not _is_change(word)]
+        for name in fixed:
+            setattr(args, name, configs.pop(0) if configs else None)
+        if several:
+            setattr(args, several, configs)
+        elif configs:
+            parser.error(f"{configs[0]}: expected key=value")
     return args
 
 

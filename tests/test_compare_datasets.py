@@ -39,6 +39,12 @@ def test_one_score_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture) -> 
     )
     assert ranking["critical_difference"] == pytest.approx(1.25, abs=5e-3)
     assert across["aggregates"] is None  # one run says nothing of other runs
+    lacking = tmp_path / "lacking.csv"
+    lacking.write_text("dataset,A,B\n" + "".join(f"d{k},8{k},7{8 - k}\n" for k in range(9)))
+    assert not _json(capsys, lacking)["warnings"]
+    lacking.write_text(lacking.read_text().replace("d3,83,75", "d3,83,"))
+    warnings = _json(capsys, lacking, "--missing", "drop")["warnings"]
+    assert "B: no scores on d3; not compared there" in warnings
 
 
 @pytest.mark.parametrize(

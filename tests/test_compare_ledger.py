@@ -23,7 +23,8 @@ def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.Captu
     assert _SAID not in comparing.shown(capsys, *words)
     assert _SAID not in comparing.shown(capsys, *words)
     table.write_text("".join([rows[0], *reversed(rows[1:])]))
-    (line,) = comparing.json_of(capsys, *words)["warnings"]
+    line, others = comparing.json_of(capsys, *words)["warnings"]
+    assert others.startswith("tests of spread")
     a, b = (np.array([float(row.split(",")[2]) for row in rows if row[0] == m]) for m in "AB")
     seen = sequential.looks(a, b)
     log_e = max(sequential.e_process(seen, alternative=side)[-1] for side in ("greater", "less"))
@@ -107,7 +108,48 @@ def test_pairs_are_counted_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixt
     assert all("(Bonferroni, 3 comparisons)" in warning for warning in warnings)
 
 
-@pytest.mark.parametrize("content", ["model,seed,score", "[1]", '{"a": 1}', '{"a": ["x", "y"]}'])
+def test_a_look_at_another_table_counts_and_models_left_out_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a table of another name is a first look, or the best of many is judged alone."""
+    ledger = tmp_path / "looks.json"
+    for n in (5, 6):
+        rows = [f"{m},{k},{(k * ord(m)) % 7}\n" for m in "ABC" for k in range(n)]
+        table = tmp_path / f"{n}.csv"
+        table.write_text("".join(["model,seed,score\n", *rows]))
+        models = "ABC" if n == 5 else "AB"
+        found = comparing.json_of(capsys, table, *models, "--ledger", ledger)
+    assert found["pairs"][0]["looks"] == 2
+    assert any("(Bonferroni, 3 comparisons)" in line for line in found["warnings"])
+
+
+def test_other_tests_claim_nothing_after_several_looks(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if ranks over data sets or failed runs are tested anew at each look, or what decides
+    is not named.
+    """
+    table, draw = tmp_path / "t.csv", np.random.default_rng(0)
+    rows = [
+        f"{m},D{d},{k},{draw.normal(ord(m), 0.5):.3f},{'failed' if m == 'C' and k < 9 else 'ok'}\n"
+        for k in range(14)
+        for d in range(6)
+        for m in "ABC"
+    ]
+    words = [table, "--details", "--ledger", tmp_path / "l", "--resamples", "99"]
+    said = []
+    for n in (13, 14):
+        table.write_text("".join(["model,dataset,seed,score,status\n", *rows[: n * 18]]))
+        said.append(comparing.shown(capsys, *words))
+    once = "Nemenyi", "Friedman", "Fisher", "Hommel over 18", "average rank"
+    assert [name in said[0] for name in once] == [True] * len(once)
+    assert [name in said[1] for name in once] == [False] * len(once)
+    assert "e-process of t at any look, Bonferroni, level .05" in said[1]
+
+
+@pytest.mark.parametrize(
+    "content", ["model,seed,score", "[1]", '{"a": 1}', '{"a": ["x", "y"]}', '{"a": ["x", 2]}']
+)
 def test_another_file_is_no_ledger(tmp_path: Path, content: str) -> None:
     """Dies if a file that is no ledger is overwritten, or a damaged one counts as empty."""
     ledger = tmp_path / "looks.json"

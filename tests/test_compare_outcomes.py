@@ -117,3 +117,13 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
     assert "All runs, item by item" in shown and "new old items and runs" in shown
     assert "Item by item, new is better than old: f1 " in shown.split("f1 (%)")[0]
+
+
+def test_items_claim_nothing_after_several_looks(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if items of runs that grew are tested as if nobody had looked before."""
+    for n, skill in enumerate((0.6, 0.5), 1):
+        folder = _runs(tmp_path / str(n), {"new": 0.9, "old": skill})
+        tree = _json(capsys, folder, "--ledger", tmp_path / "looks.json")
+        assert [tree[name] is None for name in ("single", "items")] == [n > 1] * 2

@@ -84,7 +84,7 @@ def _called(tmp_path: Path, *words: str) -> dict[str, object]:
 
 def test_words_become_the_arguments_of_python(tmp_path: Path) -> None:
     words = (
-        "task.toml a.b=1 --seeds 3,5 c=x --alpha .1 --margin 2 --method random --column m=arch "
+        "a.b=1 task.toml --seeds 3,5 c=x --alpha .1 --margin 2 --method random --column m=arch "
         "--column s=f1 --ignore a,b --ignore c --no-lower-is-better --again --trials 7"
     )
     assert _called(tmp_path, *words.split()) == {
@@ -139,7 +139,7 @@ def test_numbers_are_checked_in_both_languages(
         ({"again": 1}, "again: expected True or False"),
         ({"ignore": "a"}, "ignore: expected a list"),
         ({"column": ["model"]}, r"column: expected a dict, got \['model'\]"),
-        ({"config": 3}, "config: expected a path, got 3"),
+        ({"config": 3}, "config: expected a path or a dict, got 3"),
         ({"changes": ["a"]}, "changes: expected key -> value"),
     ],
 )
@@ -163,6 +163,9 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parsers.main("search", COMMANDS, ["a.toml", "b.toml"])
+    assert "error: b.toml: expected key=value;" in capsys.readouterr().err
     assert parsers.main("search", COMMANDS, ["list", "a", "--", "--b"]) == 0
     assert capsys.readouterr().out == "a\n--b\n"
     assert parsers.main("search", {"list": _list}, []) == 2

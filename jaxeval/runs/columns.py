@@ -43,9 +43,7 @@ class Columns:
     def __getitem__(self, name: str) -> Sequence[object]:
         """Returns the values of a column; raises DataError if there is none of this name."""
         if name not in self.values:
-            near = difflib.get_close_matches(name, self.values, 1)
-            hint = f"did you mean {near[0]}?" if near else f"expected one of {listed(self.values)}"
-            raise DataError(f"no column {name!r}; {hint}", self.source)
+            raise DataError(f"no column {name!r}; {meant(name, self.values)}", self.source)
         return self.values[name]
 
     def __len__(self) -> int:
@@ -68,6 +66,12 @@ def listed(names: Iterable[object], most: int = 12, longest: int | None = 60) ->
     every = [name for name in names if str(name).strip()]
     shown = ", ".join(printable(str(name)[:longest]) for name in every[:most])
     return shown + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Returns a hint for a name that is unknown: the nearest one, else all."""
+    near = difflib.get_close_matches(name, names := [*known], 1)
+    return f"did you mean {near[0]}?" if near else f"expected one of {listed(names)}"
 
 
 @contextlib.contextmanager

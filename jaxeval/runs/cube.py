@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import rows as normal
-from jaxeval.runs.columns import listed, paused_collector
+from jaxeval.runs.columns import listed, meant, paused_collector
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.rows import Rows
@@ -120,14 +120,13 @@ def _select_models(rows: Rows, layout: Layout) -> list[str]:
     models = [*dict.fromkeys(layout.models or rows.model.names)]
     for name in models if layout.models else ():
         if name not in rows.model:
-            expected = f"expected one of {listed(rows.model.names)}"
-            raise rows.error("", f"no model {name!r}; {expected}")
+            raise rows.error("", f"no model {name!r}; {meant(name, rows.model.names)}")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
         raise rows.error("", f"{len(models)} models; {expected}")
     for name in filter(None, ("" if rows.whole else layout.metric or "").split(",")):
         if not _matching(name, rows.metric.names):
-            message = f"no task has a metric {name!r}; expected one of {listed(rows.metric.names)}"
+            message = f"no task has a metric {name!r}; {meant(name, rows.metric.names)}"
             raise rows.error("", f"{argument('metric')}: {message}")
     return models
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
-from jaxeval.runs.columns import listed
+from jaxeval.runs.columns import meant
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Unusable
@@ -221,8 +221,7 @@ class Scores:
         """
         for model in models:
             if model not in self.models:
-                expected = f"expected one of {listed(self.models)}"
-                raise DataError(f"no model {model!r}; {expected}", self.source)
+                raise DataError(f"no model {model!r}; {meant(model, self.models)}", self.source)
         if not models:
             return self
         data_sets = (data.only(models) for data in self.data_sets)

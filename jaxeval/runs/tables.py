@@ -10,7 +10,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import columns, cube, roles, texts
 from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
-from jaxeval.runs.columns import Columns, listed
+from jaxeval.runs.columns import Columns, listed, meant
 from jaxeval.runs.layout import PICKS, ROLES, Layout
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Rows, Unusable
@@ -196,8 +196,7 @@ def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Colum
     coded = encode(table[column])
     for name in names:
         if name not in coded:
-            expected = f"expected one of {listed(coded.names)}"
-            raise DataError(f"no {role} {name!r}; {expected}", table.source)
+            raise DataError(f"no {role} {name!r}; {meant(name, coded.names)}", table.source)
     return table.select(np.flatnonzero(coded.among(names)))
 
 

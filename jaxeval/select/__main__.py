@@ -129,8 +129,6 @@ def select_command(
         program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
         program.assumed = direction if higher is None else ""
         how["stop"] = program.stop
-    elif not isinstance(command, Mapping):
-        raise ConfigError(f"command: expected a text, or a dict of functions, got {command!r:.60}")
     else:
         models = (*command, *models)
         if wrong := [name for name in models if not callable(command.get(name))]:

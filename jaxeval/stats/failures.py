@@ -108,10 +108,13 @@ def warnings(
 ) -> Iterator[str]:
     """Warns of absent, equal, uneven, dependent, unpaired and small samples of scores."""
     cells = units.by_data_set.items()
+    each = (
+        (of.name, {m for m, x in of.models.items() if x.finished.any()}) for of in scores.data_sets
+    )
     yield from _shortened(
         f"{', '.join(absent)}: no scores{on(place)}; not compared{' there' if place else ''}"
-        for place, cell in cells
-        if (absent := [m for m in scores.models if m not in cell])
+        for place, known in (each if units.unit == "dataset" else cells)
+        if (absent := [m for m in scores.models if m not in known])
     )
     if units.unit != "dataset":  # data sets may well have equal scores
         yield from _shortened(

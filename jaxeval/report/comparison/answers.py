@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
-from jaxeval.report.comparison.words import TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
 from jaxeval.runs.rows import is_failed
@@ -201,13 +200,15 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
         return f"{best}{unseen}."
     better = best.startswith(tuple(f"{m} is better" for m in models))
     if design and len(models) == 2 and better:
-        best += _by_how_much(study, design.primary, scale)
+        best += _by_how_much(study, scale)
     return f"{best}."
 
 
 def _could_show(pair: Pair, alpha: float) -> bool:
     runs, plan = pair.scores, pair.plan
-    return bool(runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha)
+    return pair.looks > 1 or bool(
+        runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha
+    )
 
 
 def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
@@ -222,16 +223,17 @@ def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
     return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 
-def _by_how_much(study: Study, primary: Primary, scale: ScoreFormat) -> str:
+def _by_how_much(study: Study, scale: ScoreFormat) -> str:
     """Returns the range of differences of two models on several data sets, if of one sign."""
     gaps = [pair.value for pair in study.pairs]
     if min(gaps) * max(gaps) <= 0:
         return ""
     low, high = sorted(map(abs, (min(gaps), max(gaps))))
     side = "higher" if study.scores.higher_is_better else "lower"
-    how = f"{' or '.join(TESTS[name] for name in primary.tests)}, {words.sizes(study.pairs)}"
+    names = dict.fromkeys(map(claims.test_name, study.pairs))
+    how = f"{' or '.join(names)}, {words.sizes(study.pairs)}"
     most = max(pair.p_adjusted for pair in study.pairs)
-    p = f", corrected p {text.p_value(most).replace('=', 'at most')}"
+    p = f", {words.p_name(study)} {text.p_value(most).replace('=', 'at most')}"
     size = f"{study.scores.metric or 'score'} {claims.span(low, high, scale)} {side}"
     return f": {size}{p if most <= study.rules.alpha else ''} ({how})"
 
@@ -281,5 +283,5 @@ def failures(
         more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
         pairs.append(f"{more} fails more often than {less}{on(test.data_set)}")
     line = text.few(pairs) or "no difference of the failure rates was shown"
-    tested = f"{line} ({corrected} {p}, Fisher's exact test)."
-    return ["; ".join([", ".join(parts), *([rule] if rule else []), tested])]
+    tested = [f"{line} ({corrected} {p}, Fisher's exact test)"] if failed.tests else []
+    return ["; ".join([", ".join(parts), *([rule] if rule else []), *tested]) + "."]

@@ -76,7 +76,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
         higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
-        return f"{disagree(_name(pair), higher, lower, pair.against)}: {measured}."
+        return f"{disagree(test_name(pair), higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.excludes_zero:  # the interval is not corrected
         though = f", though the CI{means} excludes 0"
@@ -87,7 +87,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
 
 
-def _name(pair: Pair) -> str:
+def test_name(pair: Pair) -> str:
     """Names the test that decides."""
     return "e-process of t" if pair.looks > 1 else TESTS[pair.primary]
 
@@ -95,7 +95,7 @@ def _name(pair: Pair) -> str:
 def _test(pair: Pair) -> str:
     if pair.difference is None:
         looked = f", looked at {pair.looks} times" if pair.looks > 1 else ""
-        return f"{_name(pair)}, {words.sizes([pair])}{looked}"
+        return f"{test_name(pair)}, {words.sizes([pair])}{looked}"
     sizes, items = pair.difference.sizes, text.counted(pair.difference.sizes.items, "item")
     if sizes.clusters < sizes.items:
         items += f" in {text.counted(sizes.clusters, 'cluster')}"
@@ -112,7 +112,7 @@ def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
 
 def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
     """States which difference of whole runs would be detected; "" if this is not known."""
-    plans = [pair.plan for pair in pairs if pair.plan and pair.looks == 1]
+    plans = [pair.plan for pair in pairs if pair.plan]
     known = [p.detectable_difference for p in plans if p.detectable_difference is not None]
     if known:
         power = f"(power {100 * rules.power:g} %)"

@@ -2,11 +2,11 @@
 
 import dataclasses
 import hashlib
-import itertools
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,19 @@ from jaxeval.stats import results, sequential
 from jaxeval.stats import study as studies
 from jaxeval.stats.pairs import Pair, RunScores
 from jaxeval.stats.study import Study
+
+_OTHERS = (
+    "tests of spread, of failed runs, over items and over data sets hold for a single look: they "
+    "claim nothing now"
+)
+
+
+class _Entry(NamedTuple):
+    """What the ledger knows of two models on a data set."""
+
+    scores: str  # hash of those seen last
+    looks: int
+    tests: int  # the most comparisons that this one was made with: others may be left out later
 
 
 def with_looks(study: Study, path: Path) -> Study:
@@ -32,23 +45,45 @@ def with_looks(study: Study, path: Path) -> Study:
     families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
     busy = f"{path}: another process works with this ledger"
     with files.locked(files.lock_of(path, "ledger"), busy):
-        seen, looked = _seen(path), dict[str, tuple[str, int]]()
-        for pair in itertools.chain(*families):
-            where = study.scores.source, pair.data_set, study.scores.metric
-            key = " | ".join([*filter(None, where), *sorted(pair.names)])
-            scores, (last, looks) = _hash(pair), seen.get(key, ("", 0))
-            looked[key] = scores, looks + (scores != last)
+        seen = _seen(path)
+        looked = {_key(pair): _look(pair, seen, len(of)) for of in families for pair in of}
         if looked.items() - seen.items():
             files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
-    counts = iter([looks for _, looks in looked.values()])
-    found = [[_judged(pair, next(counts), len(of), study) for pair in of] for of in families]
-    warnings = (_warning(p, len(of)) for of in found for p in of if p.looks > 1)
-    study = dataclasses.replace(study, warnings=(*study.warnings, *warnings))
+    found = [[_judged(pair, looked[_key(pair)], study) for pair in of] for of in families]
+    if grown := [pair for of in found for pair in of if pair.looks > 1]:
+        study = _without_other_tests(study)
+        lines = *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
+        study = dataclasses.replace(study, warnings=(*study.warnings, *lines))
     return studies.with_pairs(study, *found) if looked else study
 
 
-def _judged(pair: Pair, looks: int, tests: int, study: Study) -> Pair:
+def _key(pair: Pair) -> str:
+    """Names a pair, also if its table has another name later."""
+    return " | ".join([*filter(None, (pair.data_set, pair.metric)), *sorted(pair.names)])
+
+
+def _look(pair: Pair, seen: Mapping[str, _Entry], tests: int) -> _Entry:
+    """Returns the entry of a pair after this look, which counts if it sees other scores."""
+    scores, last = _hash(pair), seen.get(_key(pair), _Entry("", 0, 0))
+    return _Entry(scores, last.looks + (scores != last.scores), max(tests, last.tests))
+
+
+def _without_other_tests(study: Study) -> Study:
+    """Leaves out the tests of failed runs and over data sets."""
+    design, failed = study.run_design, study.failures
+    assert design is not None
+    if (across := design.across) is not None:
+        across = dataclasses.replace(across, ranking=None, signed_rank=None)
+    return dataclasses.replace(
+        study,
+        run_design=dataclasses.replace(design, across=across),
+        failures=failed and dataclasses.replace(failed, tests=()),
+    )
+
+
+def _judged(pair: Pair, entry: _Entry, study: Study) -> Pair:
     """Returns the pair with verdicts that hold after so many looks, by Bonferroni over tests."""
+    _, looks, tests = entry
     if looks == 1:
         return pair
     assert pair.scores is not None
@@ -58,6 +93,7 @@ def _judged(pair: Pair, looks: int, tests: int, study: Study) -> Pair:
     enough = pair.scores.units >= pair.scores.fewest
     shown = higher if enough and p <= alpha else 0
     of_looks: dict[str, Any] = {"p_adjusted": p, "shown": shown, "wider": 0, "looks": looks}
+    of_looks["plan"] = None  # of a single look
     of_looks["against"] = pair.scores.contradicting(shown)
     if margin is not None:
         of_looks["equivalent"] = enough and equal <= alpha
@@ -72,12 +108,13 @@ def _warning(pair: Pair, tests: int) -> str:
     return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
 
 
-def _seen(path: Path) -> dict[str, tuple[str, int]]:
+def _seen(path: Path) -> dict[str, _Entry]:
     if not path.exists():
         return {}
     with parsing("not a ledger of comparisons", path, error=ConfigError, passing=(MemoryError,)):
         known = json.loads(path.read_text(encoding="utf-8"))
-        return {str(key): (str(scores), int(looks)) for key, (scores, looks) in known.items()}
+        each = known.items()
+        return {key: _Entry(str(scores), int(n), int(m)) for key, (scores, n, m) in each}
 
 
 def _hash(pair: Pair) -> str:

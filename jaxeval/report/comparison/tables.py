@@ -123,7 +123,8 @@ def _counts(study: Study) -> Table:
 
 def tests(pair: Pair) -> Table:
     """Returns all tests of a pair of whole runs."""
-    roles, rows = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}, []
+    decides = "primary" if pair.looks == 1 else "primary at the first look"
+    roles, rows = {pair.primary: decides, pair.scores and pair.scores.spread_test: "spread"}, []
     for name, test in pair.tests.items():
         numbers = f"{test.statistic:.6g}", f"{test.p_value:.3g}", f"{pair.adjusted[name]:.3g}"
         known = (number.replace("nan", "-") for number in numbers)
@@ -177,9 +178,10 @@ def _caption(study: Study) -> str:
     if not study.pairs:
         return f"Mean ± sd of {metric}; models of one run are not tested."
     n = text.ranging(summary.n for *_, summary in words.described(study))
+    tests = words.primary(study.run_design.primary, study.pairs)
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        f"all models compared on the {study.noun} ({words.primary(study.run_design.primary)})."
+        f"all models compared on the {study.noun} ({tests})."
     )
 
 

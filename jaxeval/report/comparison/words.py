@@ -167,12 +167,21 @@ def each(pair: Pair, counts: Sequence[int], noun: str) -> str:
     return f"{many} each" if first == second else f"{many} of {one} and {second} of {other}"
 
 
-def primary(of: Primary) -> str:
-    """Returns the primary tests: "Welch's t, Holm over 6 comparisons, level .05, two-sided"."""
+def primary(of: Primary, pairs: Sequence[Pair]) -> str:
+    """Returns the primary tests: "Welch's t, Holm over 6 comparisons, level .05, two-sided".
+
+    Args:
+      pairs: those that they decide, unless they grew.
+    """
+    grown, last = [pair.looks > 1 for pair in pairs], f"level {text.level(of.level)}, two-sided"
+    looked = f"e-process of t at any look{', Bonferroni' * (of.comparisons > 1)}, {last}"
+    if grown and all(grown):
+        return looked
     many = text.counted(of.comparisons, "comparison")
     how = f"{_CORRECTIONS[of.correction]} over {many}" if of.comparisons > 1 else many
     tests = [TESTS[name] for name in of.tests]
-    return ", ".join([*tests, how, f"level {text.level(of.level)}", "two-sided"])
+    fixed = ", ".join([*tests, how, last])
+    return f"{fixed}; {looked}, of pairs that grew" if any(grown) else fixed
 
 
 def tests(study: Study) -> str:
@@ -180,10 +189,12 @@ def tests(study: Study) -> str:
     if study.run_design is None:
         level = text.level(study.rules.alpha)
         return f"t tests (Satterthwaite), {_families(study)}, level {level}"
-    each, mean = primary(study.run_design.primary), study.run_design.overall_primary
+    each = primary(study.run_design.primary, study.pairs)
+    mean = study.run_design.overall_primary
     if mean is None:
         return each
-    return f"{primary(mean)} (mean over {study.noun}s); {each} (each {study.noun})"
+    of_mean = primary(mean, study.overall)
+    return f"{of_mean} (mean over {study.noun}s); {each} (each {study.noun})"
 
 
 def _families(study: Study) -> str:
