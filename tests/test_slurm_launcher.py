@@ -53,7 +53,7 @@ SwitchType=switch/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
-SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0
+SchedulerParameters=sched_interval=2
 KillWait=60
 InactiveLimit=0
 SlurmdParameters=config_overrides
