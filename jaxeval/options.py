@@ -127,27 +127,27 @@ def compare_options(
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
           --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1
     """
-    table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
+    table, about = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):
         if name not in table:
             raise DataError(f"no column {name}; there are {', '.join(table)}", str(source))
-    taken, higher = {option, score, *group, *ignore}, direction is not False
+    taken = {option, score, *group, *ignore}
     whole = [*key] or [name for name in table if name not in taken]
-    how: Any = {"repeats": repeats, "higher_is_better": higher}
+    how: Any = {"repeats": repeats, "higher_is_better": about[0]}
     how["options"] = [*values] or _ordered(table[option])
     compared = configurations.paired_options(table, option, score, by=group, key=whole, **how)
     try:
         effect = configurations.seed_effect(table, score, key=[*whole, option], by=group)
     except DataError:  # no configuration was trained twice
         effect = []
-    about = len(table[score]), higher, direction is None, missing, tuple(unusable)
-    return _OptionsCompared(option, score, tuple(whole), *about, tuple(compared), tuple(effect))
+    found = len(table[score]), *about, tuple(compared), tuple(effect)
+    return _OptionsCompared(option, score, tuple(whole), *found)
 
 
 def _networks(
     source: Any, option: str, score: str, missing: Missing, lower_is_better: bool | None
-) -> tuple[dict[str, Sequence], Sequence, bool | None]:
-    """The columns as text, scores as numbers; what was unusable; whether higher is better.
+) -> tuple[dict[str, Sequence], tuple[bool, bool, Missing, tuple[Unusable, ...]]]:
+    """The columns as text, scores as numbers; the fields of a result from `higher_is_better` on.
 
     A runs folder records the direction of dev and test only.
     """
@@ -160,11 +160,12 @@ def _networks(
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    direction, *_ = rows.column_direction(said, score, str(source), asked, who)
-    if missing == "zero" and direction is False:
+    higher, says, _ = rows.column_direction(said, score, str(source), asked, who)
+    if missing == "zero" and not higher:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")
-    return {**values, score: scores[keep]}, unusable, direction
+    about = higher, says == "assumed", missing, unusable
+    return {**values, score: scores[keep]}, about
 
 
 def _ordered(values: Sequence) -> list:

@@ -50,7 +50,7 @@ class Runs(Result):
           ConfigError: there is no such experiment.
         """
         names = {row.experiment: row.name for row in self.rows}
-        ids = records.find_ids(names, name)
+        ids = records.find_ids(names, str(name))
         if not ids:
             known = records.describe_ids(names)
             raise ConfigError(f"{self.location}: no runs of {name!r}; has {known}")

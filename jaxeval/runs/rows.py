@@ -169,8 +169,8 @@ def column_direction(
     source: str,
     asked: bool | None = None,
     who: str = "the table says",
-) -> tuple[bool | None, bool, str]:
-    """Returns the direction of a table's scores (None if unknown), if it is recorded, the metric.
+) -> tuple[bool, Direction, str]:
+    """Returns whether higher scores of a table are better, who says so, and the metric.
 
     The column higher_is_better records it; else the column metric, or the score column's name,
     names a metric.
@@ -197,4 +197,6 @@ def column_direction(
         better = metrics.higher_is_better(name, None if named else unit)
     metric = (*named, name or "score")[0]
     higher = metrics.resolve_direction(recorded, asked, better, metric, who, source)
-    return higher, recorded is not None or asked is not None, metric
+    told = recorded is not None or asked is not None
+    says: Direction = "recorded" if told else "assumed" if higher is None else "named"
+    return higher is not False, says, metric

@@ -89,7 +89,7 @@ class DataSetScores:
       direction: where `higher_is_better` comes from; a user may override "named" and "assumed".
       models: model -> its runs, in the order of `Scores.models`; models without rows are left out.
       items: [I] ids; ("",) for whole runs.
-      unit: unit of the metric (`metrics.UNITS`), if the source records it.
+      unit: unit of the metric, such as "fraction", if the source records it.
       clusters: [I] cluster labels of the items; None if unknown.
       counts: names of the C kinds of counts.
       part: part of the data that the items belong to, such as "test"; "" for whole runs.

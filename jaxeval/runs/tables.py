@@ -12,7 +12,6 @@ from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed, meant
 from jaxeval.runs.layout import PICKS, ROLES, Layout
-from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
@@ -82,6 +81,8 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
     def tiled(array: np.ndarray) -> np.ndarray:
         return array if times == 1 else np.tile(array, times)
 
+    asked = layout.higher_is_better
+    higher, says, _ = normal.column_direction(values, name, table.source, asked, who)
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
@@ -101,22 +102,11 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         number=tiled(np.asarray(table.rows, np.int32)),
         labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
         dev=tiled(texts.to_floats(values["dev"])) if "dev" in values else None,
-        direction=_direction(values, table.source, layout, who),
+        direction=(higher, says),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
         unusable=unusable,
     )
-
-
-def _direction(
-    values: Mapping[str, Sequence], source: str, layout: Layout, who: str
-) -> tuple[bool, Direction]:
-    """Returns whether higher is better, and where that is known from."""
-    name, asked = layout.columns.get("score"), layout.higher_is_better
-    higher, recorded, _ = normal.column_direction(values, name, source, asked, who)
-    if recorded:
-        return higher is not False, "recorded"
-    return higher is not False, "assumed" if higher is None else "named"
 
 
 def _join_runs(rows: Rows, layout: Layout) -> None:

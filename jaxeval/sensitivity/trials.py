@@ -106,7 +106,7 @@ def _read_table(location: str, request: Request) -> Sweep:
         named = f"{argument('score', 'NAME')} names the column of scores"
         raise DataError(f"no column {column!r}; {named}", location)
     higher, _, metric = rows.column_direction(table.values, column, table.source)
-    if higher is False:
+    if not higher:
         raise _lower_is_better(location, metric)
     if column in request.chosen:
         raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
