@@ -133,7 +133,7 @@ def _name(of: Comparison) -> str:
     return of.note or different or f"candidate {of.number}"
 
 
-def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> str:
+def progress(rule: Settle, event: Evaluated, after: int, unit: str) -> str:
     """Returns a line about an evaluation that has ended.
 
     Args:
