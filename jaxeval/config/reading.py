@@ -139,11 +139,11 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return _unknown(cls, path)
     message = message.removeprefix("Value error, ")
+    expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
     if error["input"] is None:
-        expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
         return f"{key}: cannot be absent; expected {expected}"
-    if kind in ("tuple_type", "list_type"):
-        message = "expected a list"
+    if kind in _EXPECTED:
+        message = f"expected {expected}"
     if kind == "too_short":
         message = f"expected a list of at least {error['ctx']['min_length']}"
     shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"

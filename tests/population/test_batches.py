@@ -98,11 +98,8 @@ def test_members_with_batch_sizes_of_their_own() -> None:
         np.testing.assert_allclose(losses[k], expected[0], rtol=1e-5)
 
 
-def test_impossible_batch_sizes_are_refused() -> None:
-    """Dies if a part of a row is rounded away, or a carried state is cut."""
-    for size in (2.5, 0.0, float("nan")):
-        with pytest.raises(ConfigError, match="batch_size: expected a whole number"):
-            engine._member_steps(toy.member(1, batch_size=size), toy.split(1, 0))
+def test_carried_state_is_not_cut() -> None:
+    """Dies if members of a task that carries state have batch sizes of their own."""
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
         host.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)
