@@ -72,7 +72,8 @@ def _repeats(parts: Mapping[str, nested.Noise], metric: str, scale: ScoreFormat)
     rows = []
     for part, of in parts.items():
         both = (of.sd_repeat, of.sd_repeat_interval), (of.sd_seed, of.sd_seed_interval)
-        sds = (f"{scale(sd)} {scale.interval(interval)}" for sd, interval in both)
+        ends = (f"{scale(sd)} {scale.interval(interval)}" for sd, interval in both)
+        sds = (each.removesuffix(" -") for each in ends)
         rows.append((part, scale(of.mean), scale(of.sd), *sds))
     names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
     dev = parts["dev"]
