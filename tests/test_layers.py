@@ -40,15 +40,20 @@ LOADED_FAST += ["select.__main__", "settle.__main__"]
 
 
 @functools.cache
+def _nodes(file: Path) -> list[ast.AST]:
+    """All nodes of a file."""
+    return [*ast.walk(ast.parse(file.read_text()))]
+
+
+@functools.cache
 def _imports(file: Path, types: bool = True) -> frozenset[tuple[str, ...]]:
     """Modules of jaxeval that a file imports, as parts after "jaxeval".
 
     Args:
       types: whether those for type checkers alone count.
     """
-    tree = ast.parse(file.read_text())
-    unseen = set() if types else {n for top in ast.walk(tree) if _checking(top) for n in top.body}
-    return frozenset(set().union(*map(_imported, set(ast.walk(tree)) - unseen)))
+    unseen = set() if types else {n for top in _nodes(file) if _checking(top) for n in top.body}
+    return frozenset(set().union(*map(_imported, {*_nodes(file)} - unseen)))
 
 
 def _imported(node: ast.AST) -> set[tuple[str, ...]]:
@@ -62,7 +67,8 @@ def _imported(node: ast.AST) -> set[tuple[str, ...]]:
 
 def _checking(node: ast.AST) -> TypeGuard[ast.If]:
     """Whether a node is `if TYPE_CHECKING:`."""
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    is_name = isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    return is_name and node.test.id == "TYPE_CHECKING"
 
 
 @functools.cache
@@ -98,7 +104,7 @@ def _reached(start: Path) -> set[Path]:
 def _outside(file: Path) -> frozenset[str]:
     """Top-level names of all packages that a file imports."""
     names = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -201,7 +207,7 @@ def test_jax_is_prepared_before_it_is_imported(name: str) -> None:
 
 def test_imports_are_absolute() -> None:
     """Dies if a relative import hides an edge from the tests of this file."""
-    nodes = [n for f in PACKAGE.rglob("*.py") for n in ast.walk(ast.parse(f.read_text()))]
+    nodes = [node for file in PACKAGE.rglob("*.py") for node in _nodes(file)]
     imports = [n for n in nodes if isinstance(n, ast.ImportFrom)]
     assert imports and all(n.level == 0 for n in imports)
 
