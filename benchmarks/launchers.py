@@ -33,7 +33,7 @@ _SMALL = [
 
 def train(folder: str, launch: str, cohorts: int, epochs: int) -> None:
     """Trains cohorts of one member, each of another shape."""
-    launcher, trials = launchers.parse(launch), []
+    launcher, trials = launchers.prepare(launch), []
     for k in range(cohorts):
         own = [f"data.dimension={10 + k}", f"training.epochs={epochs}"]
         trials += prepared.seeds_by_splits(studies.read(None, [*_SMALL, *own]), [1])
@@ -58,7 +58,7 @@ def seconds(launch: str, cohorts: int, epochs: int, cores: int | None = None) ->
 
 def hand_over(launch: str, count: int) -> list[float]:
     """Seconds a job of a first array, which starts processes, and of a second one."""
-    launcher, found = launchers.parse(launch), []
+    launcher, found = launchers.prepare(launch), []
     assert launcher is not None
     with tempfile.TemporaryDirectory(dir=".") as folder:
         for of in ("first", "second"):

@@ -74,12 +74,11 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     backend.prepare()
     from jaxeval import runs
     from jaxeval import space as spaces
-    from jaxeval.studies import scheduling
+    from jaxeval.studies import launching
     from jaxeval.tune import target as targets
     from jaxeval.tune.populations import Populations
-    from jaxeval.tuning import Search
+    from jaxeval.tuning import Search, State
     from jaxeval.tuning.history import Halving, History
-    from jaxeval.tuning.running import State
 
     begin = time.perf_counter()
     if args.how == "apart":
@@ -92,7 +91,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
             fed = Populations(of, state, store, Path(folder), args.parallel)
-            for _ in scheduling.train(fed, store, Path(folder)):
+            for _ in launching.train(fed, store, Path(folder)):
                 pass
     ended = state.history.evaluations
     return {

@@ -18,8 +18,8 @@ import numpy as np
 import scipy
 
 from jaxeval import space as spaces
+from jaxeval import tuning as searches
 from jaxeval.tuning import Search
-from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History
 
 SIZES = ((100, 8), (1500, 60))

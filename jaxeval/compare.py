@@ -74,8 +74,8 @@ def _compared(
     scores: Scores,
     items: Scores | None,
     rules: Rules,
-    unit: Unit | None = None,
-    control: str | None = None,
+    unit: Unit | None,
+    control: str | None,
     ledger: str | Path | None = None,
 ) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""

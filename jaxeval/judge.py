@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import backend, launchers, parameters
+from jaxeval import launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Quiet, Seeds
 from jaxeval.report import text
@@ -64,8 +64,7 @@ def vectors_judge(
     named, corpora = short_names(files, "vectors"), _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
     own = _task_changes(changes, corpora)
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     from jaxeval import observe
     from jaxeval.studies import cohorts
 

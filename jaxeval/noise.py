@@ -62,10 +62,7 @@ def noise(
         raise ConfigError(f"expected 2 or more {other} and 2 or more {argument('seeds')}")
     if len(numbers) * count * (each if crossed else 1) > parameters.MOST:
         raise ConfigError(f"{argument('seeds')}: expected at most {parameters.MOST} runs in all")
-    from jaxeval import backend
-
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     from jaxeval import observe, studies
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
@@ -160,7 +157,7 @@ def noise_table(
 
 
 def _cells(
-    scores: "Scores", model: str | None = None, minus: str | None = None
+    scores: "Scores", model: str | None, minus: str | None
 ) -> tuple[list[str], list[str], list[float | None]]:
     """Split, seed and score of each run of a model, or its difference from another model's."""
     for axis in ("split", "seed"):

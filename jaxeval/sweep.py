@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import backend, cli, launchers, parameters
+from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Quiet
 from jaxeval.runs.layout import Missing
@@ -52,8 +52,7 @@ def sweep(
       jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
       jaxeval sensitivity runs               # how much scores depend on settings
     """
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     from jaxeval import observe, results
     from jaxeval import space as spaces
     from jaxeval.report import render

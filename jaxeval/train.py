@@ -67,8 +67,7 @@ def train(
       jaxeval train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
       jaxeval train CONFIG --dry-run             # the plan, and the whole config as TOML
     """
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     if launcher is None:
         backend.join()
     from jaxeval import observe, results, studies
@@ -132,8 +131,7 @@ def ablation(
           --variants melis2018/ablations/small --data FILE --seeds 8
     """
     named = _read_variants(str(variants))
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     from jaxeval import files, observe, studies
     from jaxeval.compare import compare
     from jaxeval.studies import prepared

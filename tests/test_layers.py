@@ -40,30 +40,35 @@ LOADED_FAST += ["select.__main__", "settle.__main__"]
 
 
 @functools.cache
+def _nodes(file: Path) -> list[ast.AST]:
+    """All nodes of a file."""
+    return [*ast.walk(ast.parse(file.read_text()))]
+
+
+@functools.cache
 def _imports(file: Path, types: bool = True) -> frozenset[tuple[str, ...]]:
     """Modules of jaxeval that a file imports, as parts after "jaxeval".
 
     Args:
       types: whether those for type checkers alone count.
     """
-    tree = ast.parse(file.read_text())
-    unseen = set() if types else {n for top in ast.walk(tree) if _checking(top) for n in top.body}
-    imported = set()
-    for node in set(ast.walk(tree)) - unseen:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval"):
-            base = (node.module or "").split(".")[1:]
-            names = {alias.name for alias in node.names} - {"__version__"}
-            imported |= {(*base, name) for name in names}
-        elif isinstance(node, ast.Import):
-            imported |= {
-                tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("jaxeval")
-            }
-    return frozenset(imported)
+    unseen = set() if types else {n for top in _nodes(file) if _checking(top) for n in top.body}
+    return frozenset(set().union(*map(_imported, {*_nodes(file)} - unseen)))
+
+
+def _imported(node: ast.AST) -> set[tuple[str, ...]]:
+    """Modules of jaxeval that a statement imports, as parts after "jaxeval"."""
+    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval"):
+        base = (node.module or "").split(".")[1:]
+        return {(*base, alias.name) for alias in node.names if alias.name != "__version__"}
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    return {tuple(name.split(".")[1:]) for name in names if name.startswith("jaxeval")}
 
 
 def _checking(node: ast.AST) -> TypeGuard[ast.If]:
     """Whether a node is `if TYPE_CHECKING:`."""
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    is_name = isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    return is_name and node.test.id == "TYPE_CHECKING"
 
 
 @functools.cache
@@ -99,7 +104,7 @@ def _reached(start: Path) -> set[Path]:
 def _outside(file: Path) -> frozenset[str]:
     """Top-level names of all packages that a file imports."""
     names = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -184,9 +189,25 @@ def test_folders_without_jax(folder: str) -> None:
     assert _outside(PACKAGE / "contracts.py") & HEAVY  # the search does find jax where it is
 
 
+@pytest.mark.parametrize("name", ["backend.prepare", "launchers.prepare"])
+def test_jax_is_prepared_before_it_is_imported(name: str) -> None:
+    """Dies if a verb imports jax before the number of devices and the cache are set."""
+    verbs = 0
+    for file in (*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__main__.py")):
+        for verb in ast.parse(file.read_text()).body:
+            nodes = [n for n in ast.walk(verb) if isinstance(n, ast.stmt)]
+            calls = [n.lineno for n in nodes if f"{name}(" in ast.unparse(n).partition("\n")[0]]
+            before = [n for n in nodes if calls and n.lineno < min(calls)]
+            parts = set().union(*map(_imported, before))
+            files = set().union(*map(_reached, set().union(*map(_run, parts))))
+            assert [str(f) for f in files if _outside(f) & HEAVY] == [], (file, before)
+            verbs += bool(calls)
+    assert verbs > 2
+
+
 def test_imports_are_absolute() -> None:
     """Dies if a relative import hides an edge from the tests of this file."""
-    nodes = [n for f in PACKAGE.rglob("*.py") for n in ast.walk(ast.parse(f.read_text()))]
+    nodes = [node for file in PACKAGE.rglob("*.py") for node in _nodes(file)]
     imports = [n for n in nodes if isinstance(n, ast.ImportFrom)]
     assert imports and all(n.level == 0 for n in imports)
 

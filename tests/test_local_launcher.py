@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import launchers, runs
+from jaxeval import launchers, runs, tuning
 from jaxeval.errors import ConfigError
-from jaxeval.tuning import running
 from jaxeval.tuning.history import Evaluation
 from tests import processes, tiny_corpora
 from tests.verbs import tune
@@ -63,7 +62,7 @@ def halved(folder: Path, launch: str) -> list[str]:
 def searched(folder: Path) -> list[Evaluation]:
     """The settings of the search in a folder, each recorded once; nothing else is left."""
     (path,) = (folder / "tunings").glob("*.json")
-    found = running.read(path).history.evaluations
+    found = tuning.read(path).history.evaluations
     recorded = {row.seed: (row.status, row.epochs, row.dev) for row in runs.load(folder)}
     for e in found:
         status, epochs, dev = recorded.pop(e.seeds[0])
@@ -119,12 +118,12 @@ WRONG.append("local:" + "1" * 5000)  # which int() refuses
 def test_what_is_no_engine_is_refused(text: str) -> None:
     """Dies if a mistake is found only after data was read."""
     with pytest.raises(ConfigError, match="expected local:N, slurm, slurm:FILE"):
-        launchers.parse(text)
+        launchers.prepare(text)
 
 
 def test_how_many_processes_there_can_be() -> None:
     """Dies if one process is an engine, or the most that are allowed, or two, are refused."""
-    assert launchers.parse("local:1") is None
+    assert launchers.prepare("local:1") is None
     for count in (2, 1024):
-        found = launchers.parse(f"local:{count}")
+        found = launchers.prepare(f"local:{count}")
         assert found is not None and found.workers == count

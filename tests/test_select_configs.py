@@ -13,7 +13,7 @@ from jaxeval.bandits.running import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.select import training
-from jaxeval.studies import memory, running, scheduling
+from jaxeval.studies import launching, memory, running
 from tests.studies import here, toy_kind
 from tests.verbs import select
 
@@ -39,7 +39,7 @@ def _go_on(models: training.Models, folder: Path, stop: int | None = None, **mor
     """The state after all is trained, or after so many scores."""
     models.begin(RULE, lambda of: "scored")
     with runs.open_store(folder) as store:
-        happening = scheduling.train(models, store, folder, **more)
+        happening = launching.train(models, store, folder, **more)
         with contextlib.closing(happening):
             for event in happening:
                 if event == "scored" and models.state.evaluations == stop:
@@ -74,7 +74,7 @@ def test_jobs_give_what_this_process_gives(tmp_path: Path) -> None:
         assert found[0] == found[1] and len(engine.started) == len({*engine.started})
         states, folder = list[State](), tmp_path / "more"
         arms.begin(rule, lambda of: str(states.append(of.state)))
-        assert [*scheduling.train(arms, store, folder, here.Here(2))]
+        assert [*launching.train(arms, store, folder, here.Here(2))]
     assert rule.answer(states[-1]) is not None and states[-1].evaluations == 7
     assert any(sum(map(len, state.pending.values())) for state in states[4:])
 
@@ -210,7 +210,7 @@ def test_lanes_in_lock_step(
     arms = training.Models(_files(tmp_path, different), ["training.lane_mode=vmap"])
     with runs.open_store(tmp_path) as store:
         arms.begin(rule, repr)
-        events = scheduling.train(arms, store, tmp_path)
+        events = launching.train(arms, store, tmp_path)
         next(events)
         events.close()
     assert {*widths} == {lanes}

@@ -78,7 +78,7 @@ def test_jobs_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if sides that a launcher trains have other seeds, splits or scores."""
     alone = _settle("a.toml", "b.toml", seeds=4)
     engine = here.Here(2)
-    monkeypatch.setattr(launchers, "parse", lambda text: engine)
+    monkeypatch.setattr(launchers, "prepare", lambda text: engine)
     with here.prompt():
         found = _settle("a.toml", "b.toml", seeds=4, launch="local:2", out="launched")
     assert engine.started and found.scores == alone.scores

@@ -155,7 +155,7 @@ def test_wrong_options_are_refused(cluster: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('partitoin = "debug"\n')
     with pytest.raises(ConfigError, match="partitoin") as refused:
-        launchers.parse(f"slurm:{file}")
+        launchers.prepare(f"slurm:{file}")
     assert "\n" not in str(refused.value)
     with pytest.raises(ConfigError, match="no such Slurm options file"):
-        launchers.parse("slurm:nowhere.toml")
+        launchers.prepare("slurm:nowhere.toml")

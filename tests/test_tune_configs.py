@@ -70,8 +70,7 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
     assert not lost.epochs and values == [e.values for e in whole.evaluations]
 
 
-@pytest.mark.parametrize("halving", [None, 2])
-@pytest.mark.parametrize("engine", [None, here.Here(1)])
+@pytest.mark.parametrize(("halving", "engine"), [(None, here.Here(1)), (2, None)])
 def test_a_setting_that_diverged_has_failed(
     halving: int | None, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

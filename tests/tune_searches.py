@@ -7,11 +7,11 @@ from typing import Any
 from jaxeval import runs, tuning
 from jaxeval import space as spaces
 from jaxeval.population import host
-from jaxeval.studies import launching, scheduling
+from jaxeval.studies import launching
 from jaxeval.tune import target as targets
 from jaxeval.tune.populations import Populations
+from jaxeval.tuning import State
 from jaxeval.tuning.history import Halving, History
-from jaxeval.tuning.running import State
 
 RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
 TOY = {
@@ -73,7 +73,7 @@ class Search(State):
         with runs.open_store(folder) as store:
             how = folder, parallel, launcher is not None
             fed = Populations(self.target, self, store, *how)
-            trained = scheduling.train(fed, store, folder, launcher)
+            trained = launching.train(fed, store, folder, launcher)
             self.epochs = [e for e in trained if isinstance(e, host.Report)]
         return self.saved[-1]
 

@@ -15,7 +15,7 @@ import enum
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import pydantic
 from pydantic.fields import FieldInfo
@@ -56,23 +56,34 @@ def about(text: str) -> FieldInfo:
     return field
 
 
-class Range(NamedTuple):
-    """The range in which a hyperparameter is tuned."""
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The uniform distribution on [low, high], or uniform in the logarithm."""
 
     low: float
     high: float
     log: bool = False
+    count: ClassVar[int] = 0  # its values cannot be counted
+
+    def at(self, quantile: float) -> float:
+        """Returns the value of a quantile in [0, 1]."""
+        if not self.log:
+            return min(self.high, self.low + quantile * (self.high - self.low))
+        low, high = math.log(self.low), math.log(self.high)
+        return min(self.high, max(self.low, math.exp(low + quantile * (high - low))))
+
+    def takes(self, value: object) -> bool:
+        """Returns whether the value is a float in the range."""
+        return isinstance(value, float) and self.low <= value <= self.high
 
     def to_unit(self, value: float) -> float:
-        """Maps a value of the range to [0, 1]."""
+        """Returns the quantile of a value."""
         low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
         return (at - low) / (high - low)
 
     def from_unit(self, fraction: float) -> float:
-        """Maps a fraction in [0, 1] to a value of the range, rounded to six digits."""
-        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
-        value = low + fraction * (high - low)
-        return float(f"{math.exp(value) if self.log else value:.6g}")
+        """Returns the value of a quantile, rounded to six digits."""
+        return float(f"{self.at(fraction):.6g}")
 
 
 _NOT_NEGATIVE = Number(0)

@@ -41,11 +41,6 @@ def settings(cls: type[_T]) -> type[_T]:
     return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
 
 
-def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
-    """Returns the value of a top-level key after the overrides, or None if it is absent."""
-    return _tree(source, overrides).get(key)
-
-
 def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: str = "") -> _T:
     """Reads settings from a TOML file or plain data, changed by `key=value` overrides.
 
@@ -55,7 +50,7 @@ def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: s
     Raises ConfigError: names each wrong key, its value and what was expected. The message begins
     with the file, or with `origin` if there is none or only overridden keys are wrong.
     """
-    checked, lines = _validate(cls, _tree(source, overrides))
+    checked, lines = _validate(cls, tree_of(source, overrides))
     if checked is not None:
         return checked
     given = f"{origin}: " if origin else ""
@@ -69,7 +64,7 @@ def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: s
     raise ConfigError(where + "\n  ".join(lines))
 
 
-def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
+def tree_of(source: Source, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Returns a config as plain data."""
     if source is None:
         tree = {}
@@ -78,7 +73,7 @@ def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
     elif get_fields(type(source)):
         tree = to_dict(source)
     elif isinstance(source, Mapping):
-        tree = {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
+        tree = {key: tree_of(v) if isinstance(v, Mapping) else v for key, v in source.items()}
     else:
         expected = "expected a config's file or name, a dict or settings"
         raise ConfigError(f"{expected}, got {source!r}")
@@ -144,11 +139,11 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return _unknown(cls, path)
     message = message.removeprefix("Value error, ")
+    expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
     if error["input"] is None:
-        expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
         return f"{key}: cannot be absent; expected {expected}"
-    if kind in ("tuple_type", "list_type"):
-        message = "expected a list"
+    if kind in _EXPECTED:
+        message = f"expected {expected}"
     if kind == "too_short":
         message = f"expected a list of at least {error['ctx']['min_length']}"
     shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"

@@ -53,11 +53,12 @@ class Sentence(NamedTuple):
 
 
 def in_words(
-    parts: Mapping[str, Sequence[LabelledText]], tokenised: bool
+    parts: Mapping[str, Sequence[LabelledText]], tokenised: bool, files: Mapping[str, str | Path]
 ) -> dict[str, list[Sentence]]:
     """Splits texts into words; the ends of targets are ends of words.
 
-    Equal texts have the same words: they are cut at the targets of all.
+    Equal texts have the same words: they are cut at the targets of all. Raises DataError, naming
+    the part's file: a text or target without words, such as control characters.
     """
     borders: dict[str, set[int]] = {}
     for each in itertools.chain(*parts.values()):
@@ -65,16 +66,20 @@ def in_words(
         borders.setdefault(each.text, set()).update(ends)
     spans = {t: words.cut(words.split(t, tokenised), at) for t, at in borders.items()}
 
-    def sentence(each: LabelledText) -> Sentence:
+    def sentence(each: LabelledText, file: str | Path) -> Sentence:
         targets, own = [], spans[each.text]
-        for start, end, label in each.targets:
-            inside = [n for n, span in enumerate(own) if start <= span[0] and span[1] <= end]
+        for (start, end, label), line in zip(each.targets, each.lines, strict=True):
+            last = end or len(each.text)
+            inside = [n for n, span in enumerate(own) if start <= span[0] and span[1] <= last]
+            if not inside:
+                found = each.text[start:last][:40]
+                raise DataError(f"expected words, found {found!r}", file, line or None)
             targets.append(
                 Target(inside[0], inside[-1] + 1, label) if end else Target(0, 0, label)
             )
         return Sentence(tuple(each.text[start:end] for start, end in own), tuple(targets))
 
-    return {part: list(map(sentence, own)) for part, own in parts.items()}
+    return {part: [sentence(each, files[part]) for each in own] for part, own in parts.items()}
 
 
 def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:

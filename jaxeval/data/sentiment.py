@@ -89,7 +89,7 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
     labels = _classes(read)
-    parts = labelled_text.in_words(read.parts, read.tokenised)
+    parts = labelled_text.in_words(read.parts, read.tokenised, read.files)
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     by_part = {part: _rows(settings, own) for part, own in parts.items()}
@@ -264,14 +264,19 @@ def read_unlabelled(
 
 
 def encode(
-    settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
+    settings: SentimentData,
+    vocabulary: SavedVocabulary,
+    texts: Sequence[LabelledText],
+    file: Path,
+    batch: int,
 ) -> tuple[list[Sentence], buckets.Encoded]:
-    """Encodes texts for a trained classifier, in batches of `batch`; returns the rows, too.
+    """Encodes texts of a file for a trained classifier, in batches; returns the rows, too.
 
     A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
-    the arrays of `build`, with meaningless labels.
+    the arrays of `build`, with meaningless labels. Raises DataError as `in_words`.
     """
-    rows = _rows(settings, labelled_text.in_words({"texts": texts}, vocabulary.tokenised)["texts"])
+    split = labelled_text.in_words({"": texts}, vocabulary.tokenised, {"": file})
+    rows = _rows(settings, split[""])
     in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
     _, encoded = buckets.encode(vocabulary, in_words, batch, settings, targets)
     _add_targets(encoded[1], rows, vocabulary.labels)

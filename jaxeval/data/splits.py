@@ -212,8 +212,9 @@ def _most_rows(groups: Groups, dev: float, test: float) -> np.ndarray:
         length = int(dev * size)
         circle = np.concatenate([rest, rest[:, 1:] + rest[:, -1:]], axis=1)
         blocks = circle[:, length : length + size] - circle[:, :size]
-        train = rest[:, -1] - blocks.min(axis=1)
-        most = np.maximum(most, np.stack([train, blocks.max(axis=1), inside]))
+        # there are none if all groups are in test
+        train, dev_rows = rest[:, -1] - blocks.min(1, initial=total), blocks.max(1, initial=0)
+        most = np.maximum(most, np.stack([train, dev_rows, inside]))
     return most
 
 

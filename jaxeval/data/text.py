@@ -58,21 +58,19 @@ class Line(NamedTuple):
 
 def lines(path: str | Path, encoding: str = "utf-8") -> Iterator[Line]:
     """Yields the lines of a file that are not blank; raises DataError as `iterate_lines`."""
-    numbered = enumerate(iterate_lines(path, encoding=encoding), 1)
-    return (Line(path, number, line) for number, line in numbered if line and not line.isspace())
+    return (line for line in _numbered(path, encoding) if line.text.strip())
 
 
 def paragraphs(path: str | Path) -> Iterator[list[Line]]:
     """Yields the lines between blank lines; raises DataError as `iterate_lines`."""
-    block: list[Line] = []
-    for number, line in enumerate(iterate_lines(path), 1):
-        if line and not line.isspace():
-            block.append(Line(path, number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    for is_text, block in itertools.groupby(_numbered(path), lambda line: bool(line.text.strip())):
+        if is_text:
+            yield [*block]
+
+
+def _numbered(path: str | Path, encoding: str = "utf-8") -> Iterator[Line]:
+    each = enumerate(iterate_lines(path, encoding=encoding), 1)
+    return (Line(path, number, line) for number, line in each)
 
 
 def iterate_lines(

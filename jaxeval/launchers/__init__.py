@@ -6,6 +6,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
+from jaxeval import backend
 from jaxeval.errors import ConfigError, argument
 
 if TYPE_CHECKING:
@@ -16,15 +17,17 @@ _MOST = 1024  # local processes
 _ENGINES = ("local", "slurm", "ray")
 
 
-def parse(text: str) -> "Launcher | None":
-    """Returns the launcher of a text; None for `local:1`, which is this process.
+def prepare(text: str) -> "Launcher | None":
+    """Prepares JAX, which must not be imported yet; returns the launcher of a text.
 
-    Then this process leaves accelerators alone: they are for the processes of jobs.
+    For `local:1`, which is this process, that is None. Else this process leaves accelerators
+    alone: they are for the processes of jobs.
 
     Raises:
       ConfigError: no such engine, or options that it does not have.
-      RunError: the engine is not installed.
+      RunError: JAX cannot be used, or the engine is not installed.
     """
+    backend.prepare()
     name, _, options = text.partition(":")
     count = int(options[:9]) if options.isascii() and options.isdigit() else 0
     if name not in _ENGINES or (name == "local" and not 1 <= count <= _MOST):

@@ -197,7 +197,7 @@ class Encoder(Module):
         text = self._text(texts, drop)
         target = self._target(texts, drop.steps("input", texts.target_words))
         target = drop.steps("hidden", target)
-        valid = texts.valid_at(text)
+        valid = texts.like(text, texts.valid)
         mean_target = sentences.mean(target, texts.valid_target)
         mean_text = texts.by_target(sentences.mean(text, valid)[None])[0]
         sides = [

@@ -13,18 +13,29 @@ from typing import Annotated, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from pydantic import Field
 
-from jaxeval.config import fields
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array
 
 _PREFIX = "dropout_"  # of the names of rates among hyperparameters
 _GOLDEN = np.uint32(0x9E3779B9)
 _SITES, _LAYERS = 6, 128  # sites and layers in a block of mask numbers
-Kind = Annotated[
-    Literal["none", "naive", "variational"],
-    Field(description="variational: one mask for all words; naive: one per word"),
-]
+
+
+@reading.settings
+class DropoutSettings:
+    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
+
+    kind: Annotated[
+        Literal["none", "naive", "variational"],
+        fields.about("variational: one mask for all words; naive: one per word"),
+    ] = "variational"
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Rates that no member has: all, if the kind is none."""
+        sites = reading.get_fields(self) if self.kind == "none" else ()
+        return frozenset(map(rate_name, sites))
 
 
 def site(name: str) -> fields.Traced:

@@ -46,10 +46,6 @@ class Sentences(NamedTuple):
         """[T, B] true at words, false at padding."""
         return self.positions < self.length[None]
 
-    def valid_at(self, x: Array) -> Array:
-        """`valid` for x [T, B, ...], or [T, R] for x [T, R, ...]."""
-        return self.valid if x.shape[1] == len(self.length) else self.by_target(self.valid)
-
     @property
     def valid_target(self) -> Array:
         """[W, R] true at the words of `target_words`."""
@@ -71,6 +67,10 @@ class Sentences(NamedTuple):
         """Repeats x [T, B, ...] for all targets of a sentence: [T, R, ...], which stays."""
         rows = len(self.start)
         return x if x.shape[1] == rows else jnp.repeat(x, rows // len(self.length), axis=1)
+
+    def like(self, x: Array, valid: Array) -> Array:
+        """`valid` of each row of x: repeated for all targets if x is [T, R, ...]."""
+        return valid if x.shape[1] == valid.shape[1] else self.by_target(valid)
 
     def gates(
         self,
@@ -195,8 +195,7 @@ class WordLSTM(Module):
             inputs += positions[1]
         weights = self.param("lstm", self.initial.lstm, inputs, self.hidden)
         gates = sentences.gates(weights["kernel"], words, target, position)
-        by_target = gates.shape[1] != valid.shape[1]
-        return run(weights, gates, sentences.by_target(valid) if by_target else valid)
+        return run(weights, gates, sentences.like(gates, valid))
 
 
 @reading.settings
@@ -207,18 +206,11 @@ class _PairWords:
 
 
 @reading.settings
-class _PairDropout:
-    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
+class _PairDropout(dropout.DropoutSettings):
+    """Dropout of a classifier of pairs."""
 
-    kind: dropout.Kind = "variational"
     input: Annotated[Rate, site("input"), about("rate on word vectors")] = 0.0
     output: Annotated[Rate, site("output"), about("rate on last states")] = 0.0
-
-    @property
-    def unused(self) -> frozenset[str]:
-        """Rates that no member has."""
-        sites = ("input", "output") if self.kind == "none" else ()
-        return frozenset(map(dropout.rate_name, sites))
 
 
 @reading.settings
@@ -231,13 +223,6 @@ class PairModel:
     dropout: _PairDropout = Field(_PairDropout(), description="dropout")
 
 
-class PairSizes(NamedTuple):
-    """Sizes that depend on the corpus."""
-
-    labels: int
-    words: int  # leading rows of the word table that may be trained: the vocabulary
-
-
 class PairClassifier(Module):
     """Logits [B, Y] of B pairs: two LSTMs, a tanh layer over both last states, a linear layer.
 
@@ -247,7 +232,8 @@ class PairClassifier(Module):
     """
 
     choices: PairModel
-    sizes: PairSizes
+    labels: int
+    words: int  # leading rows of the word table that may be trained: the vocabulary
 
     @nn.compact
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
@@ -256,7 +242,7 @@ class PairClassifier(Module):
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
         table, frozen = None, word_vectors.size(batch)
         if choices.words.trained:
-            table, frozen = word_vectors.parameter(self, "words", batch, self.sizes.words), 0
+            table, frozen = word_vectors.parameter(self, "words", batch, self.words), 0
         states = []
         for side in ("premise", "hypothesis"):
             rows = word_vectors.known_rows(batch, batch.rows[side].T)
@@ -270,6 +256,6 @@ class PairClassifier(Module):
         pair = jnp.concatenate(states, axis=-1)
         layer = self.param("layer", initial.linear, pair.shape[-1], choices.layer)
         hidden = jnp.tanh(pair @ layer["kernel"] + layer["bias"][None])
-        last = self.param("logits", initial.linear, choices.layer, self.sizes.labels)
+        last = self.param("logits", initial.linear, choices.layer, self.labels)
         logits: Array = hidden @ last["kernel"] + last["bias"][None]
         return logits

@@ -111,10 +111,9 @@ class _Initial:
 
 
 @reading.settings
-class _Dropout:
-    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
+class _Dropout(dropout.DropoutSettings):
+    """Dropout of a classifier."""
 
-    kind: dropout.Kind = "variational"
     input: Annotated[Rate, site("input"), about("rate on word vectors")] = 0.0
     hidden: Annotated[Rate, site("hidden"), about("atae, ian: rate on LSTM states")] = 0.0
     attention_input: Annotated[
@@ -159,10 +158,9 @@ class SentimentModel:
 
     @property
     def unused(self) -> frozenset[str]:
-        """Names of traced values that no member has."""
-        every = frozenset.union(*SITES.values())
-        sites = frozenset() if self.dropout.kind == "none" else SITES[self.architecture]
-        return frozenset(map(dropout.rate_name, every - sites))
+        """Dropout rates of sites that the architecture lacks."""
+        absent = frozenset.union(*SITES.values()) - SITES[self.architecture]
+        return frozenset(map(dropout.rate_name, absent))
 
 
 class Sizes(NamedTuple):

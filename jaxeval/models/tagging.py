@@ -36,10 +36,9 @@ class _Words:
 
 
 @reading.settings
-class _Dropout:
-    """Dropout; a site with rate 0 draws no mask, the rates of the others are traced."""
+class _Dropout(dropout.DropoutSettings):
+    """Dropout of a tagger."""
 
-    kind: dropout.Kind = "variational"
     input: Annotated[Rate, site("input"), about("rate on the features of a word")] = 0.25
     output: Annotated[Rate, site("output"), about("rate on the output of every layer")] = 0.25
     layer_input: Annotated[
@@ -59,12 +58,6 @@ class _Dropout:
         if self.kind == "naive" and self.layer_input:
             raise ValueError("layer_input needs kind = 'variational'")
         return self
-
-    @property
-    def unused(self) -> frozenset[str]:
-        """Rates that no member has."""
-        sites = ("input", "output", "layer_input", "state", "characters")
-        return frozenset(map(dropout.rate_name, sites if self.kind == "none" else ()))
 
 
 @reading.settings

@@ -27,7 +27,7 @@ def _own_table(batch: Batch, name: str, places: Array | slice) -> Array:
 
 
 def size(batch: Batch) -> int:
-    """D."""
+    """Returns the size D of a vector."""
     return int(batch.shared["vectors"].shape[-1])
 
 

@@ -14,7 +14,6 @@ from jax import lax
 from jax.sharding import Mesh
 
 from jaxeval.contracts import Array, Corpus, Member, Split, Tree
-from jaxeval.errors import ConfigError
 from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member
 from jaxeval.population.member import Lane, MemberState, Problem, Shared
@@ -93,13 +92,9 @@ def _shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
 
 
 def _member_steps(who: Member, split: Split) -> member.Steps | None:
-    """Returns the steps of a member with its own batch size, or None; ConfigError if invalid."""
+    """Returns the steps of a member with its own batch size, or None."""
     size = dict(who.hparams).get("batch_size")
-    if size is None:
-        return None
-    if not float(size).is_integer() or size < 1:
-        raise ConfigError(f"batch_size: expected a whole number above 0, got {size:g}")
-    return member.steps([len(rows) for rows in split.train], int(size))
+    return None if size is None else member.steps([*map(len, split.train)], int(size))
 
 
 def most_steps(members: Sequence[Member], split: Split) -> int:

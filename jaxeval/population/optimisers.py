@@ -36,7 +36,7 @@ def make(
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
         parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    for start, value in settings.steps:
+    for start, value in sorted(settings.steps):
         rate = jnp.where(epoch + 1 >= start, value, rate)
     rate = rate / (1.0 + settings.decay * epoch)
     parts.append(_RULES[settings.name](rate, *others))

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from jaxeval.config import reading
 from jaxeval.contracts import Member, Metric
 from jaxeval.population.settings import Plateau, Stopping, Training
 
@@ -57,12 +58,8 @@ class Slot:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Slot":
         """Reads the slot that `dataclasses.asdict` described."""
-        member = data["member"]
-        if member is None:
-            return cls()
-        hparams = tuple((name, value) for name, value in member["hparams"])
-        member = Member(**{**member, "hparams": hparams})
-        return cls(**{**data, "member": member, "bests": tuple(data["bests"])})
+        slot: Slot = reading.adapter(cls).validate_python(data)
+        return slot
 
 
 def due(slot: Slot, training: Training) -> bool:

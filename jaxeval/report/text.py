@@ -228,7 +228,8 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     if level:
         told = f"{joined(level)} cannot be told from it"
         line += f"; {told if one else 'elsewhere no difference was shown'}"
-    return line + (f"; {joined(apart)} {_is(apart)} not compared with it" if apart else "")
+    be = "are" if apart[1:] else "is"
+    return line + (f"; {joined(apart)} {be} not compared with it" if apart else "")
 
 
 def _than(side: int, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
@@ -258,10 +259,6 @@ def _on(side: int, record: tuple[int, int, int], noun: str) -> str:
     if count < cells:
         return f" on {count} of {cells} {noun}s"
     return {1: "", 2: f" on both {noun}s"}.get(cells, f" on all {cells} {noun}s")
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def joined(names: Sequence[str]) -> str:

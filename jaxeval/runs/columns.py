@@ -260,9 +260,7 @@ def _read_parquet(path: str | Path) -> Columns:
     return Columns(str(path), values, range(1, table.num_rows + 1))
 
 
-def _refuse_twice(
-    names: Sequence[str], message: str, path: str | Path, line: int | None = None
-) -> None:
+def _refuse_twice(names: Sequence[str], message: str, path: str | Path, line: int | None) -> None:
     if len({*names}) < len(names):
         name = next(name for name, times in Counter(names).items() if times > 1)
         raise DataError(message.format(repr(name)), path, line)

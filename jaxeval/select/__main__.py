@@ -57,12 +57,10 @@ def select(
       jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
       jaxeval select A.toml B.toml --rule batch --batch 4 --budget 40
     """
-    from jaxeval import backend, bandits
-
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     import jax
 
+    from jaxeval import bandits
     from jaxeval.bandits.rules import OUT_OF_TIME
     from jaxeval.report import selection
     from jaxeval.select import training

@@ -13,10 +13,10 @@ from jaxeval.bandits.running import Evaluated, Selecting
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.population import lanes
-from jaxeval.studies import cohorts, launching, prepared, running, scheduling
+from jaxeval.studies import cohorts, launching, prepared, running
 
 
-class Models(Selecting, scheduling.Scheduler):
+class Models(Selecting, launching.Scheduler):
     """Configs to choose from, and a rule under way: a batch of the rule is trained together.
 
     What is recorded in the runs folder is not trained again: a selection that was stopped begins
@@ -171,7 +171,7 @@ def train(
 ) -> State:
     """Trains what the rule asks for, with progress; returns the last state."""
     with runs.open_store(folder) as store:
-        events = scheduling.train(models, store, folder, launcher)
+        events = launching.train(models, store, folder, launcher)
         observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
     return models.state
 

@@ -180,7 +180,7 @@ def _interval(
     return Interval(low, high, CONFIDENCE, method).clip(*_bounds(path, gap))
 
 
-def _bounds(path: str, difference: bool = False) -> tuple[float, float]:
+def _bounds(path: str, difference: bool) -> tuple[float, float]:
     """Returns the limits of a metric's values, or of the difference of two."""
     low, high = (-1.0, 1.0) if path.endswith(".rho") else (0.0, 100.0)
     high = math.inf if path.endswith(".maxima") else high

@@ -177,7 +177,7 @@ def _near(a: np.ndarray, b: np.ndarray, margin: float) -> np.ndarray:
     return np.asarray(gap <= margin + _SLACK)
 
 
-def near_best(scores: np.ndarray, margin: float, higher_is_better: bool = True) -> np.ndarray:
+def near_best(scores: np.ndarray, margin: float, higher_is_better: bool) -> np.ndarray:
     """[n] bool: whether a score is within a margin of the best, itself included."""
     best = scores.max(initial=-np.inf) if higher_is_better else scores.min(initial=np.inf)
     return _near(best, scores, margin)

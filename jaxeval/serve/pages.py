@@ -270,26 +270,26 @@ class Pages:
         Raises:
           JaxevalError: there is no search, or its file cannot be read.
         """
-        from jaxeval.report import tuning
-        from jaxeval.tuning import running
+        from jaxeval import tuning
+        from jaxeval.report import tuning as reports
 
         path, members = self._search_file(known.id), self._followed.members(known.id)
         if not path.is_file():
             raise RunError(f"{known.name}: expected a search")
-        state = running.read(path)
+        state = tuning.read(path)
         best, rows = state.best(), list[MemberRow]()
         if best is not None and members:
             rows = self._retrained(members[0], spaces.changes(state.search.space, best.values))
-        fresh, failures = tuning.fresh_scores(rows)
+        fresh, failures = reports.fresh_scores(rows)
         scale = known.metric, known.unit
-        found = tuning.result(state, *scale, fresh if rows else None, failures)
+        found = reports.result(state, *scale, fresh if rows else None, failures)
         left = len(state.history.pending)
         reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
         return dataclasses.replace(found, reason=reason)
 
     def _retrained(self, member: MemberRow, changes: Any) -> list[MemberRow]:
         """Returns members with fresh seeds and the best setting of a member's search."""
-        from jaxeval.tuning.running import fresh_seeds
+        from jaxeval.tuning import fresh_seeds
 
         name, keys, rows = f"{json.loads(member.config)['name']}_tuned", dict(changes), []
         for of in self._followed.experiments.values():

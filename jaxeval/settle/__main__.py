@@ -84,12 +84,10 @@ def settle(
             if value not in ("none", False, ""):
                 needed = f"{argument(name, value)}: expected a ledger too, which keeps it"
                 raise ConfigError(f"{needed}; add {argument('ledger', 'settle.db')}")
-    from jaxeval import backend, studies
-
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     import jax
 
+    from jaxeval import studies
     from jaxeval.bandits.settling import Settle
     from jaxeval.settle import running
 

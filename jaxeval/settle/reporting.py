@@ -86,7 +86,8 @@ def _log_e(of: Comparison) -> float:
 def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
     """Yields each side that was a base, or won last, in the order in which they became one."""
     won = {each.candidate.id: each for each in shown if each.won}
-    order = dict.fromkeys([each.base.id for each in shown] + [*won][-1:])
+    last = [each.candidate.id for each in shown if each.won][-1:]  # maybe a base of old
+    order = [*dict.fromkeys(each.base.id for each in shown if each.base.id not in last), *last]
     sides = {side.id: side for each in shown for side in (each.base, each.candidate)}
     for id in order:
         victory, known = won.get(id), book.fresh(id)
@@ -133,7 +134,7 @@ def _name(of: Comparison) -> str:
     return of.note or different or f"candidate {of.number}"
 
 
-def progress(rule: Settle, event: Evaluated, after: int = 0, unit: str = "") -> str:
+def progress(rule: Settle, event: Evaluated, after: int, unit: str) -> str:
     """Returns a line about an evaluation that has ended.
 
     Args:

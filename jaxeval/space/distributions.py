@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, TypeGuard
 
+from jaxeval.config.fields import Range as Range
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -14,27 +15,6 @@ Value = bool | int | float | str
 _MOST_CHOICES = 10_000
 KINDS = ("uniform", "log_uniform", "integer", "log_integer", "choices")
 _WHOLE = 2**53  # a float holds every whole number up to here
-
-
-@dataclasses.dataclass(frozen=True)
-class Range:
-    """Uniform on [low, high], or uniform in the logarithm."""
-
-    low: float
-    high: float
-    log: bool = False
-    count: ClassVar[int] = 0  # its values cannot be counted
-
-    def at(self, quantile: float) -> float:
-        """Returns the value of a quantile."""
-        if not self.log:
-            return min(self.high, self.low + quantile * (self.high - self.low))
-        low, high = math.log(self.low), math.log(self.high)
-        return min(self.high, max(self.low, math.exp(low + quantile * (high - low))))
-
-    def takes(self, value: object) -> bool:
-        """Returns whether the value is a float in the range."""
-        return isinstance(value, float) and self.low <= value <= self.high
 
 
 @dataclasses.dataclass(frozen=True)

@@ -147,9 +147,7 @@ def _bootstrap(
     are not too narrow.
     """
     generator, drawn = np.random.default_rng(seed), []
-    most = max(1, _AT_ONCE // sum(map(len, strata)))
-    for begin in range(0, resamples, most):
-        rows = min(most, resamples - begin)
+    for rows in results.blocks(resamples, sum(map(len, strata)), _AT_ONCE):
         places = [generator.integers(len(s), size=(rows, max(1, len(s) - 1))) for s in strata]
         drawn.append(statistic([of[k] for of, k in zip(strata, places, strict=True)]))
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
@@ -167,16 +165,15 @@ def friedman(table: np.ndarray) -> HypothesisTest:
     return HypothesisTest(statistic, p_value, ranks.shape, method)
 
 
-def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
+def _iman_davenport(table: np.ndarray, *, resamples: int, seed: int = 0) -> HypothesisTest:
     """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demšar 2006, 3.2.2).
 
     The p-value is that of permuted ranks, which holds for few data sets too.
     """
     ranks = _ranks(table, True)
     generator, hits = np.random.default_rng(seed), 0
-    size = max(1, _AT_ONCE // ranks.size)
-    for begin in range(0, resamples, size):
-        many = np.broadcast_to(ranks, (min(size, resamples - begin), *ranks.shape))
+    for rows in results.blocks(resamples, ranks.size, _AT_ONCE):
+        many = np.broadcast_to(ranks, (rows, *ranks.shape))
         permuted = generator.permuted(many, axis=-1).sum(axis=1)
         centred = permuted - ranks.sum(axis=0).mean()
         # ties stay as they are, so the chi-squared grows with the squares alone

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from jaxeval.stats.results import blocks
+
 _ENUMERATED = 100_000  # labellings that are all enumerated: 10 against 10 have 92,378
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random labellings; the more scores, the fewer
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
@@ -138,7 +140,7 @@ def _permuted(few: int, size: int, ends: tuple[int, ...], seed: int) -> np.ndarr
     else:
         draws = min(_DRAWN, max(_FEWEST_DRAWN, 2 * _CELLS // size))
         generator = np.random.default_rng(seed)
-        rows = (min(most, draws - begin) for begin in range(0, draws, most))
+        rows = blocks(draws, size, _CELLS)
         drawn = [np.argpartition(generator.random((n, size)), few - 1, axis=1) for n in rows]
         chosen = np.concatenate([order[:, :few] for order in drawn])
     found = []

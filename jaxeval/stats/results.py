@@ -6,7 +6,7 @@ it import it themselves.
 
 import dataclasses
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -210,6 +210,12 @@ def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> In
     tail = (1 - confidence) / 2
     low, high = map(float, np.quantile(draws, [tail, 1 - tail], axis=0))
     return Interval(low, high, confidence, method)
+
+
+def blocks(rounds: int, width: int, most: int) -> Iterator[int]:
+    """Yields how many rounds of `width` numbers to draw at a time: no more than `most` numbers."""
+    size = max(1, most // max(1, width))
+    return (min(size, rounds - begin) for begin in range(0, rounds, size))
 
 
 def exchanged(first: np.ndarray, second: np.ndarray) -> bool:

@@ -6,7 +6,7 @@ different methods.
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,10 @@ from jaxeval.runs import metrics as counted
 from jaxeval.runs.metrics import Score
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple
-from jaxeval.stats.results import Effect, HypothesisTest, Rules, percentile_interval, sign
+from jaxeval.stats.results import Effect, HypothesisTest, Rules, blocks, percentile_interval, sign
 
 _ROUNDING = 1e-12  # relative: equal sums in another order
-_ROUNDS = 20_000  # shuffles or resamples at a time, fewer of many items: bounds memory
-_MOST_DRAWN = 4_000_000  # numbers at a time
+_MOST_DRAWN, _NARROW = 4_000_000, 200  # numbers at a time, of so many or more a round
 _MOST_EXACT = 2**24  # whole numbers up to which sums of float32 are exact
 _AS_BITS = 32  # groups up to this size are drawn as single bits
 
@@ -124,7 +123,8 @@ def _approximate_randomization(
     kinds, sizes = _kinds(second - first)
     kinds, sizes = kinds[kinds.any(axis=1)], sizes[kinds.any(axis=1)]
     generator = np.random.default_rng(seed)
-    for rounds in _blocks(iterations, int(np.minimum(sizes, _AS_BITS).sum())):
+    width = max(_NARROW, int(np.minimum(sizes, _AS_BITS).sum()))
+    for rounds in blocks(iterations, width, _MOST_DRAWN):
         swapped = start + _moved(generator, kinds, sizes, rounds)
         hits += int(np.sum(np.abs(score(swapped) - score(both - swapped)) >= least))
     method = f"{iterations} shuffles, seed {seed}"
@@ -150,7 +150,7 @@ def _paired_bootstrap(
     n, columns = first.shape
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
     generator, drawn = np.random.default_rng(seed), []
-    for rounds in _blocks(resamples, len(kinds)):
+    for rounds in blocks(resamples, max(_NARROW, len(kinds)), _MOST_DRAWN):
         sums = generator.multinomial(n, sizes / n, rounds) @ kinds
         drawn.append(score(sums[:, :columns]) - score(sums[:, columns:]))
     method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
@@ -164,12 +164,6 @@ def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     distinct, where, sizes = np.unique(rows, axis=0, return_index=True, return_counts=True)
     order = np.argsort(where)
     return distinct[order], sizes[order]
-
-
-def _blocks(rounds: int, width: int) -> Iterator[int]:
-    """Numbers of rounds at a time, of `width` numbers each."""
-    size = max(1, min(_ROUNDS, _MOST_DRAWN // max(width, 1)))
-    return (min(size, rounds - begin) for begin in range(0, rounds, size))
 
 
 def _moved(

@@ -1,4 +1,4 @@
-"""Trains cohorts by an engine: local processes, Slurm, Ray; or in this process.
+"""Trains cohorts, planned or asked for in turn: in this process, or as jobs of an engine.
 
 The engine places, starts and restarts jobs; what a job has done is read from the job's own files.
 """
@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jaxeval import files, runs
+from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import host
-from jaxeval.studies import jobs, recording, running
+from jaxeval.studies import jobs, memory, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 
 _SECONDS = 0.2  # between two looks at the logs
@@ -49,14 +50,50 @@ class Launcher(Protocol):
         """Stops all jobs, if it can after their epochs; others may be submitted then."""
 
 
+class Scheduler:
+    """Says what to train next, and learns what has ended; of this one, nothing more is trained."""
+
+    session: running.Session
+    feed: Callable[[dict[Member, Entry]], host.Feed] | None = None  # as of `running.run`
+
+    def more(self) -> Sequence[Cohort]:
+        """Returns what to train next, if there is something: all before has ended.
+
+        With a launcher a job has ended, and others may still run.
+        """
+        return ()
+
+    def lanes(self, planned: Sequence[Cohort], workers: int | None) -> int | None:
+        """Returns the lanes of each cohort as of `run`; `workers` are the launcher's."""
+        raise NotImplementedError
+
+    def started(self, event: running.Started) -> None:
+        """Receives a cohort that begins."""
+
+    def ended(self, event: running.Ended) -> None:
+        """Receives a trial that has ended or has paused."""
+
+    def news(self) -> list[str]:
+        """Returns lines about what has happened since the last call."""
+        return []
+
+    @property
+    def answered(self) -> bool:
+        """True if what still runs is not needed."""
+        return False
+
+    def too_large(self, entries: Sequence[Entry]) -> bool:
+        """Receives trials that do not fit into memory one by one; False: it cannot do without."""
+        del entries
+        return False
+
+
 def run(
     planned: Sequence[Cohort],
     store: runs.Store,
     folder: Path,
     *,
     launcher: Launcher | None = None,
-    more: Callable[[], Sequence[Cohort]] = lambda: (),
-    too_large: Callable[[Sequence[Entry]], bool] = lambda entries: False,
     session: running.Session | None = None,
     outputs: bool = False,
     lanes: int | None = None,
@@ -69,24 +106,75 @@ def run(
     of workers may change last bits, as another number of lanes does.
 
     Args:
-      more: returns what to train next, if there is something; called whenever a job has ended.
-      too_large: receives the trials of a job that do not fit into the memory of its process one by
-        one; returns whether the study goes on without them.
       lanes: as of `running.run`; with a launcher those of a job, which has no more members.
 
     Raises:
       RunError: as `running.run`; or jobs have failed, after all others have ended.
     """
-    if launcher is None:
-        how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
-        with jobs.merged(folder, store):
-            yield from running.run(planned, store, folder, **how)
-        return
-    with contextlib.ExitStack() as held:
-        held.enter_context(jobs.merged(folder, store))
-        held.enter_context(contextlib.closing(launcher))
+    if launcher is not None:
         storage = recording.Storage(store, folder, outputs)
-        yield from _Watch(storage, launcher, lanes, too_large, held).events(planned, more)
+        yield from _launched(planned, storage, launcher, lanes, Scheduler())
+        return
+    how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
+    with jobs.merged(folder, store):
+        yield from running.run(planned, store, folder, **how)
+
+
+def train(
+    scheduler: Scheduler,
+    store: runs.Store,
+    folder: Path,
+    launcher: Launcher | None = None,
+) -> Generator[running.Event | str, None, None]:
+    """Trains until nothing more is asked for; yields the scheduler's news too.
+
+    Raises:
+      RunError: as `run`.
+    """
+    with contextlib.closing(_events(scheduler, store, folder, launcher)) as events:
+        for event in events:
+            yield event
+            if isinstance(event, running.Started):
+                scheduler.started(event)
+            if isinstance(event, running.Ended):
+                scheduler.ended(event)
+            yield from scheduler.news()
+            if launcher is not None and scheduler.answered:
+                return
+    yield from scheduler.news()
+
+
+def _events(
+    scheduler: Scheduler, store: runs.Store, folder: Path, launcher: Launcher | None
+) -> Generator[running.Event, None, None]:
+    if launcher is not None:
+        planned, storage = scheduler.more(), recording.Storage(store, folder, False)
+        lanes = scheduler.lanes(planned, launcher.workers)
+        yield from _launched(planned, storage, launcher, lanes, scheduler)
+        return
+    how: Any = {"session": scheduler.session, "feed": scheduler.feed}
+    with jobs.merged(folder, store):
+        while planned := scheduler.more():
+            how["lanes"] = scheduler.lanes(planned, None)
+            for cohort in planned:
+                try:
+                    yield from running.run([cohort], store, folder, **how)
+                except memory.TooLarge:
+                    if not scheduler.too_large(cohort.entries):
+                        raise
+
+
+def _launched(
+    planned: Sequence[Cohort],
+    storage: recording.Storage,
+    launcher: Launcher,
+    lanes: int | None,
+    scheduler: Scheduler,
+) -> Iterator[running.Event]:
+    with contextlib.ExitStack() as held:
+        held.enter_context(jobs.merged(storage.folder, storage.store))
+        held.enter_context(contextlib.closing(launcher))
+        yield from _Watch(storage, launcher, lanes, scheduler, held).events(planned)
 
 
 @dataclasses.dataclass
@@ -96,7 +184,7 @@ class _Watch:
     _storage: recording.Storage
     _launcher: Launcher
     _lanes: int | None
-    _too_large: Callable[[Sequence[Entry]], bool]
+    _scheduler: Scheduler
     _held: contextlib.ExitStack
     _submitted: dict[Path, jobs.Job] = dataclasses.field(default_factory=dict)
     _locked: set[str] = dataclasses.field(default_factory=set)  # names of cohorts
@@ -104,9 +192,7 @@ class _Watch:
     _compiling: dict[str, Path] = dataclasses.field(default_factory=dict)
     _failures: list[str] = dataclasses.field(default_factory=list)
 
-    def events(
-        self, planned: Sequence[Cohort], more: Callable[[], Sequence[Cohort]]
-    ) -> Iterator[running.Event]:
+    def events(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Yields the events of all jobs until they have ended; raises RunError if some failed."""
         while planned or self._submitted:
             if planned:
@@ -116,7 +202,7 @@ class _Watch:
             for path in [*self._submitted]:
                 yield from self._news(path, path in alive)
             asking = not self._failures and (not before or len(self._submitted) < before)
-            planned = more() if asking else ()
+            planned = self._scheduler.more() if asking else ()
             if self._submitted and not planned:
                 time.sleep(_SECONDS)
         if self._failures:
@@ -176,7 +262,7 @@ class _Watch:
         """Ends a job whose results are merged, or submits it again."""
         ended = self._storage.ended(job.part)
         left = [entry for entry in job.waiting if entry not in ended]
-        if left and job.end and job.end.too_large and self._too_large(left):
+        if left and job.end and job.end.too_large and self._scheduler.too_large(left):
             jobs.remove(path)
             left = []
         if not left:

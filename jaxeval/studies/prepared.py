@@ -128,8 +128,8 @@ def read(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
             f"a folder, a file or tfds:NAME, or no {named}"
         )
-    task = reading.peek(source, changes, "task") or "tagging"
-    in_file = isinstance(source, str | Path) and reading.peek(None, changes, "task") is None
+    task = reading.tree_of(source, changes).get("task") or "tagging"
+    in_file = isinstance(source, str | Path) and reading.tree_of(None, changes).get("task") is None
     cls = tasks.kind_of(task, f"{source}: " if in_file else "").Config
     changed = [*changes, *data_changes(task, data)]
     origin = errors.changes() if origin is None else origin

@@ -10,7 +10,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,7 @@ from jaxeval.data.sentiment import SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import nll
 from jaxeval.models import sentiment as sentiment_models
-from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
+from jaxeval.models.sentences import PairClassifier, PairModel
 from jaxeval.models.sentiment import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
@@ -78,7 +78,7 @@ class _PairConfig:
     training: Training = _TRAINING
 
 
-def _task(model: Any, weights: Callable[[Batch], Array], scoring: _Scoring) -> Task:
+def _task(model: Any, classes: int, weights: Callable[[Batch], Array], scoring: _Scoring) -> Task:
     """Returns the task of a classifier.
 
     Args:
@@ -86,7 +86,6 @@ def _task(model: Any, weights: Callable[[Batch], Array], scoring: _Scoring) -> T
         classes are `rows["labels"]` [...].
       weights: [...] 1 for an item, 0 for padding.
     """
-    classes = model.sizes.labels
 
     def normaliser(batch: Batch) -> Array:
         return jnp.sum(weights(batch))
@@ -140,19 +139,13 @@ def _score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
     return {"accuracy": accuracy, "macro_f1": float(np.mean(f1))}
 
 
-class _Classes(NamedTuple):
-    names: Sequence[str]
-    probs: np.ndarray  # [items, Y]
-
-
 def _program(
     saved: SavedModel,
     model: Any,
     rows: kind.Rows,
-    names: Sequence[str],
     to_items: Callable[[list[np.ndarray]], np.ndarray],
 ) -> kind.Program:
-    """Returns the program that predicts the `_Classes` of the same rows with similar models.
+    """Returns the program for the probabilities [items, Y] of the rows by similar models.
 
     Args:
       model: as of `_task`.
@@ -162,27 +155,32 @@ def _program(
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
 
-    init = _init(model)
-    return kind.program(saved, init, run, rows, lambda each: _Classes(names, to_items(each)))
+    return kind.program(saved, _init(model), run, rows, to_items)
 
 
 def _lines(
-    items: Iterator[Mapping[str, object]], by_model: Sequence[_Classes], vote: bool
+    items: Iterator[Mapping[str, object]],
+    names: Sequence[str],
+    by_model: Sequence[np.ndarray],
+    vote: bool,
 ) -> Iterator[str]:
     """Yields a JSON line for each item, with its label and probability, or lists for each model.
 
     A vote is the label of most models, with the mean of its probabilities.
+
+    Args:
+      names: of the Y classes, the same for all models.
+      by_model: probabilities [items, Y] by each model.
     """
-    for number, about in enumerate(items):
-        classes = [(each.names, each.probs[number]) for each in by_model]
-        labels = [names[int(probs.argmax())] for names, probs in classes]
-        values = [float(probs.max()) for _, probs in classes]
+    for about, *each in zip(items, *by_model, strict=True):
+        classes = [int(probs.argmax()) for probs in each]
+        values = [float(probs.max()) for probs in each]
         if vote:
-            labels = [kind.majority(labels)]
-            values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
-        found: dict[str, Any] = {"label": labels}
+            classes = [kind.majority(classes)]
+            values = [float(np.mean([probs[classes[0]] for probs in each]))]
+        found: dict[str, Any] = {"label": [names[number] for number in classes]}
         found["probability"] = [round(value, 4) for value in values]
-        if len(labels) == 1:
+        if len(classes) == 1:
             found = {name: value[0] for name, value in found.items()}
         yield json.dumps({**about, **found}, ensure_ascii=False)
 
@@ -217,7 +215,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
     def program(saved: SavedModel) -> kind.Program:
         choices, size = saved.config.model, saved.config.training.evaluation_batch_size
         vocabulary = saved.read_vocabulary(sentiment.SavedVocabulary)
-        each_row, encoded = sentiment.encode(saved.config.data, vocabulary, texts, size)
+        each_row, encoded = sentiment.encode(saved.config.data, vocabulary, texts, file, size)
         if choices.architecture == "majority":  # reads no word
             none = np.zeros((vocabulary.rows, 1), np.float32)
             saved = saved._replace(tables={"vectors": none})
@@ -231,9 +229,9 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
             return np.concatenate([own[: len(row.targets)] for own, row in each])
 
         model = sentiment_models.Classifier(choices, sizes)
-        return _program(saved, model, rows, vocabulary.labels, to_targets)
+        return _program(saved, model, rows, to_targets)
 
-    return _lines(targets(), kind.predictions(saved, program), options.vote)
+    return _lines(targets(), first.labels, kind.predictions(saved, program), options.vote)
 
 
 def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
@@ -247,12 +245,12 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
         encoded = pairs.encode(config.data, vocabulary, each_row, file, size)
         table = "words", config.model.words.trained, vocabulary.rows
         rows, known = kind.saved_rows(saved, encoded, *table)
-        sizes = PairSizes(len(vocabulary.labels), known)
-        model = PairClassifier(config.model, sizes)
-        return _program(saved, model, rows, vocabulary.labels, np.stack)
+        model = PairClassifier(config.model, len(vocabulary.labels), known)
+        return _program(saved, model, rows, np.stack)
 
     items = ({"premise": each.premise, "hypothesis": each.hypothesis} for each in each_row)
-    return _lines(items, kind.predictions(saved, program), options.vote)
+    labels = saved[0].read_vocabulary(pairs.SavedVocabulary).labels
+    return _lines(items, labels, kind.predictions(saved, program), options.vote)
 
 
 def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:
@@ -265,13 +263,13 @@ def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[WordCo
         )
     sizes = _sizes(data.labels, data.table.vocabulary, data.corpus.buckets)
     model = sentiment_models.Classifier(config.model, sizes)
-    return data, _task(model, _target_weights, config.scoring)
+    return data, _task(model, sizes.labels, _target_weights, config.scoring)
 
 
 def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[WordCorpus, Task]:
-    sizes = PairSizes(len(data.labels), data.table.vocabulary)
-    model = PairClassifier(config.model, sizes)
-    return data, _task(model, lambda batch: batch.weight, config.scoring)
+    classes = len(data.labels)
+    model = PairClassifier(config.model, classes, data.table.vocabulary)
+    return data, _task(model, classes, lambda batch: batch.weight, config.scoring)
 
 
 SENTIMENT = kind.word_kind(_SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)

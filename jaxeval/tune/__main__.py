@@ -1,6 +1,7 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
 import contextlib
+import dataclasses
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
     from jaxeval.space import Space
+    from jaxeval.studies.launching import Launcher
+    from jaxeval.tune.target import Target
     from jaxeval.tuning import Search
     from jaxeval.tuning.evaluating import Runner
 
@@ -63,23 +66,65 @@ def tune(
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
     """
-    from jaxeval import backend
     from jaxeval import space as spaces
 
     known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
-    backend.prepare()
-    launcher = launchers.parse(launch)
+    launcher = launchers.prepare(launch)
     import jax
 
     from jaxeval.tune import target as targets
-    from jaxeval.tune import training
 
     target = targets.target(config, [*changes], data, search, where)
     workers = len(jax.devices()) if launcher is None else launcher.workers
     at_once = parallel or max(_AT_ONCE, workers)
-    limits = trials, seconds
-    return training.tune(target, Path(out), limits, at_once, retrain, launcher, quiet)
+    return _train(target, Path(out), (trials, seconds), at_once, retrain, launcher, quiet)
+
+
+def _train(
+    target: "Target",
+    folder: Path,
+    limits: tuple[int, float | None],
+    parallel: int,
+    retrain: int,
+    launcher: "Launcher | None",
+    quiet: bool,
+) -> "Tuned":
+    """Searches with progress; then trains the best setting with fresh seeds.
+
+    Args:
+      limits: trials and seconds, as of `tuning.State`.
+    """
+    from jaxeval import files, observe, runs, tuning
+    from jaxeval.config import reading
+    from jaxeval.report import text
+    from jaxeval.report import tuning as reports
+    from jaxeval.studies import launching, prepared
+    from jaxeval.tune.populations import Populations
+
+    record, source = target.record, {"experiment": target.record.id}
+    path = folder / "tunings" / f"{record.id}.json"
+    opening = tuning.opened(path, target.search, record.higher_is_better, source, *limits)
+    with opening as state:
+        if state.known:
+            cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)
+        with runs.open_store(folder) as store:
+            fed = Populations(target, state, store, folder, parallel, launcher is not None)
+            events = launching.train(fed, store, folder, launcher)
+            observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
+        scale, best = (record.metric, record.unit), state.best()
+        if best is None:
+            return reports.result(state, *scale, None)
+        config = target.config(best.values)
+        config = dataclasses.replace(config, name=f"{config.name}_tuned")
+        toml, fresh, failures = path.with_name(f"{path.stem}_best.toml"), None, list[str]()
+        files.write_text(toml, reading.to_toml(config))
+        if retrain:
+            cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
+            trials = prepared.seeds_by_splits(config, tuning.fresh_seeds(retrain))
+            how: Any = {"launcher": launcher, "quiet": quiet}
+            fresh, failures = reports.fresh_scores(observe.train(trials, folder, **how))
+        return reports.result(state, *scale, fresh, failures, config=str(toml))
 
 
 @parameters.verb
@@ -131,8 +176,9 @@ def tune_command(
       jaxeval tune command "python train.py {values} {seed}" --space FILE --json-field dev.f1
     """
     from jaxeval import space as spaces
+    from jaxeval import tuning
     from jaxeval.report import text
-    from jaxeval.tuning import evaluating, running
+    from jaxeval.tuning import evaluating
     from jaxeval.tuning.history import History
 
     known = spaces.load(space)[0]
@@ -155,7 +201,7 @@ def tune_command(
         evaluate.command.assumed = direction if higher is None else ""
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path = None if state is None else Path(state)
-    opening = running.opened(path, search, higher, source, trials, seconds)
+    opening = tuning.opened(path, search, higher, source, trials, seconds)
     with cli.resumable(), opening as opened:
         cli.say(direction, quiet)
         runner = evaluating.Runner(opened, evaluate, parallel, retries, steps)
@@ -165,9 +211,9 @@ def tune_command(
 
 def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tuned":
     """Searches with progress; then runs the best setting with fresh seeds."""
-    from jaxeval.report import tuning
+    from jaxeval import tuning
+    from jaxeval.report import tuning as reports
     from jaxeval.runs import metrics
-    from jaxeval.tuning.running import fresh_seeds
 
     state = runner.state
 
@@ -180,17 +226,17 @@ def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tu
     with contextlib.closing(runner.run()) as steps:
         for evaluation, note in steps:
             ended = evaluation.ended
-            last = tuning.evaluation_line(evaluation, "score", unit()) if ended else note
-            cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
+            last = reports.evaluation_line(evaluation, "score", unit()) if ended else note
+            cli.say(f"{reports.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = state.best(), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             cli.say(f"best setting, fresh seed {number}: {result}", quiet)
-        every = [state.fresh_scores(best)[seed] for seed in fresh_seeds(retrain)]
+        every = [state.fresh_scores(best)[seed] for seed in tuning.fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
     seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit())
-    return tuning.result(state, *scale, fresh, failures, seeded)
+    return reports.result(state, *scale, fresh, failures, seeded)
 
 
 def _search(

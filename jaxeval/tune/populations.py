@@ -14,19 +14,19 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, slots
 from jaxeval.report import tuning as reports
-from jaxeval.studies import Trial, prepared, running, scheduling
+from jaxeval.studies import Trial, launching, prepared, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune.target import Target
+from jaxeval.tuning import State
 from jaxeval.tuning.history import Evaluation, History, Stopped
-from jaxeval.tuning.running import State
 
 # a trial, the epoch that has ended (from 1), its dev score so far or its last one
 # (`Training.scored_epoch`), how it ended (None: it goes on)
 _Progress = tuple[Trial, int, float | None, str | None]
 
 
-class Populations(scheduling.Scheduler):
+class Populations(launching.Scheduler):
     """A search whose settings are trained as populations, or as jobs of a launcher.
 
     A batch of settings is proposed when all before have ended; those that a program has room for

@@ -16,8 +16,8 @@ from jaxeval.bandits.commands import PLACE, Report
 from jaxeval.bandits.running import Job
 from jaxeval.errors import ConfigError
 from jaxeval.space import Space
+from jaxeval.tuning import State, fresh_seeds
 from jaxeval.tuning.history import Evaluation, Stopped, Values
-from jaxeval.tuning.running import State, fresh_seeds
 
 _BESIDE = ("seed", "values")
 

@@ -7,7 +7,7 @@ differences are paired.
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,6 +20,7 @@ from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
     Interval,
+    blocks,
     percentile_interval,
     sign,
 )
@@ -160,7 +161,8 @@ class Bootstrap:
     def draws(self, files: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         """Returns the statistic [V, B] of files on the same resamples of chosen items."""
         generator, draw = np.random.default_rng(self.seed), self.drawer(chosen)
-        weights = (draw(generator, n) for n in _blocks(self.resamples, int(chosen.sum())))
+        sizes = blocks(self.resamples, int(chosen.sum()), _AT_ONCE)
+        weights = (draw(generator, n) for n in sizes)
         return np.concatenate([self.statistic(files, chosen, each) for each in weights]).T
 
 
@@ -219,12 +221,6 @@ def _interval(draws: np.ndarray, method: str) -> Interval:
         reason = f"{100 * share:.0f} % of the resamples draw too few different items for a score"
         return Interval.none(_CONFIDENCE, reason)
     return percentile_interval(draws[~np.isnan(draws)], _CONFIDENCE, method)
-
-
-def _blocks(resamples: int, width: int) -> Iterator[int]:
-    """Yields how many resamples to draw at a time, each of `width` weights: bounds memory."""
-    size = max(1, _AT_ONCE // width)
-    return (min(size, resamples - begin) for begin in range(0, resamples, size))
 
 
 def adjust(results: Sequence[Scored[_Score]]) -> tuple[Scored[_Score], ...]:

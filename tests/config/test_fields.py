@@ -111,10 +111,9 @@ def test_defaults_and_ranges_are_possible(task: str) -> None:
     config = tasks.KINDS[task].Config()
     assert len(fields.traced(config)) > 3
     for hyperparameter in fields.traced(config).values():
-        assert hyperparameter.marker.limits.allows(hyperparameter.value)
-        assert hyperparameter.marker.range is None or all(
-            hyperparameter.marker.limits.allows(end) for end in hyperparameter.marker.range[:2]
-        )
+        span, limits = hyperparameter.marker.range, hyperparameter.marker.limits
+        assert limits.allows(hyperparameter.value)
+        assert span is None or (limits.allows(span.low) and limits.allows(span.high))
 
 
 def test_ranges_and_their_unit_interval() -> None:

@@ -29,7 +29,7 @@ def _words(sentence: Sentence) -> list[list[str]]:
 
 
 def _one(text: LabelledText, tokenised: bool = False) -> Sentence:
-    (sentence,) = labelled_text.in_words({"train": [text]}, tokenised)["train"]
+    (sentence,) = labelled_text.in_words({"": [text]}, tokenised, {"": "FILE"})[""]
     return sentence
 
 
@@ -45,10 +45,22 @@ def test_targets_in_words() -> None:
     assert [*sentence.words[:4]] == ["Cafe\u0301", "'s", "b", "ar"]
 
 
+@pytest.mark.parametrize("target", ["\x07", ""])
+def test_a_text_or_target_without_words_is_refused(target: str) -> None:
+    """Dies if control characters, of which no word is made, are a text or a target."""
+    text = (
+        _text(f"a {target}", (target, "x")) if target else labelled_text.without_target("\x07", 9)
+    )
+    with pytest.raises(DataError, match=r"FILE.*: expected words, found '\\x07'"):
+        _one(text)
+
+
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
-    read = labelled_text.in_words({"train": [train], "test": [test]}, False)
+    read = labelled_text.in_words(
+        {"train": [train], "test": [test]}, False, dict.fromkeys(splits.PARTS, "FILE")
+    )
     assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
 
 
@@ -108,7 +120,7 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
     saved = reading.read(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [labelled_text.without_target(content, 1) for content in ("a b c d", "c")]
-    _, (shared, laid) = sentiment.encode(data, saved, texts, 2)
+    _, (shared, laid) = sentiment.encode(data, saved, texts, folder, 2)
     (others,) = laid.columns
     row, known = shared["row"], classified.corpus.shared["row"]
     assert others["length"].tolist() == [3, 3]

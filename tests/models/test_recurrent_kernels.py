@@ -50,8 +50,7 @@ def _equal_on_both(monkeypatch: pytest.MonkeyPatch, loss: Any, *inputs: Any) -> 
         np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("groups", [0, 1, 4])
+@pytest.mark.parametrize(("reverse", "groups"), [(True, 0), (False, 1), (True, 4)])
 def test_an_encoder_of_an_accelerator_has_the_states_and_gradients_of_a_cpu(
     monkeypatch: pytest.MonkeyPatch, reverse: bool, groups: int
 ) -> None:

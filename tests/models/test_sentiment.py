@@ -18,7 +18,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "bag": {"architecture": "bag", "bag": [5, 4]},
     "cnn": {"architecture": "cnn", "cnn": {"widths": [2, 3, 5], "filters": 4}},
     "lstm": {"architecture": "lstm", "initial": {"kind": "torch"}},
-    "tdlstm": {"architecture": "tdlstm"},
     "tdlstm apart": {
         "architecture": "tdlstm",
         "target": {"include": False},

@@ -151,7 +151,7 @@ def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(Full):
         list(toy.train(problem, MEMBERS, tmp_path / "c", record, 6, devices))
     resumed, _ = _run(tmp_path / "c", MEMBERS)
-    assert min(s[0] for s in resumed[MEMBERS[0]]) == 2
+    assert min(s[0] for s in resumed[MEMBERS[0]] if s[1] == "train") == 2
 
 
 def test_short_epochs_are_checkpointed_seldom(
@@ -174,7 +174,7 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
     def split(number: int) -> Any:
         if number == 13:
             raise DataError("no such split")
-        return toy.split(number)
+        return toy.split(1, number)
 
     ended = {}
 

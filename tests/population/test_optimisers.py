@@ -18,10 +18,10 @@ GRADS = [np.array([0.3, -2.0, 0.0]), np.array([-0.1, 1.0, 0.5])]
 START = np.array([1.0, -1.0, 0.5])
 
 
-def _steps(settings: optimisers.Optimiser) -> np.ndarray:
+def _steps(settings: optimisers.Optimiser, epoch: int = 0) -> np.ndarray:
     """Params after the two gradients."""
     hparams = {n: jnp.float32(v) for n, v in fields.active(settings).items()}
-    optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
+    optimiser = optimisers.make(settings, hparams, jnp.int32(epoch), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)
     for grad in GRADS:
@@ -98,6 +98,16 @@ def test_clipping_and_l2() -> None:
     for g in GRADS:
         w -= g + 0.1 * w
     np.testing.assert_allclose(_steps(decayed), w, atol=1e-6)
+
+
+def test_steps_in_any_order() -> None:
+    """Dies if a rate of an earlier epoch that is listed last replaces that of a later one."""
+    steps = (2, 0.5), (3, 0.25)
+    each = [
+        _steps(optimisers.Optimiser(name="sgd", clip="none", steps=order), epoch=2)
+        for order in (steps, steps[::-1])
+    ]
+    np.testing.assert_allclose(each, [START - 0.25 * sum(GRADS)] * 2, rtol=1e-6)
 
 
 PARAMS = {"logits": {"kernel": jnp.array([2.0]), "bias": jnp.array([3.0])}, "words": jnp.ones(2)}

@@ -1,6 +1,7 @@
-"""A small task with two row shapes, dropout and a traced hyperparameter, quick to compile."""
+"""A small task of one or two row shapes, with dropout and a traced hyperparameter."""
 
 import contextlib
+import functools
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -56,11 +57,11 @@ TASK = Task(
 )
 
 
-def corpus() -> Corpus:
-    """Two buckets of rows of 3 and 5 values; the class depends on their sum, with some noise."""
+def corpus(count: int) -> Corpus:
+    """One or two buckets: rows of 3, of 5 values; the class depends on their sum and on noise."""
     generator = np.random.default_rng(0)
     buckets = []
-    for width, rows in ((3, 90), (5, 70)):
+    for width, rows in ((3, 90), (5, 70))[:count]:
         x = generator.integers(0, VALUES, (rows, width)).astype(np.int32)
         noise = generator.integers(0, 4, rows)
         buckets.append({"x": x, "y": ((x.sum(1) + noise) // 12 % CLASSES).astype(np.int32)})
@@ -72,25 +73,18 @@ def places() -> list[np.ndarray]:
     return [np.arange(70, 160), np.arange(70)[::-1]]
 
 
-def split(number: int) -> Split:
-    """Rows of both buckets, shuffled by the split's number."""
+def split(count: int, number: int) -> Split:
+    """Rows of each bucket, shuffled by the split's number."""
     parts: list[list[np.ndarray]] = [[], [], []]
-    for bucket in corpus().buckets:
+    for bucket in corpus(count).buckets:
         order = np.random.default_rng(number).permutation(len(bucket["y"])).astype(np.int32)
         for part, rows in zip(parts, np.split(order, [50, 58]), strict=True):
             part.append(rows)
     return Split(*map(tuple, parts), {})
 
 
-def padded(split: Split) -> Split:
-    """The same with numbers of no row behind the rows of each part and bucket."""
-    parts = (split.train, split.dev, split.test)
-    longer = ([np.pad(rows, (0, 5), constant_values=-1) for rows in part] for part in parts)
-    return Split(*map(tuple, longer), split.tables)
-
-
-def problem(**changes: Any) -> Problem:
-    """The toy problem with changes to its training settings."""
+def problem(buckets: int = 1, **changes: Any) -> Problem:
+    """The toy problem with changes to its training settings; each bucket is compiled by itself."""
     settings = {
         "batch_size": 8,
         "evaluation_batch_size": 16,
@@ -100,7 +94,8 @@ def problem(**changes: Any) -> Problem:
         "lane_mode": "map",
         "optimiser": optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.02}),
     }
-    return Problem(TASK, corpus(), split, Training(**{**settings, **changes}))
+    training = Training(**{**settings, **changes})
+    return Problem(TASK, corpus(buckets), functools.partial(split, buckets), training)
 
 
 def member(seed: int, number: int = 0, **changes: float) -> Member:

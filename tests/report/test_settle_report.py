@@ -76,6 +76,18 @@ def test_candidates_and_bases(tmp_path: Path) -> None:
     assert found.seconds == 2.0 * found.runs
 
 
+def test_a_base_that_comes_back_is_the_last_one(tmp_path: Path) -> None:
+    """Dies if a first base that wins against the second is not the base now."""
+    _night(tmp_path / "night.db")
+    with ledger.opened(tmp_path / "night.db") as book:
+        won = book.comparisons()[0]
+        back = book.begin(won.candidate, won.base, "back", won.settings)
+        book.decide(back.number, "better", won.result or {})
+    found = jaxeval.settle_report(tmp_path / "night.db")
+    assert [of.kept for of in found.bases] == [1, back.number]
+    assert "The base is now back." in repr(found)
+
+
 def test_a_base_has_no_score_with_which_it_won(tmp_path: Path) -> None:
     """Dies if the winner's curse is in a base's mean, noise, or fresh difference."""
     found = _night(tmp_path / "night.db")

@@ -11,9 +11,8 @@ from scipy import stats
 from jaxeval import space as spaces
 from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
-from jaxeval.tuning import Search
+from jaxeval.tuning import Search, State
 from jaxeval.tuning.history import Evaluation, History, Stopped
-from jaxeval.tuning.running import State
 
 SPACE = spaces.from_dict(
     {

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from jaxeval import runs, space, tuning
 from jaxeval.config import reading
-from jaxeval.tuning import running
 from tests.runs import test_store
 
 SPACE = {
@@ -32,7 +31,7 @@ def write_search(folder: Path, count: int = 12) -> None:
     chosen = search.best(history)
     assert chosen is not None
     path = folder / "tunings" / f"{SEARCH}.json"
-    with running.opened(path, search, True, {"experiment": SEARCH}, count) as state:
+    with tuning.opened(path, search, True, {"experiment": SEARCH}, count) as state:
         state.history = search.ask(history, 1)[0]
         state.save()
     best = dict(chosen.values)
@@ -47,7 +46,7 @@ def write_search(folder: Path, count: int = 12) -> None:
         )
         for e in history.evaluations
     ]
-    fresh = running.fresh_seeds(2)
+    fresh = tuning.fresh_seeds(2)
     ends += [test_store.result(s, experiment=TUNED, dev=0.7 + 0.02 * (s % 2)) for s in fresh]
     with runs.open_store(folder) as store:
         for key, tree in configs.items():

@@ -13,7 +13,7 @@ from jaxeval import observe, runs, studies, tasks
 from jaxeval.errors import RunError
 from jaxeval.population import engine, host
 from jaxeval.runs import store as stores
-from jaxeval.studies import cohorts, costs, jobs, padding, prepared, running
+from jaxeval.studies import cohorts, costs, jobs, launching, padding, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from tests.population import toy
 from tests.studies import here, toy_kind, toy_sizes
@@ -247,10 +247,17 @@ def test_all_cohorts_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_is_asked_for_later_is_shown_alike(tmp_path: Path) -> None:
     """Dies if cohorts that are added while others train show as events of somebody else."""
     *first, last = [cohort for trial in TRIALS[:3] for cohort in toy_kind.planned([trial])]
-    later, strange = iter([[last]]), list[object]()
+    turns, strange = iter([first, [last]]), list[object]()
+
+    class Asking(launching.Scheduler):
+        def more(self) -> Sequence[Cohort]:
+            return next(turns, ())
+
+        def lanes(self, planned: Sequence[Cohort], workers: int | None) -> None:
+            del planned, workers
+
     with runs.open_store(tmp_path) as store:
-        asked: Any = {"launcher": here.Here(1), "more": lambda: next(later, ())}
-        trained = studies.run(first, store, tmp_path, **asked)
+        trained = launching.train(Asking(), store, tmp_path, here.Here(1))
         observe.watch(trained, other=lambda event, say: strange.append(event))
         assert len(store.members()) == 3 and not strange
 

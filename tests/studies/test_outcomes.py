@@ -129,7 +129,7 @@ def test_rows_stand_where_the_source_says(tmp_path: Path, monkeypatch: pytest.Mo
     rows = observe.train(trials, tmp_path, outputs=True)
     assert rows == observe.train(trials, tmp_path, outputs=True)
     models = saved.load(toy_kind.cohort(trials), tmp_path)
-    split, corpus, places = toy.split(0), toy.corpus(), toy.places()
+    split, corpus, places = toy.split(2, 0), toy.corpus(2), toy.places()
     for number, (params, outcomes) in enumerate(
         zip(models.params, _outcomes(tmp_path, "test"), strict=True)
     ):

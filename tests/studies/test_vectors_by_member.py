@@ -14,48 +14,21 @@ from tests.data.test_word_tables import vectors
 QUICK = [
     *("data.max_widths=1", "training.epochs=2", "data.without_vector=mean"),
     *("training.evaluation_batch_size=64", "training.optimiser.clip=none"),
+    *("task=sentiment", "model.architecture=bag", "data.source.sentences=40"),
+    *("training.batch_size=16", "training.optimiser.l2=0.1"),
+    'training.optimiser.l2_parameters=["words"]',
 ]
-TASKS = {
-    "window": [
-        *("data.train_sentences=60", "model.encoder=window", "model.characters.encoder=none"),
-        *("model.classifier=softmax", "model.dropout.kind=naive", "training.batch_size=16"),
-        *("training.optimiser.name=adagrad", "training.lane_mode=vmap", "training.lanes=4"),
-    ],
-    "sentence": [
-        *("task=sentiment", "model.architecture=bag", "data.source.sentences=40"),
-        *("training.batch_size=16", "training.optimiser.l2=0.1"),
-        'training.optimiser.l2_parameters=["words"]',
-    ],
-}
 
 
-_SENTENCES = generated.sentences(1, 60, 60, 60)
-
-
-def _words(task: str) -> list[str]:
-    """Some words of a task's corpus, the most frequent first."""
-    if task == "window":
-        tokens = [w.lower() for s in _SENTENCES["train"] for w in s.words]
-    else:
-        texts = generated.texts(1, 40)["train"]
-        tokens = [word for each in texts for word in each.text.split()]
-    return sorted({*tokens}, key=lambda word: (-tokens.count(word), word))
-
-
-@pytest.fixture(autouse=True)
-def _small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generated, "sentences", lambda seed: dict(_SENTENCES))
-
-
-def _configs(task: str, folder: Path, *changes: str) -> list[Any]:
-    """A config with each of two files that cover different words."""
-    known = _words(task)
+def _configs(folder: Path, *changes: str) -> list[Any]:
+    """A config with each of two files that cover different words of the texts."""
+    tokens = [word for each in generated.texts(1, 40)["train"] for word in each.text.split()]
+    known = sorted({*tokens}, key=lambda word: (-tokens.count(word), word))
     files = [
         vectors(folder / "a.txt", [*known[:20], "zyzzyva"], 1, 5),
         vectors(folder / "b.txt", known[8:19], 2, 5),
     ]
-    base = [*QUICK, *TASKS[task], *changes]
-    return [studies.read(None, [*base, f"data.vectors={file}"]) for file in files]
+    return [studies.read(None, [*QUICK, *changes, f"data.vectors={file}"]) for file in files]
 
 
 def _trials(configs: list[Any]) -> list[studies.Trial]:
@@ -74,17 +47,14 @@ TRAINED = ["model.words.trained=true"]
 FROZEN = ["model.words.trained=false", "training.optimiser.l2_parameters=[]"]
 
 
-@pytest.mark.parametrize(
-    ("task", "changes"),
-    [("window", TRAINED), ("sentence", FROZEN), ("sentence", TRAINED)],
-    ids=["window", "frozen", "sentence"],
-)
-def test_a_member_scores_as_with_its_file_alone(
-    task: str, changes: list[str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("changes", [TRAINED, FROZEN], ids=["trained", "frozen"])
+def test_a_member_scores_as_with_its_file_alone(changes: list[str], tmp_path: Path) -> None:
     """Dies if a member reads or begins with another's vectors, padding is read or trained into
-    anything, a draw depends on the size of the padded table, or an id is another: bit for bit."""
-    configs = _configs(task, tmp_path, *changes)
+    anything, a draw depends on the size of the padded table, or an id is another: bit for bit.
+
+    Rows that are updated alone, under which windows train: tests/test_judge.py.
+    """
+    configs = _configs(tmp_path, *changes)
     planned = cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))
     assert len(planned) == 1 and len(planned[0].members) == 4
     rows = {len(entry.prepared.data.table.vectors) for entry in planned[0].entries}
@@ -101,14 +71,14 @@ def test_a_member_scores_as_with_its_file_alone(
 
 def test_saved_models_share_no_program(tmp_path: Path) -> None:
     """Dies if a model is saved with the rows of a table that was padded for another file."""
-    configs = _configs("sentence", tmp_path, "training.save_models=true")
+    configs = _configs(tmp_path, "training.save_models=true")
     assert len(cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))) == 2
 
 
 def test_a_job_holds_what_it_trains(tmp_path: Path) -> None:
     """Dies if the file of a job grows with those of other jobs, or lacks what decides its program:
     the first trial of its cohort, and one of each file of vectors."""
-    configs, seeds = _configs("sentence", tmp_path), (1, 2, 3)
+    configs, seeds = _configs(tmp_path), (1, 2, 3)
     trials = [trial for of in configs for trial in prepared.seeds_by_splits(of, seeds)]
     (whole,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     assert len({who.vectors for who in whole.members}) == 2

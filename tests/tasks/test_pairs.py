@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxeval import studies
 from jaxeval.contracts import Batch
-from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
+from jaxeval.models.sentences import PairClassifier, PairModel
 from tests import quick
 from tests.models import sentences
 from tests.tasks import of_words
@@ -37,7 +37,7 @@ def test_logits_are_those_computed_word_by_word() -> None:
     split = {"known": np.arange(7) != 4}
     batch = jax.tree.map(jnp.asarray, Batch(rows, np.ones(4), shared, split))
     choices = PairModel(hidden=5, layer=4)
-    model = PairClassifier(choices, PairSizes(3, 7))
+    model = PairClassifier(choices, 3, 7)
     shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
     values = quick.jit(lambda p: model.apply({"params": p}, batch, {}, None))(params)

@@ -19,12 +19,11 @@ from tests.tasks import of_words
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
 CHOICES = {  # every choice of the config is made by one of them
     "lample": "characters.encoder=lstm cell.coupled_forget=true cell.peepholes=true projection=10 "
-    "cell.learned_start=true dropout.kind=naive dropout.inverted=false words.unknown_rate=0.5 "
-    "casing=embedding",
-    "ma_hovy": "transitions=from_input characters.full_padding=true dropout.kind=naive "
-    "dropout.characters=0.5 cell.gradient_clip=5.0",
+    "cell.learned_start=true cell.gradient_clip=5.0 transitions=from_input dropout.kind=naive "
+    "dropout.characters=0.5 dropout.inverted=false words.unknown_rate=0.5 casing=embedding",
     "ukp2017": "layers=[12,10] words.trained=false casing=one_hot cell.hard_sigmoid=true "
-    "dropout.layer_input=0.25 dropout.state=0.25 dropout.per_gate=true characters.masked=false",
+    "dropout.layer_input=0.25 dropout.state=0.25 dropout.per_gate=true characters.masked=false "
+    "characters.full_padding=true",
     "window": "encoder=window window.hidden=16 casing=capitals classifier=softmax "
     "dropout.kind=naive dropout.output=0.5 characters.encoder=none",
 }

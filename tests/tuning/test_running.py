@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from jaxeval import space as spaces
+from jaxeval import tuning as searches
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.tuning import Search
-from jaxeval.tuning import running as searches
+from jaxeval.tuning import Search, State
 from jaxeval.tuning.evaluating import Evaluator, Runner
 from jaxeval.tuning.history import History
-from jaxeval.tuning.running import State
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
 SEARCH = Search(SPACE, "random", 1, seeds=2)

@@ -99,7 +99,7 @@ def test_intervals_of_questions_that_share_units() -> None:
 
 def test_blocks_are_one_stream_of_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a block too many is drawn, each block draws the same, or the seed is another."""
-    assert [*vectors._blocks(5, 1_000_000)] == [2, 2, 1]
+    assert [*results.blocks(5, 1_000_000, 2_000_000)] == [2, 2, 1]
     gold, scores = GENERATOR.normal(size=20), GENERATOR.normal(size=(2, 20))
     weights = np.random.default_rng(3).multinomial(20, np.full(20, 1 / 20), 199)
     monkeypatch.setattr(vectors, "_AT_ONCE", 600)

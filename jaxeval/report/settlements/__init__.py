@@ -114,14 +114,11 @@ class Settlements(Result):
                 Heading("Scores of the bases"),
                 *(f"{of.name}: {', '.join(f'{x:g}' for x in of.scores)}" for of in self.bases),
             ],
-            figures=self._figures,
+            figures=lambda: [*_progress(self)],
             title="Settled comparisons",
             signature=self.signature,
             noun="comparison",
         )
-
-    def _figures(self) -> Sequence[Figure]:
-        return [*_progress(self)]
 
     def _answer(self) -> str:
         said = text.listed([f"{n} {outcome}" for outcome, n in self.counts().items()])
@@ -175,7 +172,8 @@ class Settlements(Result):
                 scale(float(np.mean(of.scores))) if of.scores else "-",
                 scale.interval(of.mean) or "-",
                 _signed(scale, of.won),
-                *(("-", "-") if of.fresh is None else _effect(scale, of.fresh)),
+                _signed(scale, of.fresh.estimate if of.fresh else None),
+                scale.interval(of.fresh.interval) if of.fresh else "-",
             ]
             for of in self.bases
         ]
@@ -208,10 +206,6 @@ class Settlements(Result):
 def _signed(scale: ScoreFormat, value: float | None) -> str:
     """Formats a difference with its sign; "-" for None."""
     return "-" if value is None else ("+" if value > 0 else "") + scale(value)
-
-
-def _effect(scale: ScoreFormat, of: Effect) -> tuple[str, str]:
-    return _signed(scale, of.estimate), scale.interval(of.interval)
 
 
 def _progress(found: Settlements) -> Iterator[Figure]:

@@ -12,10 +12,9 @@ from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import insight
+from jaxeval.tuning import State, insight
 from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.insight import Insight, Retrained, Spread
-from jaxeval.tuning.running import State
 
 _MOST_SHOWN = 10  # settings of the table
 IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draws")

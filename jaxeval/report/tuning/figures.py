@@ -48,10 +48,6 @@ def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
     return [(e, mean) for e, mean in known if not e.stopped] or known
 
 
-def _label(tuned: Tuned) -> str:
-    return scores.label(tuned.metric, tuned.unit)
-
-
 def _best_so_far(tuned: Tuned) -> Figure:
     drawing, axes = plots.canvas(6.0, 4.0)
     factor, means = scores.factor(tuned.unit), {e.number: mean for e, mean in _scored(tuned)}
@@ -77,7 +73,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
         half = factor * float(special.stdtrit(tuned.noise_df, 0.975)) * noise / seeds**0.5
         style = {"step": "post", "alpha": 0.15, "linewidth": 0, "label": "its noise, 95 %"}
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
-    axes.set(xlabel="setting", ylabel=plots.literal(_label(tuned)))
+    axes.set(xlabel="setting", ylabel=plots.literal(scores.label(tuned.metric, tuned.unit)))
     axes.locator_params(axis="x", integer=True)
     axes.legend(frameon=False, fontsize=8)
     caption = (
@@ -90,7 +86,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
         (n, f"{means[n]:.6g}" if n in means else "-", f"{value:.6g}")
         for n, value in zip(numbers, best, strict=True)
     ]
-    head = ("setting", _label(tuned), "best so far")
+    head = ("setting", scores.label(tuned.metric, tuned.unit), "best so far")
     return Figure("best_so_far", "Best score so far", caption, drawing, head, rows)
 
 
@@ -177,5 +173,5 @@ def _slices(tuned: Tuned, settings: Sweep) -> Figure:
         for e, mean in scored
         if axis.name in e.values
     ]
-    head = ("hyperparameter", "value", _label(tuned))
+    head = ("hyperparameter", "value", scores.label(tuned.metric, tuned.unit))
     return Figure("slices", "Scores along each hyperparameter", caption, drawing, head, rows)
