@@ -125,12 +125,14 @@ def _parsed(
             parser.error(f"{words[cut + 1]}: no such argument")
         getattr(args, several).extend(words[cut + 1 :])
     if any(each.changes for each in verb):  # they stand anywhere among the configs
-        fixed = [each.name for each in verb if each.positional and each.kind is str]
-        given = [getattr(args, name) for name in fixed] + getattr(args, several or "changes")
+        fixed = [each for each in verb if each.positional and each.kind is str]
+        given = [getattr(args, of.name) for of in fixed] + getattr(args, several or "changes")
         args.changes = [word for word in given if _is_change(word)]
         configs = [word for word in given if word is not None and not _is_change(word)]
-        for name in fixed:
-            setattr(args, name, configs.pop(0) if configs else None)
+        for of in fixed:
+            if of.required and not configs:
+                parser.error(f"expected {of.name.upper()} beside {given[0]}")
+            setattr(args, of.name, configs.pop(0) if configs else None)
         if several:
             setattr(args, several, configs)
         elif configs:

@@ -48,6 +48,8 @@ ERRORS = {
     "vectors": (["train", "data.vectors=nowhere.txt"], "nowhere.txt: no such file"),
     "runs": (["report", "nowhere"], "nowhere: no runs here"),
     "export": (["runs", "export", "nowhere"], "nowhere: no runs here"),
+    "subcommand": (["runs", "exprt"], "exprt: expected one of export"),
+    "base": (["settle", "a=1"], "expected BASE beside a=1"),
 }
 
 

@@ -89,7 +89,7 @@ def apply(tree: dict[str, object], override: str) -> None:
 def value(text: str) -> object:
     """Returns the TOML value of a text, else the text; None if it is empty or null.
 
-    Raises ConfigError: a value nested too deep, or a number of too many digits.
+    Raises ConfigError: a value nested too deep, further keys, or a number of too many digits.
     """
     if text in ("", "null"):
         return None
@@ -100,4 +100,7 @@ def value(text: str) -> object:
         return float(text) if text.startswith(".") and text[1:].isdigit() else text
     except (ValueError, RecursionError):
         pass  # `parse` reports it
-    return parse(f"value = {text}", f"{text[:40]!r}")["value"]
+    tree = parse(f"value = {text}", f"{text[:40]!r}")
+    if len(tree) > 1:
+        raise ConfigError(f"{text[:40]!r}: expected one value, found further lines")
+    return tree["value"]

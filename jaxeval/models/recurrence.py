@@ -45,7 +45,7 @@ def parts(stacks: list[Array], sizes: list[int]) -> list[tuple[Array, slice]]:
     return [(stacks[0], slice(*pair)) for pair in itertools.pairwise(ends)]
 
 
-def moved(first: Array, after: Array, reverse: bool = False) -> Array:
+def shifted(first: Array, after: Array, reverse: bool = False) -> Array:
     """Computes the states before all steps [T, B, H] from the first one and those after."""
     rows = [after[1:], first[None]] if reverse else [first[None], after[:-1]]
     return jnp.concatenate(rows)
@@ -124,7 +124,7 @@ def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, m
         width = len(kernel)
         hidden = saved[0][:, :, :width]
         states = [hidden, saved[0][:, :, width : 2 * width]]
-        before = [moved(first, stack, reverse) for first, stack in zip(start, states, strict=True)]
+        before = [shifted(*pair, reverse) for pair in zip(start, states, strict=True)]
     else:
         hidden, *before = saved[:3]
     return hidden, (saved[-1], before, kernel, weights, valid, mask)

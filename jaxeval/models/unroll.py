@@ -78,7 +78,7 @@ def _unroll_forward(step, kernels, biases, weights, masks, inputs, start, summed
         blocks = none if summed else _blocks(inputs, slice(None), number, width)
         after = step(tap, weights, masks, state, blocks)
         states = [*jax.tree.leaves(after)]
-        if not recurrence.accelerated():  # an output more, but states need not be moved by a step
+        if not recurrence.accelerated():  # an output more, but states need not be shifted
             states = [states[0], *jax.tree.leaves(state)]
         return after, recurrence.joined([*states, *(products[name] for name in kernels)])
 
@@ -176,7 +176,7 @@ def _read(
     if recurrence.accelerated():
         parts = recurrence.parts(stacks, [width] * len(start) + sizes)
         after = [stack[:, :, part] for stack, part in parts[: len(start)]]
-        states, products = [*map(recurrence.moved, start, after)], parts[len(start) :]
+        states, products = [*map(recurrence.shifted, start, after)], parts[len(start) :]
     else:
         states = stacks[1 : len(start) + 1]
         products = recurrence.parts(stacks[len(start) + 1 :], sizes)

@@ -5,6 +5,7 @@ import json
 import sys
 import time
 import urllib.parse
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,8 +37,7 @@ KINDS = ("index", "e", "compare", "sweep", "tune")
 _HOME = ("/", "Experiments")
 _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
 _BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
-# kind of page -> what makes it in a shell
-_COMMANDS = {"compare": "settle table", "sweep": "sensitivity", "tune": "tune"}
+_COMMANDS = {"compare": "settle table", "sweep": "sensitivity", "tune": "tune"}  # in a shell
 _ALPHA = 0.05
 _LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
@@ -60,6 +60,15 @@ class Asked(NamedTuple):
         return f"?{urllib.parse.urlencode(pairs)}" if pairs else ""
 
 
+def _told_apart(known: Sequence[Followed]) -> list[Followed]:
+    """Returns experiments, those that share a name with the beginning of their ids."""
+    shared = Counter(of.name for of in known)
+    return [
+        dataclasses.replace(of, name=f"{of.name} ({of.id[:8]})") if shared[of.name] > 1 else of
+        for of in known
+    ]
+
+
 class Pages:
     """Makes the pages of a runs database."""
 
@@ -76,7 +85,7 @@ class Pages:
     def _page(self, asked: Asked) -> Page:
         if asked.kind == "index":
             return self._index()
-        known = [self._followed.experiments[key] for key in asked.experiments]
+        known = _told_apart([self._followed.experiments[key] for key in asked.experiments])
         if asked.kind == "compare":
             return self._compare(known)
         if asked.kind == "e":

@@ -64,10 +64,11 @@ def test_file_and_overrides(tmp_path: Path) -> None:
 
 BAD = {
     "unknown key, the nearest under the same parent": ("inner.rat=1", "did you mean inner.rate?"),
-    "true for a number": ("inner.rate=true", "inner.rate"),
-    "a value for a table": ("inner=3", "inner"),
+    "true for a number": ("inner.rate=true", "inner.rate: expected a number (got True)"),
+    "a value for a table": ("inner=3", "inner: expected a table (got 3)"),
     "out of range": ("inner.rate=1.0", "less than 1 (got 1.0)"),
     "no equals sign": ("flag", "expected key=value"),
+    "two keys": ("inner.rate=0.1\nname = 1", "expected one value, found further lines"),
     "keys that exclude one another": ('inner={kind="none",limit=3}', "inner: limit needs a kind"),
     "an empty list": ("inner.units=[]", "inner.units: expected a list of at least 1 (got [])"),
     "a number that is absent": ("inner.rate=", "inner.rate: cannot be absent; expected a number"),

@@ -1,9 +1,15 @@
-"""Nothing that a test of this folder makes stays behind."""
+"""Nothing that a test of this folder makes stays behind; examples may take any time."""
 
 import tempfile
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile(
+    "patient", deadline=None
+)  # other processes may take the cores
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -38,7 +38,6 @@ def _inside(rows: Sequence[tuple[int, int]], shapes: Sequence[Shape]) -> list[li
     return inside
 
 
-@hypothesis.settings(deadline=None)
 @hypothesis.given(
     rows=ROWS,
     batch=strategies.integers(1, 3),

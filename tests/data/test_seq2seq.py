@@ -82,7 +82,7 @@ def test_phones(tmp_path: Path) -> None:
 
 
 @hypothesis.given(train=PAIRS, dev=PAIRS, test=PAIRS)
-@hypothesis.settings(max_examples=30, deadline=None)
+@hypothesis.settings(max_examples=30)
 def test_every_pair_is_in_one_bucket_of_its_part(
     train: list[tuple[str, str]], dev: list[tuple[str, str]], test: list[tuple[str, str]]
 ) -> None:

@@ -120,7 +120,6 @@ def _published(data: list[Any], start: int) -> tuple[list[Any], list[Any]]:
     return data[end:] + data[:start], data[start:end]
 
 
-@hypothesis.settings(deadline=None)
 @hypothesis.given(strategies.integers(5, 40), strategies.integers(1, 10**6))
 def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -> None:
     """Dies if a block is not rounded down, does not wrap, may not begin behind the last item, or
@@ -134,7 +133,7 @@ def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=40, deadline=None)
+@hypothesis.settings(max_examples=40)
 @hypothesis.given(
     *(SIZES, strategies.integers(0, 5), strategies.sampled_from([0.2, 0.35, 0.6])),
     strategies.sampled_from([0.2, 0.999]),

@@ -198,6 +198,15 @@ def test_a_comparison_shows_what_it_is_about(tmp_path: Path) -> None:
     assert 'id="chart"' in page and 'id="chart"' not in client(tmp_path).get("/e/c").text
 
 
+def test_experiments_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Dies if the title, the curves or their numbers call both the same."""
+    for number in (0, 1):
+        write(tmp_path, "a", number)
+    page = client(tmp_path).get(f"/compare?e={0:016x}&e={1:016x}").text
+    assert "<h1>Comparison: a (00000000), a (00000000)</h1>" in page.replace("<wbr>", "")
+    assert page.count(">a (00000000)</li>") == page.count("of a (00000000)</summary>") == 2
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [
