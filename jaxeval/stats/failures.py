@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import argument
+from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import describe, multiple
@@ -172,13 +173,14 @@ def collapsed(scores: Scores, units: Samples) -> list[str]:
     if scores.missing == "zero":
         return []
     each = _gaps(units, sign) if units.unit == "dataset" else _levels(units, sign)
+    shown = 100 * sign if scores.stored_unit in metrics.PERCENT else sign
     lines = []
     for model, where, values, spread in each:
         ordered = np.sort(values)
         if not (few := _fallen(ordered, spread)):
             continue
         verb, runs = ("is", "its run") if few == 1 else ("are", "their runs")
-        worst, others = (sign * ordered[k] for k in (few - 1, few))
+        worst, others = (shown * ordered[k] for k in (few - 1, few))
         ends = f"{worst:.4g}{' at best' if few > 1 else ''}, the others from {others:.4g}"
         advice = f"; if {runs} failed, say so in a column status"
         lines.append(
