@@ -134,7 +134,7 @@ HEAD = "model,fold,run,score"
 def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], error: str) -> None:
     """Dies if models or data sets are mixed, or an axis is made up."""
     with pytest.raises(DataError, match=error):
-        verb._cells(read(tmp_path, "\n".join([head, *rows])))
+        verb._cells(read(tmp_path, "\n".join([head, *rows])), None, None)
 
 
 def test_a_mean_lies_where_scores_can(tmp_path: Path) -> None:
