@@ -121,6 +121,10 @@ def _select_models(rows: Rows, layout: Layout) -> list[str]:
     for name in models if layout.models else ():
         if name not in rows.model:
             raise rows.error("", f"no model {name!r}; {meant(name, rows.model.names)}")
+    plain = dict[str, str]()
+    for name in models:
+        if (other := plain.setdefault(name.strip(), name)) != name:
+            raise rows.error("", f"models {other!r} and {name!r} differ in blanks alone")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
         raise rows.error("", f"{len(models)} models; {expected}")

@@ -202,6 +202,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
+        ("a.csv", TIDY + "B ,9,0.4\n", "models 'B' and 'B ' differ in blanks alone"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
         ("a.csv", "model score\nA 1\n", "one column; expected several, with tabs, commas or"),
         ("a.csv", "model,score\rA,1\rB,2\r", "a.csv:1: lines end with CR alone"),
