@@ -191,6 +191,14 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str | Path = "-")
     import pyarrow
     from pyarrow import parquet
 
-    table = pyarrow.table({name: [row[k] for row in rows] for k, name in enumerate(names)})
+    columns = {name: _of_one_type([row[k] for row in rows]) for k, name in enumerate(names)}
     with files.replacing(Path(to), "wb") as binary:
-        parquet.write_table(table, binary)
+        parquet.write_table(pyarrow.table(columns), binary)
+
+
+def _of_one_type(column: Sequence[object]) -> Sequence[object]:
+    """Returns a column, as texts if it mixes words, numbers and booleans."""
+    kinds = {type(value) for value in column if value is not None}
+    if len(kinds) < 2 or kinds <= {int, float}:
+        return column
+    return [None if value is None else str(value) for value in column]

@@ -46,6 +46,21 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
         verbs.runs(["export", str(filled), "--to", "out.xls"])
 
 
+def test_a_hyperparameter_of_words_and_numbers_is_exported(tmp_path: Path) -> None:
+    """Dies if its column has no type, or becomes one of texts although all are numbers."""
+    from pyarrow import parquet
+
+    drawn = [{"clip": "none", "rate": 1}, {"clip": 5, "rate": 0.5}, {"rate": 2}]
+    with runs.open_store(tmp_path) as opened:
+        opened.register(test_store.EXPERIMENT)
+        each = (test_store.result(k, hparams=json.dumps(of)) for k, of in enumerate(drawn, 1))
+        opened.record([*each], [])
+    target = tmp_path / "runs.parquet"
+    assert verbs.runs(["export", str(tmp_path), "--to", str(target)]) == 0
+    table = parquet.read_table(target).to_pydict()
+    assert table["clip"] == ["none", "5", None] and table["rate"] == [1, 0.5, 2]
+
+
 def test_report(filled: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if diverged members are dropped in silence."""
     assert verbs.report([str(filled), "--json", "-"]) == 0
