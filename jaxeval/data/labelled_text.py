@@ -62,8 +62,7 @@ def in_words(
     """
     borders: dict[str, set[int]] = {}
     for each in itertools.chain(*parts.values()):
-        ends = {end for target in each.targets for end in target[:2]}
-        borders.setdefault(each.text, set()).update(ends)
+        borders.setdefault(each.text, set()).update(*(target[:2] for target in each.targets))
     spans = {t: words.cut(words.split(t, tokenised), at) for t, at in borders.items()}
 
     def sentence(each: LabelledText, file: str | Path) -> Sentence:
@@ -72,11 +71,9 @@ def in_words(
             last = end or len(each.text)
             inside = [n for n, span in enumerate(own) if start <= span[0] and span[1] <= last]
             if not inside:
-                found = each.text[start:last][:40]
-                raise DataError(f"expected words, found {found!r}", file, line or None)
-            targets.append(
-                Target(inside[0], inside[-1] + 1, label) if end else Target(0, 0, label)
-            )
+                found = f"found {each.text[start:last][:40]!r}"
+                raise DataError(f"expected words, {found}", file, line or None)
+            targets.append(Target(*(inside[0], inside[-1] + 1) if end else (0, 0), label))
         return Sentence(tuple(each.text[start:end] for start, end in own), tuple(targets))
 
     return {part: [sentence(each, files[part]) for each in own] for part, own in parts.items()}
@@ -299,7 +296,5 @@ FORMATS: Mapping[str, Callable[[Path], list[LabelledText]]] = {
     "trec": _read_trec,
 }
 TOKENISED = ("three_line", "sst", "trec")  # formats whose words are separated by blanks
-SUFFIXES = {
-    **{".xml": "semeval", ".raw": "three_line", ".seg": "three_line"},
-    **{".json": "json", ".jsonl": "json", ".tsv": "tsv"},
-}
+SUFFIXES = {".xml": "semeval", ".raw": "three_line", ".seg": "three_line", ".tsv": "tsv"}
+SUFFIXES |= {".json": "json", ".jsonl": "json"}

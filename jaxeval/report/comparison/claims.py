@@ -192,11 +192,8 @@ def equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     """States whether the means were shown to differ by less than the margin."""
     runs, p = pair.scores, pair.adjusted["tost"]
     assert rules.margin is not None and runs is not None
-    margin, name = (
-        scores.difference(rules.margin, scale.unit),
-        "anytime " if pair.looks > 1 else "",
-    )
-    tested = f"corrected {name}p {text.p_value(p)}"
+    margin = scores.difference(rules.margin, scale.unit)
+    tested = f"corrected {'anytime ' * (pair.looks > 1)}p {text.p_value(p)}"
     if not p <= rules.alpha:  # NaN: not known
         return f"Equivalence within {margin} was not shown (TOST, {tested})."
     if runs.units < runs.fewest:

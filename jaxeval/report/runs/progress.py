@@ -104,9 +104,8 @@ class Progress:
         task, left = self._bar.tasks[0], len(training) + report.waiting
         ended = int(task.completed) + len(report.ended) - going_on
         total = max(int(task.total or 0) - going_on, ended + left)  # others may have joined
-        line = self._status(report, [slot.epoch for slot in training]) + self._left(
-            training, report.waiting
-        )
+        line = self._status(report, [slot.epoch for slot in training])
+        line += self._left(training, report.waiting)
         self._bar.update(task.id, description=line, completed=ended, total=total)
         now = time.monotonic()
         quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
