@@ -217,7 +217,9 @@ def test_folders_without_jax_load_fast() -> None:
     code = "import sys, time; begin = time.process_time()\n"
     for module in LOADED_FAST:
         code += f"import jaxeval.{module}; assert 'jax' not in sys.modules, {module!r}\n"
-    words = [sys.executable, "-c", f"{code}print(time.process_time() - begin)"]
+    code += "print(time.process_time() - begin)\nimport jaxeval.observe\n"
+    code += "assert 'scipy.stats' not in sys.modules, 'half a second before a training'\n"
+    words = [sys.executable, "-c", code]
     for _ in range(3):
         seconds = float(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
         # 1 s alone; a core that the other worker shares counts up to twice as many

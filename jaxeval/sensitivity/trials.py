@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, metrics
 from jaxeval.sensitivity.metrics import Axis
 from jaxeval.space import Space
-from jaxeval.tuning import insight
 from jaxeval.tuning.history import Evaluation, History, Values
-from jaxeval.tuning.insight import Importance
+
+if TYPE_CHECKING:
+    from jaxeval.tuning.insight import Importance
 
 _MOST_MODELLED = 500  # runs: the model takes seconds for 400, and grows as their cube
 
@@ -238,13 +239,15 @@ def recorded_sweep(
     )
 
 
-def importance(sweep: Sweep) -> list[Importance]:
+def importance(sweep: Sweep) -> "list[Importance]":
     """Computes Sobol indices of the model that `tune` would fit to a recorded sweep.
 
     The list is empty if the space is unknown, scores do not differ, or the runs are too many.
     """
     if sweep.space is None or len(sweep.drawn) > _MOST_MODELLED:
         return []
+    from jaxeval.tuning import insight  # scipy's distributions are slow to import
+
     runs = zip(sweep.drawn, sweep.scores.tolist(), strict=True)
     each = (Evaluation(k, values, (k,), (score,)) for k, (values, score) in enumerate(runs))
     return insight.importance(sweep.space, History(tuple(each), sweep.higher_is_better))
