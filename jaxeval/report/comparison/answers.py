@@ -88,8 +88,8 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:
     """States how one score lies beside the runs of the only other model, or beside their mean."""
-    cell, about = design.samples.by_data_set[one.data_set], study.scores
-    others = [(model, of.scores) for model, of in cell.items() if model != one.model]
+    by_model, about = design.samples.by_data_set[one.data_set], study.scores
+    others = [(model, of.scores) for model, of in by_model.items() if model != one.model]
     if len(others) != 1 or len(others[0][1]) < FEWEST:
         return ""
     ((other, of),) = others

@@ -150,7 +150,7 @@ def chance(pair: Pair) -> str:
     pair = pair if pair.effects[CHANCE].estimate >= 0.5 else words.swapped(pair)
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
-    worst = "; failed runs count as the worst" if runs.counted else ""
+    worst = "; failed runs count as the worst" if runs.with_failed else ""
     return f"{who} with probability {probability(pair.effects[CHANCE])}{worst}."
 
 
