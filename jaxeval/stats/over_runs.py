@@ -16,10 +16,11 @@ from jaxeval.stats.results import Rules, on
 from jaxeval.stats.samples import Copies, Samples
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
-_Bounds = tuple[float, float] | None  # of the metric
 
 
-def means(units: Samples, rules: Rules, bounds: _Bounds) -> dict[str, dict[str, Summary]]:
+def means(
+    units: Samples, rules: Rules, bounds: tuple[float, float] | None
+) -> dict[str, dict[str, Summary]]:
     """Returns data set -> model -> summary; intervals of means lie within the bounds."""
     found: dict[str, dict[str, Summary]] = {}
     for data_set, by_model in units.by_data_set.items():
@@ -99,9 +100,10 @@ def _pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
 
 
 def compared(
-    found: Sequence[RunScores], rules: Rules, scores: Scores, bounds: _Bounds
+    found: Sequence[RunScores], rules: Rules, scores: Scores
 ) -> tuple[list[Pair], Families]:
-    """Runs tests, effects and plans of all pairs; scores lie within the bounds."""
+    """Runs tests, effects and plans of all pairs."""
+    bounds = scores.bounds
     tests = [of.tests(rules) for of in found]
     adjusted, families = pairs.adjust(tests, found, rules)
     results = []
