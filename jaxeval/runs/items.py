@@ -9,7 +9,6 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,21 +27,14 @@ KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
-class _Answers(NamedTuple):
-    """Scores of whole runs, and of their items."""
-
-    runs: Scores
-    items: Scores
-
-
 @files.paused_collector()
 def read(
     path: str | Path,
     models: Sequence[str] = (),
     metric: str | None = None,
     columns: Mapping[str, str] | None = None,
-) -> _Answers:
-    """Reads the scores of all runs, and of the items of those that finished.
+) -> tuple[Scores, Scores]:
+    """Returns the scores of whole runs, and of the items of those that finished.
 
     A column status says which runs failed; they need no answers.
 
@@ -74,8 +66,9 @@ def read(
         how = Coded((*ended.names, "finished"), np.where(failed, ended.codes, len(ended.names)))
         rows = dataclasses.replace(rows, ended=how)
     found = cube.build(rows, Layout(models=models))
-    both = zip(*(_split(data, path) for data in found.data_sets), strict=True)
-    return _Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
+    of_runs, of_items = zip(*(_split(data, path) for data in found.data_sets), strict=True)
+    runs = dataclasses.replace(found, data_sets=of_runs)
+    return runs, dataclasses.replace(found, data_sets=of_items)
 
 
 def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:

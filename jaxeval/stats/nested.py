@@ -15,7 +15,7 @@ from jaxeval.stats.results import Interval, varies
 
 
 @dataclasses.dataclass(frozen=True)
-class Noise:
+class Nested:
     """Variance components of repeated runs of each seed; intervals hold for normal scores.
 
     There is no interval for a part that does not vary, such as runs repeated on a CPU.
@@ -31,7 +31,7 @@ class Noise:
     sd: float  # of one run with any seed
 
 
-def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
+def components(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Nested:
     """Computes the spread of seeds and of repeated runs from scores [S][R], with intervals.
 
     The interval of the repeats is chi-squared, that of the seeds Williams' and Tukey's (Searle,
@@ -65,7 +65,7 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
         of_seed = Interval(low, high, confidence, "Williams-Tukey")
     sd_repeat, sd_seed = math.sqrt(ssw / within), math.sqrt(variance)
     both, whole = (sd_repeat, of_repeat, sd_seed, of_seed), math.hypot(sd_seed, sd_repeat)
-    return Noise(seeds, repeats, float(means.mean()), *both, whole)
+    return Nested(seeds, repeats, float(means.mean()), *both, whole)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -222,11 +222,6 @@ def blocks(rounds: int, width: int, most: int) -> Iterator[int]:
     return (min(size, rounds - begin) for begin in range(0, rounds, size))
 
 
-def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
-    """True if random draws start with the second sample, so that A and B may be exchanged."""
-    return (len(second), *second) < (len(first), *first)
-
-
 def sign(value: float) -> int:
     """Returns 1, 0 or -1; 0 for NaN."""
     return (value > 0) - (value < 0)

@@ -4,8 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
@@ -83,8 +81,7 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     """
     if study.run_design:
         sds = [summary.sd for *_, summary in described(study) if summary.sd is not None]
-        largest = float(np.abs(study.scores.known).max(initial=0.0))
-        return scores.score_format(study.scores.stored_unit, sds, largest)
+        return scores.score_format(study.scores.stored_unit, sds, study.scores.largest)
     pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
     units = {metrics.unit_of(pair.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
