@@ -90,7 +90,7 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
         )  # `to_rows` counts what the metric needs
         if ended.runs:
             values = metrics.item_values(ended.counts, data.counts, data.metric)
-            of_items[model] = dataclasses.replace(ended, scores=np.asarray(values))
+            of_items[model] = dataclasses.replace(ended, scores=values)
         sums = ended.counts.sum(0, np.float64)[:, [data.counts.index(n) for n in how.columns]]
         known = np.full((1, m.runs, 1), np.nan)
         known[0, m.finished, 0] = how.score(sums)

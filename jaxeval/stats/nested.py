@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Crossed
 from jaxeval.stats.results import Interval, varies
@@ -32,14 +31,11 @@ class Nested:
 
 
 def components(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Nested:
-    """Computes the spread of seeds and of repeated runs from scores [S][R], with intervals.
+    """Computes the spread of seeds and of repeated runs from scores [S][R], S and R > 1.
 
     The interval of the repeats is chi-squared, that of the seeds Williams' and Tukey's (Searle,
     Casella & McCulloch 1992, section 3.8), which covers at least as often as it says.
     """
-    if len({len(row) for row in scores}) != 1 or len(scores) < 2 or len(scores[0]) < 2:
-        sizes = [len(row) for row in scores]
-        raise DataError(f"noise: expected 2 or more runs of 2 or more seeds each, found {sizes}")
     table = np.array(scores, float)
     (seeds, repeats), varying = table.shape, varies(table.ravel())
     between, within = seeds - 1, seeds * (repeats - 1)
