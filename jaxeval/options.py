@@ -10,9 +10,9 @@ from jaxeval.errors import DataError, argument
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.document import Block, Document, Result, Table
-from jaxeval.runs import columns, rows
+from jaxeval.runs import columns, normal
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.rows import Unusable
+from jaxeval.runs.normal import Unusable
 from jaxeval.stats import configurations
 from jaxeval.stats.configurations import OptionComparison, Repeats, SeedEffect
 
@@ -152,7 +152,7 @@ def _networks(
     A runs folder records the direction of dev and test only.
     """
     table = sources.read_columns(source)
-    scores, keep, unusable = rows.usable_scores(table, score, missing)
+    scores, keep, unusable = normal.usable_scores(table, score, missing)
     kept = table.select(keep).values
     values = {name: [*map(str, column)] for name, column in kept.items()}
     recorded = Path(str(source)).is_dir()
@@ -160,7 +160,7 @@ def _networks(
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    higher, says, _ = rows.column_direction(said, score, str(source), asked, who)
+    higher, says, _ = normal.column_direction(said, score, str(source), asked, who)
     if missing == "zero" and not higher:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")

@@ -15,12 +15,10 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import columns as files
-from jaxeval.runs import cube, metrics, texts
-from jaxeval.runs import layout as names
-from jaxeval.runs import rows as normal
+from jaxeval.runs import cube, metrics, normal, texts
 from jaxeval.runs.columns import Columns, listed
-from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.layout import Layout, item_roles
+from jaxeval.runs.normal import Rows
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
@@ -118,7 +116,7 @@ def by_role(
         expected = f"of items, expected one of {', '.join(sorted(known))}"
         raise DataError(f"{argument('column', {role: columns[role]})}: {expected}", table.source)
     plain = {KEYS.get(n, n): n for n in table.values if KEYS.get(n, n) in known}
-    roles = {**({} if exact else names.item_roles(table.values)), **plain, **columns}
+    roles = {**({} if exact else item_roles(table.values)), **plain, **columns}
     both = {"gold", "predicted"} <= {*columns, *table.values}
     there = [role for role in answers if role in roles and not (both and role == "correct")]
     if not there:
@@ -151,15 +149,15 @@ def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str =
     default = scored if "score" in known else "accuracy"
     measured, item = constant(metric, size) if metric else column("metric"), encode(known["item"])
     # in the order of each data set
-    first, codes = texts.appearance(normal.pair_codes(dataset.codes, item.codes))
-    of_model = normal.pair_codes(model.codes, dataset.codes)
+    first, codes = texts.appearance(texts.pair_codes(dataset.codes, item.codes))
+    of_model = texts.pair_codes(model.codes, dataset.codes)
     return Rows(
         table.source,
         model=model,
         dataset=dataset,
         metric=Coded(tuple(name or default for name in measured.names), measured.codes),
         item=Coded(tuple(item.names[code] for code in item.codes[first].tolist()), codes),
-        run=normal.first_place(normal.pair_codes(of_model, run.codes)),
+        run=texts.first_place(texts.pair_codes(of_model, run.codes)),
         score=score,
         status=np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
         number=np.asarray(table.rows, np.int64),

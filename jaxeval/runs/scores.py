@@ -19,7 +19,7 @@ from jaxeval.runs import metrics
 from jaxeval.runs.columns import meant
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction
-from jaxeval.runs.rows import Unusable
+from jaxeval.runs.normal import Unusable
 
 
 class Status(enum.IntEnum):
@@ -201,6 +201,11 @@ class Scores:
         """Unit of the scores as stored."""
         largest = float(np.abs(self.known).max(initial=0.0))
         return metrics.stored_unit(self.metric, largest, self.unit)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Range of that metric, as `metrics.bounds`."""
+        return metrics.bounds(self.metric, self.known, self.unit)
 
     @property
     def labels(self) -> tuple[str, ...]:

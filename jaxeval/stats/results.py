@@ -40,6 +40,10 @@ class Interval(NamedTuple):
         """Why there is no interval, or "" if there is one."""
         return self.method.removeprefix(_NONE) if self.method.startswith(_NONE) else ""
 
+    def reflected(self, total: float = 0.0) -> "Interval":
+        """Returns the interval of `total` less the value: of B - A, or 1 - P."""
+        return self._replace(low=total - self.high, high=total - self.low)
+
     def clip(self, low: float, high: float) -> "Interval":
         """Cuts the interval to the values that are possible; its coverage stays the same."""
         if self.absent:
