@@ -10,7 +10,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.document import Block, Document, Result, Table
-from jaxeval.runs import normal
+from jaxeval.runs import columns, normal
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable
 from jaxeval.stats import configurations
@@ -130,7 +130,7 @@ def compare_options(
     table, about = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):
         if name not in table:
-            raise DataError(f"no column {name}; there are {', '.join(table)}", str(source))
+            raise DataError(f"no column {name!r}; {columns.meant(name, table)}", str(source))
     taken = {option, score, *group, *ignore}
     whole = [*key] or [name for name in table if name not in taken]
     how: Any = {"repeats": repeats, "higher_is_better": about[0]}
