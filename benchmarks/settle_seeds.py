@@ -30,7 +30,7 @@ import simulated_selections
 
 from jaxeval import bandits
 from jaxeval.bandits.rules import CONFIDENT
-from jaxeval.stats import claims, power, sequential
+from jaxeval.stats import anytime, power, sequential
 
 ALPHA, BUDGET = 0.05, 30
 EFFECTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -120,7 +120,7 @@ def settle(
 def _wins(a: np.ndarray, b: np.ndarray) -> Outcome:
     won, pairs = np.cumsum(a > b, axis=-1), np.arange(1, a.shape[-1] + 1)
     better, worse = (
-        claims._log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
+        anytime._log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
         for side in ("greater", "less")
     )
     return _first(better.astype(int) - worse, pairs)
@@ -128,7 +128,7 @@ def _wins(a: np.ndarray, b: np.ndarray) -> Outcome:
 
 def _first(claims: np.ndarray, seeds: np.ndarray) -> Outcome:
     """The first claim of each experiment; after the last look there is none."""
-    look = np.where((claims != 0).any(-1), (claims != 0).argmax(-1), claims.shape[-1] - 1)
+    look = np.where((claims != 0).any(-1), (claims != 0).argmax(-1), anytime.shape[-1] - 1)
     return Outcome(np.take_along_axis(claims, look[:, None], -1)[:, 0], seeds[look])
 
 
