@@ -128,7 +128,7 @@ def _wins(a: np.ndarray, b: np.ndarray) -> Outcome:
 
 def _first(claims: np.ndarray, seeds: np.ndarray) -> Outcome:
     """The first claim of each experiment; after the last look there is none."""
-    look = np.where((claims != 0).any(-1), (claims != 0).argmax(-1), anytime.shape[-1] - 1)
+    look = np.where((claims != 0).any(-1), (claims != 0).argmax(-1), claims.shape[-1] - 1)
     return Outcome(np.take_along_axis(claims, look[:, None], -1)[:, 0], seeds[look])
 
 
