@@ -84,6 +84,10 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
     of = jaxeval.noise_table(file, score="f1", model="a").parts["score"]
     assert isinstance(of, report.Study) and of.components.splits == 4 and of.plan is None
     assert of.dropped == ("split 2 is left out: no score of 1 of its 4 cells",)
+    alone = ["split,seed,f1", *(line[2:] for line in lines if line.startswith("b,"))]
+    file.write_text("\n".join(alone) + "\n")
+    (said,) = jaxeval.noise_table(file).document().answer
+    assert said.startswith("The variance of f1 is ")
 
 
 @pytest.mark.parametrize(
