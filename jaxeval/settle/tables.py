@@ -1,7 +1,6 @@
 """Comparisons of recorded scores, which may grow while one looks."""
 
 import dataclasses
-import difflib
 import itertools
 import os
 import time
@@ -14,7 +13,7 @@ import numpy as np
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument, meant
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
@@ -108,8 +107,8 @@ def _missing(source: Any, layout: Layout, item: str | None, error: DataError) ->
     absent = [model for model in layout.models if model not in there]
     if not absent or (len(there) > 1 and len(absent) == len(layout.models)):
         return None
-    near = difflib.get_close_matches(absent[0], {*there} - {*layout.models}, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    near = meant(absent[0], {*there} - {*layout.models})
+    hint = f"; {near}" if near else ""
     return f"{source}: no model {absent[0]!r} so far, but {text.listed(there)}{hint}"
 
 
