@@ -142,7 +142,7 @@ class Families(NamedTuple):
 
 
 def adjust(
-    results: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
+    tests: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
 ) -> tuple[list[dict[str, float]], Families]:
     """Returns the p-values of each pair by test, adjusted in four families.
 
@@ -150,14 +150,14 @@ def adjust(
     (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
     """
     families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
-    for k, of_pair in enumerate(results):
+    for k, of_pair in enumerate(tests):
         kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
         for name in of_pair:
             kind = "equivalence" if name == "tost" else kinds.get(name, "further")
             families[kind].append((k, name))
-    adjusted: list[dict[str, float]] = [{} for _ in results]
+    adjusted: list[dict[str, float]] = [{} for _ in tests]
     for kind, family in families.items():
-        p_values = [results[k][name].p_value for k, name in family]
+        p_values = [tests[k][name].p_value for k, name in family]
         if kind == "location" and correction(scores, rules) == "bergmann_hommel":
             found = multiple.adjust_equalities(p_values, _names(scores))
         else:
