@@ -14,7 +14,7 @@ from jaxeval.runs import columns, normal
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable
 from jaxeval.stats import configurations
-from jaxeval.stats.configurations import OptionComparison, Repeats, SeedEffect
+from jaxeval.stats.configurations import OptionComparison, Reduction, SeedEffect
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -103,7 +103,7 @@ def compare_options(
     ignore: Sequence[str] = (),
     key: Sequence[str] = (),
     values: Sequence[str] = (),
-    repeats: Repeats = "first",
+    repeats: Reduction = "first",
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> _OptionsCompared:

@@ -93,8 +93,8 @@ def plan_items(
       model, minus: the two models.
       power: probability of showing the difference.
     """
-    read = items.read(file, (model, minus), None, column)
-    return _of_pilot(read.items, model, minus, difference, power, alpha)
+    _, scores = items.read(file, (model, minus), None, column)
+    return _of_pilot(scores, model, minus, difference, power, alpha)
 
 
 def _of_pilot(

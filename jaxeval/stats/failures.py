@@ -26,7 +26,7 @@ _SMALL = 20  # scores from where the wider sample's p-values are nearly right
 _WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 
 
-class Counts(NamedTuple):
+class FailureCounts(NamedTuple):
     """Runs of one model on one data set."""
 
     failed: int
@@ -53,14 +53,14 @@ class _FailureTest(NamedTuple):
 class Failures:
     """Runs that failed: counts by model and data set; tests, a family of their own."""
 
-    counts: Mapping[tuple[str, str], Counts]
+    counts: Mapping[tuple[str, str], FailureCounts]
     tests: tuple[_FailureTest, ...]
 
-    def of(self, model: str, dataset: str = "") -> Counts:
+    def of(self, model: str, dataset: str = "") -> FailureCounts:
         """Counts of a model on a data set, or over all data sets if it is ""."""
         each = self.counts.items()
         mine = [of for (name, on), of in each if name == model and dataset in ("", on)]
-        return Counts(sum(of.failed for of in mine), sum(of.finished for of in mine))
+        return FailureCounts(sum(of.failed for of in mine), sum(of.finished for of in mine))
 
 
 def failed_runs(scores: Scores) -> dict[str, list[int]]:
@@ -80,7 +80,7 @@ def compare(
 
     Of items those with a failed answer are counted.
     """
-    counts, data_sets = dict[tuple[str, str], Counts](), [*scores.data_sets]
+    counts, data_sets = dict[tuple[str, str], FailureCounts](), [*scores.data_sets]
     if scores.whole:
         data_sets.sort(key=lambda data: data.name)
     for model, data in itertools.product(scores.models, data_sets):
@@ -88,7 +88,7 @@ def compare(
             lost = of.status == Status.FAILED
             failed = lost[0, :, 0] if scores.whole else lost.any((1, 2))
             others = ~failed & of.finished if scores.whole else ~failed
-            counts[model, data.name] = Counts(int(failed.sum()), int(others.sum()))
+            counts[model, data.name] = FailureCounts(int(failed.sum()), int(others.sum()))
     if not any(of.failed for of in counts.values()):
         return None
     found, pairs = [], itertools.combinations(scores.models, 2)
