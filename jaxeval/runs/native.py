@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, RunError, argument
+from jaxeval.errors import DataError, RunError, argument, printable
 from jaxeval.runs import metrics, records, store, tables
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -134,7 +134,7 @@ def _requested(
             raise DataError(f"no model {asked!r}; has {shown}", source)
         if model in repeated:
             raise DataError(f"{asked!r} has {records.READ_WITH['noise']}", source)
-        found[model] = None
+        found[printable(model)] = None  # as tables name it
     return ids, list(found)
 
 
@@ -230,7 +230,6 @@ def _data_set(
             continue
         every = np.stack([outcomes.counts for _, outcomes in runs], axis=1)
         values = metrics.item_values(every.astype(np.float64), names, data.metric)
-        assert values is not None  # runs on the same items have a scoring
         devs = np.array([math.nan if member.dev is None else member.dev for member, _ in runs])
         models[model] = ModelScores(
             values,

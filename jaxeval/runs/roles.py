@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import rows, texts
+from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
 from jaxeval.runs.metrics import higher_is_better
@@ -48,7 +48,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     score = there.get("score", next(iter(scores), "NAME"))
     table, layout, notes = _one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
-        raise _unclear(table, _no_score(table, there["model"], scores), {"score": score})
+        raise _unclear(table, _no_score(scores), {"score": score})
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout))
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
@@ -100,12 +100,12 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     return _sort_scores(numbers or losses)
 
 
-def _no_score(table: Columns, model: str, candidates: Sequence[str]) -> str:
+def _no_score(candidates: Sequence[str]) -> str:
     if len(candidates) < 2:
         return "no column score"
     several = f"{listed(candidates, 4)} could each be the score"
-    expected = "if they are data sets, expected a row for each, and a column for each model"
-    return f"{several}; {expected}" if len({*table.values[model]}) == len(table) else several
+    expected = "if they are data sets, expected a row a score, and their names in a column dataset"
+    return several if any(map(_is_metric, candidates)) else f"{several}; {expected}"
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -125,9 +125,9 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
         cells = enumerate(() if len(values) or len(table) == 1 else table.values[name])
-        words = ((k, cell) for k, cell in cells if rows.word(cell) not in rows.MISSING)
+        words = ((k, cell) for k, cell in cells if normal.word(cell) not in normal.MISSING)
         if found := next(words, None):
-            rows.refuse_notation(found[1], name, table.rows[found[0]], table.source)
+            normal.refuse_notation(found[1], name, table.rows[found[0]], table.source)
             if len(_known_numbers([*table.values])):
                 why = "the first line looks like a row of scores"
                 raise DataError(f"{why}; expected a header, such as model,seed,f1", table.source)
@@ -172,7 +172,7 @@ def _one_row_a_run(
     items = [answers[of] for of in ("item", "gold") if of in answers]
     run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
     for name in items:
-        values_of_runs = rows.pair_codes(run, texts.encode(table.values[name]).codes)
+        values_of_runs = texts.pair_codes(run, texts.encode(table.values[name]).codes)
         if texts.dense(values_of_runs).max() > run.max():  # several in a run
             raise DataError(f"column {name}: {_ITEMS}", table.source)
     known = {"seed", "split"} & there.keys() or any(map(_is_run, table.values))
@@ -211,7 +211,7 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np
     columns += [name for name in table.values if _is_run(name) and name not in taken]
     run = np.zeros(len(table), np.int64)
     for name in columns:
-        run = texts.dense(rows.pair_codes(run, texts.encode(table[name]).codes))
+        run = texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes))
     return run
 
 

@@ -7,16 +7,13 @@ equivalence, if a margin is given; all others.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import describe, hypotheses, multiple, samples
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Two, gaps, location_gap
-
-if TYPE_CHECKING:
-    from jaxeval.stats.estimates import Estimate
-    from jaxeval.stats.power import PowerPlan
+from jaxeval.stats import describe, hypotheses, multiple, results, samples
+from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.results import Effect, HypothesisTest, Interval, PowerPlan, Rules, Two
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
 _FEW_SPREADS = 5  # nor these on spread
@@ -35,9 +32,8 @@ class RunScores:
     paired: Two | None = None  # scores of the units that both have, row by row
     by_pairs: bool = False  # the verdict rests on pairs, as a unit (split) moves both models
     unit: str = "run"  # what one score stands for: run, seed, split, data set
-    # with a score worse than all others for each run that failed: how often a model is better
-    counted: Two | None = None
-    counted_pairs: Two | None = None
+    # the same with a score worse than all others for each run that failed; None: none failed
+    with_failed: "RunScores | None" = None
     by_ranks: bool = False  # location is tested by ranks, else by means
     resampled: bool = True  # False for very many scores: no permutations and bootstraps
 
@@ -87,13 +83,13 @@ class RunScores:
         """
         x, y = self.compared
         if self.by_pairs:
-            between = gaps(x, y)
+            between = results.gaps(x, y)
             measures = {"median of the differences": float(np.median(between))}
             won = float(np.mean(np.sign(between)))
         else:
-            measures = {"median": location_gap(x, y, median=True)}
+            measures = {"median": results.location_gap(x, y, median=True)}
             won = describe.probability_of_superiority(x, y) - 0.5
-        measures |= {"mean": location_gap(x, y), "probability": won}
+        measures |= {"mean": results.location_gap(x, y), "probability": won}
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
     def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
@@ -127,11 +123,11 @@ class RunScores:
         improvement are of pairs if these decide. Failed runs count as the worst.
         """
         sign, level = 1 if higher_is_better else -1, rules.confidence
-        u, v = (sign * values for values in self.counted or (self.first, self.second))
-        a12 = within = describe.probability_of_improvement(u, v, confidence=level)
+        of, improvement = self.with_failed or self, describe.probability_of_improvement
+        a12 = within = improvement(sign * of.first, sign * of.second, confidence=level)
         if self.by_pairs:
-            x, y = (sign * values for values in self.counted_pairs or self.compared)
-            within = describe.probability_of_improvement(x, y, paired=True, confidence=level)
+            x, y = of.compared
+            within = improvement(sign * x, sign * y, paired=True, confidence=level)
         gap = describe.difference(*self.compared, paired=self.by_pairs, confidence=level)
         return {"difference": gap, "probability_of_improvement": within, "a12": a12}
 
@@ -146,7 +142,7 @@ class Families(NamedTuple):
 
 
 def adjust(
-    results: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
+    tests: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
 ) -> tuple[list[dict[str, float]], Families]:
     """Returns the p-values of each pair by test, adjusted in four families.
 
@@ -154,14 +150,14 @@ def adjust(
     (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
     """
     families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
-    for k, of_pair in enumerate(results):
+    for k, of_pair in enumerate(tests):
         kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
         for name in of_pair:
             kind = "equivalence" if name == "tost" else kinds.get(name, "further")
             families[kind].append((k, name))
-    adjusted: list[dict[str, float]] = [{} for _ in results]
+    adjusted: list[dict[str, float]] = [{} for _ in tests]
     for kind, family in families.items():
-        p_values = [results[k][name].p_value for k, name in family]
+        p_values = [tests[k][name].p_value for k, name in family]
         if kind == "location" and correction(scores, rules) == "bergmann_hommel":
             found = multiple.adjust_equalities(p_values, _names(scores))
         else:
@@ -216,13 +212,13 @@ class Pair:
     adjusted: Mapping[str, float] = dataclasses.field(default_factory=dict)  # p-value by test
     # of whole runs
     effects: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
-    plan: "PowerPlan | None" = None  # what this design could have shown
+    plan: PowerPlan | None = None  # what this design could have shown
     wider: int = 0  # 1: A's scores were shown to be spread wider, -1: B's
     looks: int = 1  # at scores that grew in between
     # of items
-    difference: "Estimate | None" = None  # that decides: value, interval, p-value are its own
-    means: "tuple[Estimate, ...]" = ()  # of A and of B
-    over: "tuple[Estimate, ...]" = ()  # the difference over items, runs and both, where known
+    difference: Estimate | None = None  # that decides: value, interval, p-value are its own
+    means: tuple[Estimate, ...] = ()  # of A and of B
+    over: tuple[Estimate, ...] = ()  # the difference over items, runs and both, where known
     by_margin: ByMargin | None = None
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 

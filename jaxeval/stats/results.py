@@ -7,7 +7,7 @@ it import it themselves.
 import dataclasses
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class Interval(NamedTuple):
     def absent(self) -> str:
         """Why there is no interval, or "" if there is one."""
         return self.method.removeprefix(_NONE) if self.method.startswith(_NONE) else ""
+
+    def reflected(self, total: float = 0.0) -> "Interval":
+        """Returns the interval of `total` less the value: of B - A, or 1 - P."""
+        return self._replace(low=total - self.high, high=total - self.low)
 
     def clip(self, low: float, high: float) -> "Interval":
         """Cuts the interval to the values that are possible; its coverage stays the same."""
@@ -75,6 +79,20 @@ class Effect:
     estimate: float
     interval: Interval
     n: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerPlan:
+    """Differences that a primary test at the Bonferroni level shows, of normal scores."""
+
+    least_p: float  # the smallest corrected p-value at these n; 0 of a t test
+    detectable_difference: float | None  # None: none, too few scores, or scores without spread
+    planned_difference: float  # the margin, else the one seen
+    required_seeds: int | None  # units of each model that show it; None for 0, or millions
+    # at the ends of the interval of the difference, fewest first; None for over MOST_REQUIRED;
+    # None instead of both with a margin, and without an interval
+    required_range: tuple[int | None, int | None] | None
+    MOST_REQUIRED: ClassVar[int] = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,11 +234,6 @@ def blocks(rounds: int, width: int, most: int) -> Iterator[int]:
     """Yields how many rounds of `width` numbers to draw at a time: no more than `most` numbers."""
     size = max(1, most // max(1, width))
     return (min(size, rounds - begin) for begin in range(0, rounds, size))
-
-
-def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
-    """True if random draws start with the second sample, so that A and B may be exchanged."""
-    return (len(second), *second) < (len(first), *first)
 
 
 def sign(value: float) -> int:

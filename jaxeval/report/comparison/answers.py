@@ -6,20 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs import metrics
-from jaxeval.runs.rows import is_failed
+from jaxeval.runs.normal import is_failed
 from jaxeval.stats import describe
-from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.results import on
 from jaxeval.stats.samples import FEWEST, Copies
-from jaxeval.stats.study import Board, RunDesign, Study
+from jaxeval.stats.study import Board, RunDesign, Study, decision
 
 # how sentences start that do not start with a name
 _OPENINGS = (
-    *("No difference", "No model", "No conclusion"),
+    *("No difference", "No model", "No conclusion", "Neither", "Equivalent", "Of the models"),
     *("Against ", "In the mean", "Task by task"),
 )
 
@@ -41,10 +39,18 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
         rule = "counted as 0" if zeros else several
     noun, statuses = ("run", study.scores.statuses) if study.run_design else ("item", {})
     failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
+    if lines and study.run_design and _best_untested(study, study.run_design):
+        lines[0] = _after("Of the models tested", lines[0])
     if lines and failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
     by_item = answer(items) if items else []
     return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
+
+
+def _best_untested(study: Study, design: RunDesign) -> bool:
+    """True if a model of one run, which is not tested, scores best on a data set."""
+    best = {board.rows[0].model for board in study.boards}
+    return any(of.model in best for of in design.copies)
 
 
 def _verdicts(study: Study) -> list[str]:
@@ -84,16 +90,20 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
     if others:
         has = "have one score each" if len(others) > 1 else "has one score"
         yield f"{text.few(others)} {has}; a test needs {FEWEST}."
+    rows = study.boards[0].rows
+    constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(rows)
+    if constant and rows[1].rank > 1:
+        yield f"If these models are deterministic, {rows[0].model} is best."
 
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:
     """States how one score lies beside the runs of the only other model, or beside their mean."""
-    cell, about = design.samples.by_data_set[one.data_set], study.scores
-    others = [(model, of.scores) for model, of in cell.items() if model != one.model]
+    by_model = design.samples.by_data_set[one.data_set]
+    others = [(model, of.scores) for model, of in by_model.items() if model != one.model]
     if len(others) != 1 or len(others[0][1]) < FEWEST:
         return ""
     ((other, of),) = others
-    bounds = metrics.bounds(about.metric, about.known, about.unit)
+    bounds = study.scores.bounds
     if one.count == 1:
         above, below = sum(of < one.score), sum(of > one.score)
         next_run = describe.prediction_interval(of, confidence=study.rules.confidence)
@@ -137,7 +147,7 @@ def _after(phrase: str, line: str) -> str:
 
 def outcome(study: Study) -> str:
     """States the gate's decision on the first model against the second, and its basis."""
-    (a, b), (decided, on_tasks), margin = study.scores.models[:2], studies.decision(study), ""
+    (a, b), (decided, on_tasks), margin = study.scores.models[:2], decision(study), ""
     if study.rules.margin:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = f" by more than {beyond}"

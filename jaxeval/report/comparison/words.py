@@ -4,17 +4,15 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
-from jaxeval.stats import hypotheses
+from jaxeval.stats import describe, hypotheses
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Interval
+from jaxeval.stats.results import Effect, gaps
 from jaxeval.stats.study import Study
 
 TESTS = {
@@ -50,8 +48,7 @@ def swapped(pair: Pair) -> Pair:
     """Returns the comparison of B with A: location changes its sign, spread does not."""
     effects, by_margin = dict(pair.effects), pair.by_margin
     if (won := effects.get(CHANCE)) is not None:
-        interval = _reflected(won.interval, 1.0)
-        effects[CHANCE] = dataclasses.replace(won, estimate=1 - won.estimate, interval=interval)
+        effects[CHANCE] = reversed_chance(won)
     if by_margin is not None:
         outcome = _SWAPPED.get(by_margin.outcome, by_margin.outcome)
         by_margin = by_margin._replace(outcome=outcome)  # type: ignore[arg-type]
@@ -70,12 +67,14 @@ def swapped(pair: Pair) -> Pair:
     )
 
 
+def reversed_chance(won: Effect) -> Effect:
+    """Returns P(B better) for P(A better)."""
+    interval = won.interval.reflected(1.0)
+    return dataclasses.replace(won, estimate=1 - won.estimate, interval=interval)
+
+
 def _turned(of: Pair | Estimate) -> dict[str, Any]:
-    return {"value": 0.0 - of.value, "interval": _reflected(of.interval)}  # never -0.0
-
-
-def _reflected(interval: Interval, total: float = 0.0) -> Interval:
-    return interval._replace(low=total - interval.high, high=total - interval.low)
+    return {"value": 0.0 - of.value, "interval": of.interval.reflected()}  # never -0.0
 
 
 def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
@@ -88,8 +87,9 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     """
     if study.run_design:
         sds = [summary.sd for *_, summary in described(study) if summary.sd is not None]
-        largest = float(np.abs(study.scores.known).max(initial=0.0))
-        return scores.score_format(study.scores.stored_unit, sds, largest)
+        runs = [pair.scores for pair in study.pairs if pair.scores and pair.scores.by_pairs]
+        sds += [describe.sd(gaps(*of.compared)) for of in runs]  # data sets differ by far more
+        return scores.score_format(study.scores.stored_unit, sds, study.scores.largest)
     pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
     units = {metrics.unit_of(pair.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
@@ -107,11 +107,6 @@ def described(study: Study) -> list[tuple[str, str, Summary]]:
     found = [(on, row.model, row.mean) for on, row in rows if isinstance(row.mean, Summary)]
     sets = [board.data_set for board in study.boards]
     return sorted(found, key=lambda of: (sets.index(of[0]), place[of[1]]))
-
-
-def level(study: Study) -> str:
-    """Names the intervals of a study: "95 % CI"."""
-    return f"{100 * study.rules.confidence:.3g} % CI"
 
 
 def p_name(study: Study, *pairs: Pair) -> str:
@@ -209,7 +204,7 @@ def _families(study: Study) -> str:
 
 def signature(study: Study) -> str:
     """Returns one line with all that fixes the numbers: versions, rules, corrections, seeds."""
-    rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % CIs"
+    rules, intervals = study.rules, f"{text.confidence(study.rules)}s"
     if study.run_design is None:
         parts = [f"level {rules.alpha:g}, {_families(study)}"]
         parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")
