@@ -92,7 +92,7 @@ def _lines(
     counted = {
         (metric, data.name): data.models
         for metric in METRICS
-        for data in items.read(released, metric=metric).runs.data_sets
+        for data in items.read(released, metric=metric)[0].data_sets
     }
     for dataset, folder in folders.items():
         curves = [row for row in runs.load_curves(folder) if row.part == "test"]

@@ -68,7 +68,7 @@ def _read(path: Path) -> dict[str, dict[str, list[np.ndarray]]]:
     """Data set -> model -> which items each run has right."""
     return {
         data.name: {model: [*of.scores[..., 0].T] for model, of in data.models.items()}
-        for data in items.read(path).items.data_sets
+        for data in items.read(path)[1].data_sets
     }
 
 

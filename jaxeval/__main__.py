@@ -1,13 +1,12 @@
 """`jaxeval VERB`, also `python -m jaxeval VERB`: all verbs as one command."""
 
-import difflib
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import jaxeval
 from jaxeval import __version__, cli, parsers
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, meant
 
 VERBS = {  # verb -> what it does
     "train": "train a population and show the distribution of its scores",
@@ -58,8 +57,7 @@ def main(words: Sequence[str]) -> int:
         return 2
     verb = parser.parse_args(words[:1]).verb
     if verb not in VERBS:
-        near = difflib.get_close_matches(verb, VERBS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(VERBS)}"
+        hint = meant(verb, VERBS, f"expected one of {', '.join(VERBS)}")
         raise ConfigError(f"{verb}: no such verb; {hint}")
     return parsers.main(verb, commands(verb), words[1:])
 

@@ -1,8 +1,9 @@
 """The errors a user can cause or must act on; the verbs print them as one line and exit with 2."""
 
 import contextlib
+import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -22,6 +23,12 @@ def printable(name: str) -> str:
 def printable_lines(text: str) -> str:
     """Returns lines with control characters escaped; their ends and tabs stay."""
     return re.sub(r"[^\n\t]+", lambda part: printable(part[0]), text)
+
+
+def meant(name: str, known: Iterable[str], instead: str = "") -> str:
+    """Returns a hint for an unknown name: the nearest known one, else `instead`."""
+    near = difflib.get_close_matches(name, [*known], 1)
+    return f"did you mean {near[0]}?" if near else instead
 
 
 def argument(name: str, value: object = None) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from jaxeval.config.reading import Source
-    from jaxeval.report.noise import Noise, Study
+    from jaxeval.report.noise import CrossedStudy, Noise
     from jaxeval.runs.scores import Scores
     from jaxeval.stats import nested
     from jaxeval.studies.cohorts import Entry
@@ -79,7 +79,7 @@ def noise(
 
     rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     first = rows[0]
-    parts: dict[str, nested.Noise | Study] = {}
+    parts: dict[str, nested.Nested | CrossedStudy] = {}
     left_out = list[str]()
     for part in ("dev", "test"):
         cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
@@ -94,7 +94,7 @@ def noise(
     return Noise(first.metric, first.unit, parts, left_out, whole.name)
 
 
-def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[nested.Noise, str]":
+def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[nested.Nested, str]":
     """The noise of several runs of each seed, and how many seeds were left out."""
     from jaxeval.stats import nested
 
@@ -103,7 +103,7 @@ def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[nested.Noise, s
         raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
     lost = len(scores) - len(whole)
     said = f"{lost} seeds left out, a run of each has no score" if lost else ""
-    return nested.noise(whole), said
+    return nested.components(whole), said
 
 
 @parameters.verb
@@ -189,9 +189,9 @@ def _study(
     dropped: Sequence[str],
     precision: float | None,
     limits: tuple[float, float] | None,
-) -> "Study":
+) -> "CrossedStudy":
     """The components of the variance, and a plan where a precision is known; limits of a mean."""
-    from jaxeval.report.noise import Study
+    from jaxeval.report.noise import CrossedStudy
     from jaxeval.stats import crossed, nested
 
     found = crossed.components(table)
@@ -199,4 +199,4 @@ def _study(
     plan = nested.plan(found, precision) if precision and varies else None
     if limits is not None:
         found = dataclasses.replace(found, mean_interval=found.mean_interval.clip(*limits))
-    return Study(found, dropped, plan)
+    return CrossedStudy(found, dropped, plan)

@@ -10,11 +10,11 @@ from jaxeval.errors import DataError, argument
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.document import Block, Document, Result, Table
-from jaxeval.runs import rows
+from jaxeval.runs import columns, normal
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.rows import Unusable
+from jaxeval.runs.normal import Unusable
 from jaxeval.stats import configurations
-from jaxeval.stats.configurations import OptionComparison, Repeats, SeedEffect
+from jaxeval.stats.configurations import OptionComparison, Reduction, SeedEffect
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -103,7 +103,7 @@ def compare_options(
     ignore: Sequence[str] = (),
     key: Sequence[str] = (),
     values: Sequence[str] = (),
-    repeats: Repeats = "first",
+    repeats: Reduction = "first",
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> _OptionsCompared:
@@ -130,7 +130,7 @@ def compare_options(
     table, about = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):
         if name not in table:
-            raise DataError(f"no column {name}; there are {', '.join(table)}", str(source))
+            raise DataError(f"no column {name!r}; {columns.meant(name, table)}", str(source))
     taken = {option, score, *group, *ignore}
     whole = [*key] or [name for name in table if name not in taken]
     how: Any = {"repeats": repeats, "higher_is_better": about[0]}
@@ -152,7 +152,7 @@ def _networks(
     A runs folder records the direction of dev and test only.
     """
     table = sources.read_columns(source)
-    scores, keep, unusable = rows.usable_scores(table, score, missing)
+    scores, keep, unusable = normal.usable_scores(table, score, missing)
     kept = table.select(keep).values
     values = {name: [*map(str, column)] for name, column in kept.items()}
     recorded = Path(str(source)).is_dir()
@@ -160,7 +160,7 @@ def _networks(
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    higher, says, _ = rows.column_direction(said, score, str(source), asked, who)
+    higher, says, _ = normal.column_direction(said, score, str(source), asked, who)
     if missing == "zero" and not higher:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")

@@ -146,7 +146,8 @@ class Parameter(NamedTuple):
         if self.bounds is not None:
             return self.bounds.check(value, self.kind)
         if self.choices and value not in self.choices:
-            raise ValueError(f"{'one of ' if self.choices[2:] else ''}{' or '.join(self.choices)}")
+            one_of = f"one of {', '.join(self.choices)}"
+            raise ValueError(one_of if self.choices[2:] else " or ".join(self.choices))
         every = value if self.variadic else (value,)
         known = not self.classes or all(isinstance(each, self.classes) for each in every)
         if not known or (self.kind is list and isinstance(value, str)):

@@ -35,6 +35,9 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
         name, function, words = f"{name} {words[0]}", commands[words[0]], words[1:]
     elif "" in commands:
         function = commands[""]
+        near = errors.meant(words[0], commands) if words else ""
+        if near and not os.path.exists(words[0]):
+            raise ConfigError(f"{words[0]}: no such file or subcommand; {near}")
     else:
         return _help(name, commands, words)
     args = vars(_parsed(_make_parser(name, function, commands), function, words))
@@ -117,6 +120,8 @@ def _parsed(
 ) -> argparse.Namespace:
     """Parses words in any order; after -- come words whose first letter is a dash."""
     cut = words.index("--") if "--" in words else len(words)
+    for word in words[:cut]:
+        _refuse_unknown_flag(parser, word)
     args = parser.parse_intermixed_args(words[:cut])
     verb = parameters.describe(function)
     several = next((parameter.name for parameter in verb if parameter.variadic), "")
@@ -138,6 +143,15 @@ def _parsed(
         elif configs:
             parser.error(f"{configs[0]}: expected key=value")
     return args
+
+
+def _refuse_unknown_flag(parser: argparse.ArgumentParser, word: str) -> None:
+    """Names the nearest flag, before argparse asks for those that are required."""
+    flag, known = word.partition("=")[0], parser._option_string_actions
+    if not flag.startswith("--") or " " in word or any(of.startswith(flag) for of in known):
+        return  # as argparse sees it
+    if near := errors.meant(flag, known):
+        raise ConfigError(f"{flag}: no such argument; {near}")
 
 
 def _is_change(word: object) -> bool:

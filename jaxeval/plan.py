@@ -93,8 +93,8 @@ def plan_items(
       model, minus: the two models.
       power: probability of showing the difference.
     """
-    read = items.read(file, (model, minus), None, column)
-    return _of_pilot(read.items, model, minus, difference, power, alpha)
+    _, scores = items.read(file, (model, minus), None, column)
+    return _of_pilot(scores, model, minus, difference, power, alpha)
 
 
 def _of_pilot(
@@ -198,13 +198,13 @@ class Planned(Result):
         return design.answers - (self.plan.now.answers if self.pilot else 0)
 
     def _bought(self, design: Design) -> str:
-        """Returns what is new: "200 items, 1 run of each model, for 400 answers"."""
+        """Returns what is new: "200 more items, for 400 new answers"."""
         both = zip(design.size, self.plan.now.size, strict=True)
         items, runs, samples = (size - there for size, there in both)
-        new = [text.counted(items, "item")] if items else []
-        new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
+        new = [text.counted(items, "more item")] if items else []
+        new += [f"{text.counted(runs, 'more run')} of each model"] if runs else []
         new += [f"{samples} more of each answer"] if samples > 0 else []
-        answers = f", for {self._answers(design):,} answers"
+        answers = f", for {self._answers(design):,} new answers"
         return f"{text.listed(new)}{answers}" if new else "nothing; this is enough"
 
 

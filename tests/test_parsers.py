@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -160,6 +161,19 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert words in said
     assert "--trials 3" in said and "Raises" not in said and "--quiet" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--sedes", "8"], "--sedes: no such argument; did you mean --seeds?"),
+        (["lsit", "a"], "lsit: no such file or subcommand; did you mean list?"),
+    ],
+)
+def test_the_nearest_is_named(words: list[str], said: str) -> None:
+    """Dies if a mistyped flag or subcommand is not told the right one."""
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        parsers.main("search", COMMANDS, words)
 
 
 def test_subcommands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,8 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
     size = tree["plan"]["cheapest"]["size"]
     new = 2 * (size["items"] * size["runs"] - 40 * 3)
     assert (
-        shown.startswith(f"Most useful next: {more} items") and f", for {new:,} answers" in shown
+        shown.startswith(f"Most useful next: {more} more items")
+        and f"for {new:,} new answers" in shown
     )
     assert "new answers" in " ".join(shown.split())
     assert tree["pilot"]["low"]["runs"] <= tree["spread"]["runs"] <= tree["pilot"]["high"]["runs"]

@@ -35,6 +35,26 @@ def test_a_half_written_line_does_not_decide(
     assert found.verdict == "better"
 
 
+def test_scores_that_change_while_they_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a score that a look saw may change, or a file that is written anew is refused."""
+    path, same = tmp_path / "scores.csv", [line.replace("new,", "old,") for line in NEW]
+    rows = [line.replace("old,", "new,") for line in same]
+    texts = [[*same, *rows][:count] for count in (10, 9, 12)]
+    texts += [[*same, *rows[:3], "new,4,0.5", *rows[4:]]]
+
+    def write(_: float) -> None:
+        path.write_text("\n".join(["model,seed,f1", *texts.pop(0)]) + "\n")
+
+    monkeypatch.setattr(tables.time, "sleep", write)
+    with pytest.raises(
+        jaxeval.JaxevalError, match=r"csv: score 4 of new was 0\.91 and is 0\.5 now"
+    ):
+        jaxeval.settle_table(path, "old", "new", score="f1", follow=9, quiet=True)
+    assert not texts
+
+
 def test_a_seed_that_both_lack_is_under_way_while_the_table_grows() -> None:
     """Dies if seeds that end early count before slower ones."""
     rows = [line.split(",") for line in [*ROWS[1:], *NEW]]

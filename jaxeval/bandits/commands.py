@@ -2,17 +2,20 @@
 
 import contextlib
 import json
+import math
 import os
 import re
+import selectors
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.files import Json
@@ -20,6 +23,8 @@ from jaxeval.runs import metrics
 
 Report = Callable[[int, float], bool]  # (step, score) -> whether to stop there
 PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+_ENDS = re.compile(rb"\r\n?|\n")
+_LINGER = 1.0  # seconds in which children of a command that has ended may still print
 # a last line such as "accuracy: 0.71"
 _NAMED = re.compile(r"([A-Za-z][\w./ -]*)[:=]\s*([-+\w.]+)")
 
@@ -149,8 +154,6 @@ class Command:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,
-                    text=True,
-                    errors="replace",
                     start_new_session=True,  # its children end with it
                 )
             except OSError as error:
@@ -166,14 +169,32 @@ def _kill(process: subprocess.Popen) -> None:
 
 def _output(process: subprocess.Popen, report: Report | None) -> str:
     """Reads what a command prints; passes its steps to `report` as they come."""
-    assert process.stdout is not None
     lines = []
-    for line in process.stdout:
+    for line in _lines(process):
         lines.append(line)
         known = _step(line) if report else None
         if report and known and report(*known):
             raise EvaluationFailed("stopped early")
     return "".join(lines)
+
+
+def _lines(process: subprocess.Popen) -> Iterator[str]:
+    """Yields lines of output until it closes; soon after the end even if a child keeps it open."""
+    pipe, rest, last = cast(IO[bytes], process.stdout), b"", math.inf
+    with selectors.DefaultSelector() as readable:
+        readable.register(pipe, selectors.EVENT_READ)
+        while time.monotonic() < last:
+            ready = readable.select(_LINGER)
+            if process.poll() is not None:
+                last = min(last, time.monotonic() + _LINGER)
+            if ready:
+                read = os.read(pipe.fileno(), 2**16)
+                first, *more = _ENDS.split(read)
+                *lines, rest = rest + first, *more
+                yield from (f"{line.decode(errors='replace')}\n" for line in lines)
+                if not read:
+                    break
+    yield rest.decode(errors="replace")
 
 
 def _step(line: str) -> tuple[int, float] | None:

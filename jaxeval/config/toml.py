@@ -1,12 +1,11 @@
 """TOML files, the user's or shipped, and changes of their tables written as `key=value`."""
 
-import difflib
 import functools
 import os
 import tomllib
 from pathlib import Path
 
-from jaxeval.errors import ConfigError, parsing
+from jaxeval.errors import ConfigError, meant, parsing
 
 _MOST_LEVELS = 16
 _PACKAGE = Path(__file__).parents[1]
@@ -43,8 +42,7 @@ def read_text(name: str | Path, what: str = "config") -> str:
     file = _find(name)
     if not os.path.exists(file):  # False for names that are too long, too
         sought = file.with_suffix("").as_posix().removeprefix("configs/")
-        near = difflib.get_close_matches(sought, shipped_names(), 1)
-        hint = f"did you mean {near[0]}?" if near else "`jaxeval configs` lists the shipped ones"
+        hint = meant(sought, shipped_names(), "`jaxeval configs` lists the shipped ones")
         raise ConfigError(f"{name}: no such {what} file; {hint}")
     if not file.is_file():
         raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")

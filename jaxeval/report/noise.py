@@ -22,7 +22,7 @@ _SOURCES = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Study:
+class CrossedStudy:
     """The variance components of splits and seeds, for one part of the data or a table."""
 
     components: Crossed
@@ -36,14 +36,14 @@ class Noise(Result):
 
     metric: str
     unit: str
-    parts: Mapping[str, nested.Noise | Study]
+    parts: Mapping[str, nested.Nested | CrossedStudy]
     warnings: Sequence[str] = ()
     name: str = ""  # of the config; "": of a table
 
     def document(self) -> Document:
         """Returns the answer and table of the last part of the data; the others as details."""
-        repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Noise)}
-        studies = {n: of for n, of in self.parts.items() if isinstance(of, Study)}
+        repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Nested)}
+        studies = {n: of for n, of in self.parts.items() if isinstance(of, CrossedStudy)}
         sds = [sd for of in repeats.values() for sd in (of.sd_repeat, of.sd_seed)]
         sds += [p.sd for of in studies.values() for p in of.components.components.values()]
         means = [of.mean for of in repeats.values()]
@@ -67,7 +67,7 @@ class Noise(Result):
         return Document(answer, blocks, self.warnings, more, title=title, signature=signature)
 
 
-def _repeats(parts: Mapping[str, nested.Noise], metric: str, scale: ScoreFormat) -> list[Block]:
+def _repeats(parts: Mapping[str, nested.Nested], metric: str, scale: ScoreFormat) -> list[Block]:
     """Returns a row for each part of the data."""
     rows = []
     for part, of in parts.items():
@@ -81,7 +81,7 @@ def _repeats(parts: Mapping[str, nested.Noise], metric: str, scale: ScoreFormat)
     return [Table((scale.label(metric), *names), rows), line]
 
 
-def _compare_repeats(noise: nested.Noise, metric: str) -> str:
+def _compare_repeats(noise: nested.Nested, metric: str) -> str:
     """States whether runs of one seed differ by less than seeds do."""
     if noise.sd == 0:
         return f"All runs have the same test {metric}: nothing is known about what varies it."
@@ -95,7 +95,7 @@ def _compare_repeats(noise: nested.Noise, metric: str) -> str:
     return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
 
 
-def _components(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
+def _components(study: CrossedStudy, metric: str, scale: ScoreFormat) -> list[Block]:
     """Returns the mean, a row for each component and the total, and notes."""
     of = study.components
     runs = "" if of.repeats == 1 else f" x {of.repeats} runs"

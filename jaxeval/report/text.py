@@ -15,8 +15,8 @@ from jaxeval import __version__
 from jaxeval.errors import argument
 from jaxeval.runs import metrics
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.rows import Unusable
-from jaxeval.stats.results import Interval
+from jaxeval.runs.normal import Unusable
+from jaxeval.stats.results import Interval, Rules
 
 _HALF = 0.0005  # of the last of three digits
 # the number of an exit code tells its cause, so notes that differ in it are not alike
@@ -55,9 +55,9 @@ def level(alpha: float) -> str:
     return f"{alpha:g}".removeprefix("0")
 
 
-def confidence(interval: Interval) -> str:
-    """Names an interval by its level: "95 % CI"."""
-    return f"{100 * interval.confidence:.3g} % CI"
+def confidence(of: Interval | Rules) -> str:
+    """Names an interval, or those of a comparison, by its level: "95 % CI"."""
+    return f"{100 * of.confidence:.3g} % CI"
 
 
 def bounds(interval: Interval | None, shown: int | Callable[[float], str] = 2) -> str:

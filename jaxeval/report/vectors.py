@@ -175,7 +175,7 @@ class JudgedVectors(Result):
         title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
         if mode.study is not None and mode.study.main is not None and len(mode.scores) > 2:
             scale, places = words.score_format(mode.study), mode.study.main.rows
-            head[2:2] = words.level(mode.study), "rank", "tied"
+            head[2:2] = text.confidence(mode.study.rules), "rank", "tied"
             for row in rows:
                 (of,) = (place for place in places if place.model == row[0])
                 ends = scale.interval(of.mean.interval)

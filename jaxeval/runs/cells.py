@@ -9,11 +9,10 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics, texts
-from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
-from jaxeval.runs.rows import LARGEST, Rows
+from jaxeval.runs.normal import LARGEST, Rows
 from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 
 _MOST_CELLS = 1 << 27
@@ -81,7 +80,7 @@ def disagreeing(
     if layout.mismatched == "pair" or content.max(initial=-1) < 0:
         return np.zeros(len(where), bool)
     item, known = texts.dense(rows.item.codes[where]), content >= 0
-    pairs = normal.pair_codes(item[known], content[known])
+    pairs = texts.pair_codes(item[known], content[known])
     of_each = item[known][texts.first_of(texts.dense(pairs))]  # the item of each content
     wrong = np.asarray(np.bincount(of_each, minlength=len(where))[item] > 1)
     if wrong.any():
@@ -152,7 +151,7 @@ def _model(
     where, item, values, answered = cells
     first, run, labels = _runs(rows, where)
     sample = np.zeros(len(where), np.int8) if rows.sample is None else rows.sample[where]
-    cell = normal.pair_codes(run, item)
+    cell = texts.pair_codes(run, item)
     order = np.lexsort((sample, cell))
     new = np.diff(cell[order], prepend=-1) > 0
     twice = np.flatnonzero(~new[1:] & (np.diff(sample[order]) == 0))

@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import dataclasses
-import difflib
 import gc
 import json
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import errors
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
@@ -70,8 +70,7 @@ def listed(names: Iterable[object], most: int = 12, longest: int | None = 60) ->
 
 def meant(name: str, known: Iterable[str]) -> str:
     """Returns a hint for a name that is unknown: the nearest one, else all."""
-    near = difflib.get_close_matches(name, names := [*known], 1)
-    return f"did you mean {near[0]}?" if near else f"expected one of {listed(names)}"
+    return errors.meant(name, names := [*known], f"expected one of {listed(names)}")
 
 
 @contextlib.contextmanager

@@ -10,16 +10,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import cells, metrics
-from jaxeval.runs import rows as normal
+from jaxeval.runs import cells, metrics, normal, texts
 from jaxeval.runs.columns import listed, meant, paused_collector
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.normal import Rows
 from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
-# how runs end, beside `rows.FAILED`
+# how runs end, beside `normal.FAILED`
 _UNFINISHED = ("running", "preempted", "preempting")
 _FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "done", "ok")
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
@@ -69,7 +68,7 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
     counts, warnings = dict[str, Counter[str]](), list[str]()
     if rows.ended is None or {*rows.ended.names} <= {"", "None"}:
         return counts, warnings
-    firsts = np.arange(len(rows)) if rows.whole else np.unique(normal.first_place(rows.run))
+    firsts = np.arange(len(rows)) if rows.whole else np.unique(texts.first_place(rows.run))
     width = len(rows.ended.names)
     pairs = rows.model.codes[firsts].astype(np.int64) * width + rows.ended.codes[firsts]
     every = np.bincount(pairs).tolist()
@@ -139,7 +138,7 @@ def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[st
     """Yields each data set that a model has, with the places of each model's rows."""
     places = {name: k for k, name in enumerate(rows.model.names)}
     codes = np.array([places[name] for name in models])
-    keys = normal.pair_codes(rows.dataset.codes, rows.model.codes)
+    keys = texts.pair_codes(rows.dataset.codes, rows.model.codes)
     order = np.argsort(keys, kind="stable")
     width = int(rows.model.codes.max(initial=0)) + 1
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))

@@ -22,14 +22,13 @@ import numpy as np
 
 from jaxeval import files
 from jaxeval.runs import records, store
-from jaxeval.runs.records import MemberRow
+from jaxeval.runs.records import MemberKey, MemberRow
 
 _MISSED = 3  # writes, after which an experiment counts as stalled
 _FIRST_GUESS = 60.0  # seconds between two writes, before any is known
 _LEAST = 5.0  # seconds: shorter gaps between writes are not waited for
 _LOOKS = 20  # writes that rates are computed from
-_MEMBER = "experiment, seed, split, repeat, hparams"
-_Key = tuple[int, int, int, str]  # seed, split, repeat, hparams
+_MEMBER = ", ".join(records.MEMBER)
 
 
 class Point(NamedTuple):
@@ -57,11 +56,11 @@ class Followed:
     config: str
     higher_is_better: bool
     data: str
-    epochs: dict[_Key, int] = dataclasses.field(default_factory=dict)  # last one of each member
+    epochs: dict[MemberKey, int] = dataclasses.field(default_factory=dict)  # the last of each
     statuses: Counter[str] = dataclasses.field(default_factory=Counter)  # of ended members
     version: int = 0  # grows when members end
     row: int = 0  # the last one of its scores
-    _ended: set[_Key] = dataclasses.field(default_factory=set)
+    _ended: set[MemberKey] = dataclasses.field(default_factory=set)
     _members: list[MemberRow] | None = None
     _curve: "dict[int, array.array[float]]" = dataclasses.field(default_factory=dict)
     _changed: dict[int, int] = dataclasses.field(default_factory=dict)  # epoch -> its last row
@@ -72,7 +71,7 @@ class Followed:
     _share: float | None = None  # seconds that an epoch of a member took, of those that ended
 
     @property
-    def training(self) -> list[_Key]:
+    def training(self) -> list[MemberKey]:
         """The members that have begun and not ended."""
         return [key for key in self.epochs if key not in self._ended]
 
@@ -198,7 +197,7 @@ class Following:
                 known._members = [*map(MemberRow._make, shared)]
             return known._members
 
-    def scores(self, experiment: str, key: _Key, after: int) -> dict[int, dict[str, float]]:
+    def scores(self, experiment: str, key: MemberKey, after: int) -> dict[int, dict[str, float]]:
         """Returns epoch -> part/metric -> score of a member after an epoch."""
         found: dict[int, dict[str, float]] = {}
         query = (

@@ -9,18 +9,15 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import columns as files
-from jaxeval.runs import cube, metrics, texts
-from jaxeval.runs import layout as names
-from jaxeval.runs import rows as normal
+from jaxeval.runs import cube, metrics, normal, texts
 from jaxeval.runs.columns import Columns, listed
-from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.layout import Layout, item_roles
+from jaxeval.runs.normal import Rows
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
@@ -30,21 +27,14 @@ KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
-class _Answers(NamedTuple):
-    """Scores of whole runs, and of their items."""
-
-    runs: Scores
-    items: Scores
-
-
 @files.paused_collector()
 def read(
     path: str | Path,
     models: Sequence[str] = (),
     metric: str | None = None,
     columns: Mapping[str, str] | None = None,
-) -> _Answers:
-    """Reads the scores of all runs, and of the items of those that finished.
+) -> tuple[Scores, Scores]:
+    """Returns the scores of whole runs, and of the items of those that finished.
 
     A column status says which runs failed; they need no answers.
 
@@ -76,8 +66,9 @@ def read(
         how = Coded((*ended.names, "finished"), np.where(failed, ended.codes, len(ended.names)))
         rows = dataclasses.replace(rows, ended=how)
     found = cube.build(rows, Layout(models=models))
-    both = zip(*(_split(data, path) for data in found.data_sets), strict=True)
-    return _Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
+    of_runs, of_items = zip(*(_split(data, path) for data in found.data_sets), strict=True)
+    runs = dataclasses.replace(found, data_sets=of_runs)
+    return runs, dataclasses.replace(found, data_sets=of_items)
 
 
 def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
@@ -99,7 +90,7 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
         )  # `to_rows` counts what the metric needs
         if ended.runs:
             values = metrics.item_values(ended.counts, data.counts, data.metric)
-            of_items[model] = dataclasses.replace(ended, scores=np.asarray(values))
+            of_items[model] = dataclasses.replace(ended, scores=values)
         sums = ended.counts.sum(0, np.float64)[:, [data.counts.index(n) for n in how.columns]]
         known = np.full((1, m.runs, 1), np.nan)
         known[0, m.finished, 0] = how.score(sums)
@@ -118,7 +109,7 @@ def by_role(
         expected = f"of items, expected one of {', '.join(sorted(known))}"
         raise DataError(f"{argument('column', {role: columns[role]})}: {expected}", table.source)
     plain = {KEYS.get(n, n): n for n in table.values if KEYS.get(n, n) in known}
-    roles = {**({} if exact else names.item_roles(table.values)), **plain, **columns}
+    roles = {**({} if exact else item_roles(table.values)), **plain, **columns}
     both = {"gold", "predicted"} <= {*columns, *table.values}
     there = [role for role in answers if role in roles and not (both and role == "correct")]
     if not there:
@@ -151,15 +142,15 @@ def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str =
     default = scored if "score" in known else "accuracy"
     measured, item = constant(metric, size) if metric else column("metric"), encode(known["item"])
     # in the order of each data set
-    first, codes = texts.appearance(normal.pair_codes(dataset.codes, item.codes))
-    of_model = normal.pair_codes(model.codes, dataset.codes)
+    first, codes = texts.appearance(texts.pair_codes(dataset.codes, item.codes))
+    of_model = texts.pair_codes(model.codes, dataset.codes)
     return Rows(
         table.source,
         model=model,
         dataset=dataset,
         metric=Coded(tuple(name or default for name in measured.names), measured.codes),
         item=Coded(tuple(item.names[code] for code in item.codes[first].tolist()), codes),
-        run=normal.first_place(normal.pair_codes(of_model, run.codes)),
+        run=texts.first_place(texts.pair_codes(of_model, run.codes)),
         score=score,
         status=np.where(empty, Status.UNSCORED, Status.SCORED).astype(np.uint8),
         number=np.asarray(table.rows, np.int64),

@@ -199,14 +199,14 @@ class _CountScoring(NamedTuple):
 
 def f1(counts: np.ndarray) -> np.ndarray:
     """F1 of counts [..., 3]: true positives, predicted, gold; 0 if nothing is found."""
-    hits, predicted, gold = _by_kind(counts, "true positives, predicted, gold")
+    hits, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
     total = predicted + gold
     return np.where(total > 0, 2 * hits / np.where(total > 0, total, 1.0), 0.0)
 
 
 def ratio(counts: np.ndarray) -> np.ndarray:
     """Share of the right ones, of counts [..., 2]: right, all."""
-    right, total = _by_kind(counts, "right, all")
+    right, total = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
     return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
 
 
@@ -214,13 +214,6 @@ def _macro_f1(counts: np.ndarray) -> np.ndarray:
     """Mean F1 of Y classes, of counts [..., 3 Y]: those of `f1` for each class in turn."""
     counts = np.asarray(counts, np.float64)
     return f1(counts.reshape(*counts.shape[:-1], -1, 3)).mean(axis=-1)
-
-
-def _by_kind(counts: np.ndarray, names: str) -> np.ndarray:
-    by_kind = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
-    if len(by_kind) != len(names.split(", ")):
-        raise DataError(f"counts: expected columns {names}, found {len(by_kind)}")
-    return by_kind
 
 
 def _best_f1(counts: np.ndarray) -> np.ndarray:
@@ -278,11 +271,10 @@ def _delta_values(counts: np.ndarray, score: Score) -> np.ndarray:
     return np.asarray(float(score(sums)) + len(counts) * centred @ gradient)
 
 
-def item_values(counts: np.ndarray, names: Sequence[str], metric: str) -> np.ndarray | None:
-    """Returns [I, R, 1] `_delta_values` of counts [I, R, C]; None if the metric needs others."""
+def item_values(counts: np.ndarray, names: Sequence[str], metric: str) -> np.ndarray:
+    """Returns [I, R, 1] `_delta_values` of counts [I, R, C] that give the metric."""
     how = scoring(metric, names)
-    if how is None:
-        return None
+    assert how is not None
     columns = [list(names).index(name) for name in how.columns]
     runs = [_delta_values(counts[:, run][:, columns], how.score) for run in range(counts.shape[1])]
     return np.stack(runs, axis=1)[..., np.newaxis]

@@ -230,7 +230,6 @@ def _data_set(
             continue
         every = np.stack([outcomes.counts for _, outcomes in runs], axis=1)
         values = metrics.item_values(every.astype(np.float64), names, data.metric)
-        assert values is not None  # runs on the same items have a scoring
         devs = np.array([math.nan if member.dev is None else member.dev for member, _ in runs])
         models[model] = ModelScores(
             values,

@@ -10,6 +10,8 @@ import numpy as np
 
 from jaxeval.runs.columns import listed
 
+MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # the fields that name a member
+MemberKey = tuple[int, int, int, str]  # those of a member within its experiment
 _Status = Literal["finished", "early_stopped", "diverged", "failed", "paused"]
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
 _SHORTEST_ID = 4
@@ -42,7 +44,7 @@ class Experiment:
 
 
 @dataclasses.dataclass(frozen=True)
-class _MemberKey:
+class _Member:
     experiment: str
     seed: int
     split: int
@@ -51,7 +53,7 @@ class _MemberKey:
 
 
 @dataclasses.dataclass(frozen=True)
-class MemberResult(_MemberKey):
+class MemberResult(_Member):
     """The end of a member's training. Scores are fractions, at the epoch that is scored."""
 
     status: _Status
@@ -69,7 +71,7 @@ class MemberResult(_MemberKey):
 
 
 @dataclasses.dataclass(frozen=True)
-class EpochScore(_MemberKey):
+class EpochScore(_Member):
     """One metric of a member after an epoch (from 1) on a part of the data."""
 
     epoch: int
@@ -79,7 +81,7 @@ class EpochScore(_MemberKey):
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcomes(_MemberKey):
+class Outcomes(_Member):
     """Counts of right and wrong answers of a member, item by item."""
 
     part: str

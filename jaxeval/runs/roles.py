@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import rows, texts
+from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
 from jaxeval.runs.metrics import higher_is_better
@@ -125,9 +125,9 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
         cells = enumerate(() if len(values) or len(table) == 1 else table.values[name])
-        words = ((k, cell) for k, cell in cells if rows.word(cell) not in rows.MISSING)
+        words = ((k, cell) for k, cell in cells if normal.word(cell) not in normal.MISSING)
         if found := next(words, None):
-            rows.refuse_notation(found[1], name, table.rows[found[0]], table.source)
+            normal.refuse_notation(found[1], name, table.rows[found[0]], table.source)
             if len(_known_numbers([*table.values])):
                 why = "the first line looks like a row of scores"
                 raise DataError(f"{why}; expected a header, such as model,seed,f1", table.source)
@@ -172,7 +172,7 @@ def _one_row_a_run(
     items = [answers[of] for of in ("item", "gold") if of in answers]
     run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
     for name in items:
-        values_of_runs = rows.pair_codes(run, texts.encode(table.values[name]).codes)
+        values_of_runs = texts.pair_codes(run, texts.encode(table.values[name]).codes)
         if texts.dense(values_of_runs).max() > run.max():  # several in a run
             raise DataError(f"column {name}: {_ITEMS}", table.source)
     known = {"seed", "split"} & there.keys() or any(map(_is_run, table.values))
@@ -211,7 +211,7 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np
     columns += [name for name in table.values if _is_run(name) and name not in taken]
     run = np.zeros(len(table), np.int64)
     for name in columns:
-        run = texts.dense(rows.pair_codes(run, texts.encode(table[name]).codes))
+        run = texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes))
     return run
 
 

@@ -9,6 +9,7 @@ their status. The comparison (`stats`) decides how to treat them.
 
 import dataclasses
 import enum
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +20,7 @@ from jaxeval.runs import metrics
 from jaxeval.runs.columns import meant
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction
-from jaxeval.runs.rows import Unusable
+from jaxeval.runs.normal import Unusable
 
 
 class Status(enum.IntEnum):
@@ -46,8 +47,7 @@ class ModelScores:
         Equal labels on several data sets mark the same run.
       rows: [R] row numbers in the file from 1, or numbers of the runs of logs.
       dev: [R] dev scores, NaN if unknown. The run with the best one represents its model.
-      counts: [I, R, C] additive counts of each item, named by `DataSetScores.counts`. The metric
-        is computed from their sums.
+      counts: [I, R, C] counts of each item (`DataSetScores.counts`), whose sums give the metric.
     """
 
     scores: np.ndarray
@@ -199,8 +199,17 @@ class Scores:
     @property
     def stored_unit(self) -> str:
         """Unit of the scores as stored."""
-        largest = float(np.abs(self.known).max(initial=0.0))
-        return metrics.stored_unit(self.metric, largest, self.unit)
+        return metrics.stored_unit(self.metric, self.largest, self.unit)
+
+    @functools.cached_property
+    def largest(self) -> float:
+        """The largest absolute score."""
+        return float(np.abs(self.known).max(initial=0.0))
+
+    @functools.cached_property
+    def bounds(self) -> tuple[float, float] | None:
+        """Range of that metric, as `metrics.bounds`."""
+        return metrics.bounds(self.metric, self.known, self.unit)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -210,9 +219,7 @@ class Scores:
 
     def scores_of(self, model: str) -> np.ndarray:
         """Returns all scores of whole runs of a model; raises DataError for an unknown one."""
-        each = [data.models[model] for data in self.only([model]).data_sets]
-        whole = np.concatenate([np.zeros(0), *(m.scores[0, :, 0] for m in each)])
-        return whole[~np.isnan(whole)]
+        return self.only([model]).known
 
     def only(self, models: Sequence[str]) -> "Scores":
         """Returns the scores of some models, in this order; no names: of all models.
@@ -245,14 +252,13 @@ def from_arrays(
 ) -> DataSetScores:
     """Returns scores of items from arrays in memory.
 
+    Raises DataError: the arrays have other shapes, an infinite score, or no score at all.
+
     Args:
       arrays: model -> [I], [I, R] or [I, R, K], NaN without a score; row i is the same item for
         all models.
       clusters: [I] cluster labels of the items.
       runs: model -> names of its runs.
-
-    Raises:
-      DataError: the arrays have other shapes, an infinite score, or no score at all.
     """
     models = {}
     for model, given in arrays.items():

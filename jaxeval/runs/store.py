@@ -22,12 +22,11 @@ import numpy as np
 from jaxeval import files
 from jaxeval.errors import DataError, RunError
 from jaxeval.runs import records
+from jaxeval.runs.records import MEMBER, MemberKey
 
 FILE = "runs.sqlite"
 _VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-_MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
-_MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # first columns of its tables
 _TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}  # else TEXT
 sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
 
@@ -79,10 +78,10 @@ class _Table:
 
 
 _EXPERIMENTS = _Table("experiments", records.Experiment, ["id"])
-_MEMBERS = _Table("members", records.MemberResult, _MEMBER)
-_SCORES = _Table("scores", records.EpochScore, (*_MEMBER, "epoch", "part", "metric"))
+_MEMBERS = _Table("members", records.MemberResult, MEMBER)
+_SCORES = _Table("scores", records.EpochScore, (*MEMBER, "epoch", "part", "metric"))
 # names in JSON; counts as float32, little-endian, compressed by zlib
-_OUTCOMES = _Table("outcomes", records.Outcomes, (*_MEMBER, "part"), items="BIGINT NOT NULL")
+_OUTCOMES = _Table("outcomes", records.Outcomes, (*MEMBER, "part"), items="BIGINT NOT NULL")
 _TABLES = (_EXPERIMENTS, _OUTCOMES, _MEMBERS, _SCORES)
 
 
@@ -204,9 +203,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
             with self._transaction() as sql:
                 _OUTCOMES.insert(sql, rows)
 
-    def with_outcomes(self, experiment: str) -> set[_MemberKey]:
+    def with_outcomes(self, experiment: str) -> set[MemberKey]:
         """Returns the members of an experiment that have outcomes."""
-        query = f"SELECT {', '.join(_MEMBER[1:])} FROM outcomes WHERE experiment = ?"
+        query = f"SELECT {', '.join(MEMBER[1:])} FROM outcomes WHERE experiment = ?"
         return {*self._select(query, experiment)}
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
@@ -219,15 +218,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
             unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
         return unpacked
 
-    def ended(self, experiment: str, pause: int = 0) -> dict[_MemberKey, records.MemberResult]:
+    def ended(self, experiment: str, pause: int = 0) -> dict[MemberKey, records.MemberResult]:
         """Reads members that have ended; if `pause`, also those paused at that epoch or later."""
         where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
         found = self._select(_MEMBERS.query(where), experiment, pause)
         return {row[1:5]: records.MemberResult(*row) for row in found}
 
-    def epochs(self, experiment: str) -> dict[_MemberKey, int]:
+    def epochs(self, experiment: str) -> dict[MemberKey, int]:
         """Counts the recorded epochs of training of each member that has begun."""
-        key = ", ".join(_MEMBER[1:])
+        key = ", ".join(MEMBER[1:])
         counted = f"SELECT {key}, count(DISTINCT epoch) FROM scores"
         query = f"{counted} WHERE experiment = ? AND part = 'train' GROUP BY {key}"
         return {tuple(member): count for *member, count in self._select(query, experiment)}
@@ -250,7 +249,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
 
 def _record(sql: sqlite3.Connection, members: Sequence[Any], scores: Sequence[Any]) -> None:
-    same = " AND ".join(f"{name} = ?" for name in _MEMBER)
+    same = " AND ".join(f"{name} = ?" for name in MEMBER)
     gone = ((*row[:5], row[6]) for row in members)  # 5: the status, 6: the epochs
     sql.executemany(f"DELETE FROM scores WHERE {same} AND (epoch > ? OR part = 'test')", gone)
     _SCORES.insert(sql, scores)

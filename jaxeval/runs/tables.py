@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, roles, texts
-from jaxeval.runs import layout as names
-from jaxeval.runs import rows as normal
+from jaxeval.runs import columns, cube, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
-from jaxeval.runs.layout import PICKS, ROLES, Layout
-from jaxeval.runs.rows import Rows, Unusable
+from jaxeval.runs.layout import PICKS, ROLES, Layout, role
+from jaxeval.runs.normal import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
@@ -60,7 +58,7 @@ def _build(rows: Rows, layout: Layout) -> Scores:
         _join_runs(rows, layout)
     found, split = cube.build(rows, layout), rows.labels.get("split")
     column = layout.columns.get("split", "")
-    named = names.role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
+    named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
     folds = split and all(re.match("fold|cv", value, re.IGNORECASE) for value in split.names)
     return dataclasses.replace(found, folds=bool(split and (named or folds)))
 
@@ -111,12 +109,12 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
 def _join_runs(rows: Rows, layout: Layout) -> None:
     """Gives rows of one label one run; a run that failed may have been tried again."""
-    run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
+    run = texts.pair_codes(rows.model.codes, rows.dataset.codes)
     for label in rows.labels.values():
-        run = normal.pair_codes(texts.dense(run), label.codes)
+        run = texts.pair_codes(texts.dense(run), label.codes)
     counted = np.isfinite(rows.score) & (rows.status == Status.SCORED)
     places = np.flatnonzero(counted | (layout.missing == "zero"))
-    rows.run[places] = places[normal.first_place(run[places])]
+    rows.run[places] = places[texts.first_place(run[places])]
 
 
 def _parse(
@@ -145,11 +143,11 @@ def _choose(
     Args:
       there: role -> column; without "model" the table is wide: a column a model.
     """
-    for role, column in layout.columns.items():
+    for asked, column in layout.columns.items():
         table[column]  # it must exist
-        if role not in ROLES:
+        if asked not in ROLES:
             expected = f"of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
-            raise DataError(f"{argument('column', {role: column})}: {expected}", table.source)
+            raise DataError(f"{argument('column', {asked: column})}: {expected}", table.source)
     if "model" not in there:
         wide, message = roles.score_columns(table, layout), ""
         if "score" in there:
@@ -198,7 +196,7 @@ def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[C
 
     Raises DataError: the names do not tell models and seeds; a column may.
     """
-    if "model" in layout.columns or any(names.role(name) == "model" for name in table.values):
+    if "model" in layout.columns or any(role(name) == "model" for name in table.values):
         return table, []
     parted = {
         run: (max(mine, key=len), run)

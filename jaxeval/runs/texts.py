@@ -99,10 +99,9 @@ class Cells(Sequence[str]):
             return np.asarray(self.cells.cast(pyarrow.float64()).to_numpy())
         except pyarrow.ArrowInvalid:
             plain = compute.match_substring_regex(self.cells, _PLAIN)
-        numbers = compute.if_else(plain, self.cells, None).cast(pyarrow.float64()).to_numpy()
+        numbers = np.array(compute.if_else(plain, self.cells, None).cast(pyarrow.float64()))
         maybe = compute.match_substring_regex(self.cells, _MAYBE).to_numpy()
         places = np.flatnonzero(maybe & ~plain.to_numpy())
-        numbers = np.array(numbers)
         numbers[places] = [_to_float(self[k]) for k in places.tolist()]
         return numbers
 
@@ -214,6 +213,17 @@ def first_of(ranks: np.ndarray) -> np.ndarray:
     return places
 
 
+def first_place(keys: np.ndarray) -> np.ndarray:
+    """Returns [N] the first place of each row's key."""
+    ranks = dense(keys)
+    return first_of(ranks)[ranks]
+
+
+def pair_codes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Returns [N] one number for each distinct pair of codes."""
+    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
+
+
 def appearance(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the first place of each distinct key, in order, and [N] the number of each key."""
     ranks = dense(keys)
@@ -254,8 +264,7 @@ def take(values: Sequence[object], places: np.ndarray) -> Sequence[object]:
 
 def join(columns: Sequence[Coded]) -> Coded:
     """Returns the known names of several columns, one after the other."""
-    places: dict[str, int] = {}
-    codes = []
+    places, codes = dict[str, int](), list[np.ndarray]()
     for column in columns:
         own = [places.setdefault(name, len(places)) for name in column.names]
         codes.append(np.array(own, np.int32)[column.codes])

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.runs import columns, layout, records, roles, rows, store
+from jaxeval.runs import columns, layout, normal, records, roles, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, metrics
@@ -106,12 +106,12 @@ def _read_table(location: str, request: Request) -> Sweep:
     if request.score is None and column not in table.values:
         named = f"{argument('score', 'NAME')} names the column of scores"
         raise DataError(f"no column {column!r}; {named}", location)
-    higher, _, metric = rows.column_direction(table.values, column, table.source)
+    higher, _, metric = normal.column_direction(table.values, column, table.source)
     if not higher:
         raise _lower_is_better(location, metric)
     if column in request.chosen:
         raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
-    scores, keep, unusable = rows.usable_scores(table, column, request.missing)
+    scores, keep, unusable = normal.usable_scores(table, column, request.missing)
     for k in keep.tolist():
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)

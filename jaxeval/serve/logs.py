@@ -18,7 +18,7 @@ from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs.records import Text
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.normal import Rows
 from jaxeval.runs.scores import Status
 from jaxeval.serve import app
 

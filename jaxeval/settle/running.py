@@ -18,7 +18,7 @@ from jaxeval.report import text
 from jaxeval.report.settlements import repeats, settlement
 from jaxeval.report.settlements.repeats import Repeats
 from jaxeval.report.settlements.settlement import Settlement
-from jaxeval.runs.rows import LARGEST
+from jaxeval.runs.normal import LARGEST
 from jaxeval.settle import ledger, reporting, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
 from jaxeval.settle.sides import Program, Side

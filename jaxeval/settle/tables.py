@@ -1,7 +1,6 @@
 """Comparisons of recorded scores, which may grow while one looks."""
 
 import dataclasses
-import difflib
 import itertools
 import os
 import time
@@ -14,7 +13,7 @@ import numpy as np
 from jaxeval import cli, sources
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument, meant
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
@@ -47,12 +46,12 @@ def settle(
 
     Raises:
       ConfigError: scores in memory are to be followed.
-      DataError: as of `settled`; or the source cannot be read.
+      DataError: as of `settled`; or the source cannot be read, or scores changed in between.
     """
     if follow is not None and not isinstance(source, str | Path):
         expected = "expected a file, a folder or a database, which may grow"
         raise ConfigError(f"{argument('follow')}: {expected}")
-    said = ""
+    said, seen = "", dict[str, Sequence[float]]()
     while True:
         try:
             scores, growing = _read(source, layout, item), follow is not None
@@ -60,8 +59,12 @@ def settle(
             document = found.document()
             answer = (sentence.removesuffix(".") for sentence in document.answer)
             line = "; ".join([*answer, *document.notes[1:]])
+            torn = follow is not None and _torn(source)
+            _refuse_changed(seen, found.scores, str(source))
+            if not torn:  # a file that is being written anew is shorter for a moment
+                seen = {m: max(seen.get(m, ()), of, key=len) for m, of in found.scores.items()}
             done = found.verdict != "undecided" or found.looks >= rule.most
-            if follow is None or (done and (line == said or not _torn(source))):
+            if follow is None or (done and (line == said or not torn)):
                 return found
         except DataError as error:
             missing = follow and _missing(source, layout, item, error)
@@ -104,9 +107,20 @@ def _missing(source: Any, layout: Layout, item: str | None, error: DataError) ->
     absent = [model for model in layout.models if model not in there]
     if not absent or (len(there) > 1 and len(absent) == len(layout.models)):
         return None
-    near = difflib.get_close_matches(absent[0], {*there} - {*layout.models}, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    near = meant(absent[0], {*there} - {*layout.models})
+    hint = f"; {near}" if near else ""
     return f"{source}: no model {absent[0]!r} so far, but {text.listed(there)}{hint}"
+
+
+def _refuse_changed(
+    seen: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]], source: str
+) -> None:
+    """Raises DataError if scores that a look saw are others now: then no claim holds."""
+    for model, before in seen.items():
+        for k, (old, new) in enumerate(zip(before, now[model], strict=False), 1):
+            if old != new:
+                changed = f"score {k} of {model} was {old:g} and is {new:g} now"
+                raise DataError(f"{changed}: expected scores that are final", source)
 
 
 def _torn(source: Any) -> bool:

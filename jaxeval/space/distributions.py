@@ -168,7 +168,7 @@ def _choices(values: Any, ordered: object, where: str) -> Choices:
     for value, count in Counter(values).items():
         if count > 1:
             raise ConfigError(f"{path}: expected different values, got {value!r} twice")
-    if ordered not in (None, True, *(() if numbers else (False,))):
+    if not (ordered is None or ordered is True or (ordered is False and not numbers)):
         _refuse(f"{where}.ordered", "true or nothing" if numbers else "true or false", ordered)
     return Choices(tuple(values), numbers or bool(ordered))
 

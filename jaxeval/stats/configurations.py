@@ -15,7 +15,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.stats import datasets, hypotheses, multiple
 from jaxeval.stats.results import HypothesisTest, sample
 
-Repeats = Literal["first", "last", "mean", "median"]
+Reduction = Literal["first", "last", "mean", "median"]
 _Table = Mapping[str, Sequence[Hashable]]
 _Group = tuple[Hashable, ...]
 _ROUNDING = 1e-12  # of shares of wins
@@ -63,7 +63,7 @@ class OptionComparison:
     friedman: HypothesisTest | None  # for three or more values
     friedman_adjusted: float | None
     as_often: tuple[Hashable, ...]  # values that win as often as the best, which is the first
-    repeats: Repeats
+    repeats: Reduction
 
 
 def seed_effect(
@@ -96,7 +96,7 @@ def paired_options(
     by: Sequence[str] = (),
     key: Sequence[str],
     options: Sequence[Hashable] | None = None,
-    repeats: Repeats = "first",
+    repeats: Reduction = "first",
     higher_is_better: bool = True,
 ) -> list[OptionComparison]:
     """Compares the values of one option within configurations that are otherwise equal.
@@ -128,7 +128,7 @@ def paired_options(
 
 
 def _comparison(
-    group: _Group, paired: np.ndarray, compared: list, sign: int, repeats: Repeats
+    group: _Group, paired: np.ndarray, compared: list, sign: int, repeats: Reduction
 ) -> OptionComparison:
     """Tests each value against the best, and all together; p-values are not corrected.
 

@@ -58,14 +58,11 @@ class Across:
     one_scale: bool  # typical scores of all data sets are within a factor of ten
 
 
-def across(samples: Samples, rules: Rules, higher: bool, counted: Samples) -> Across | None:
-    """Compares models over data sets; None for one model, or fewer than two common data sets.
-
-    `counted`: the same samples with a score worse than all others for each failed run.
-    """
-    by_data_set, with_failed = _runs(samples), _runs(counted)
-    models = list(dict.fromkeys(m for cell in by_data_set.values() for m in cell))
-    common = tuple(d for d, cell in by_data_set.items() if len(cell) == len(models))
+def across(samples: Samples, rules: Rules, higher: bool) -> Across | None:
+    """Compares models over data sets; None for one model, or fewer than two common data sets."""
+    by_data_set, with_failed = _runs(samples), _runs(samples.with_failed(higher))
+    models = list(dict.fromkeys(m for by_model in by_data_set.values() for m in by_model))
+    common = tuple(d for d, of in by_data_set.items() if len(of) == len(models))
     if len(common) < 2 or len(models) < 2:
         return None
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
@@ -93,9 +90,9 @@ def one_scale(means: Iterable[np.ndarray]) -> bool:
 def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
     """Data set -> model -> its runs; one score each if data sets are the units."""
     runs: dict[str, dict[str, np.ndarray]] = {}
-    for place, cell in samples.by_data_set.items():
-        for model, of in cell.items():
-            each = {place: of.scores}
+    for data_set, by_model in samples.by_data_set.items():
+        for model, of in by_model.items():
+            each = {data_set: of.scores}
             if samples.unit == "dataset":
                 each = {of.labels[k]: of.scores[k : k + 1] for k in range(len(of.scores))}
             for name, scores in each.items():
@@ -104,13 +101,13 @@ def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
 
 
 def _aggregate(
-    runs: Mapping[str, _Strata], counted: Mapping[str, _Strata], rules: Rules, higher: bool
+    runs: Mapping[str, _Strata], with_failed: Mapping[str, _Strata], rules: Rules, higher: bool
 ) -> _Aggregates:
-    """Aggregates the runs of each model (model -> strata); `counted` as of `across`."""
+    """Aggregates the runs of each model (model -> strata), with failed ones in probabilities."""
     sign, size = 1 if higher else -1, sum(len(s) for of in runs.values() for s in of)
     most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
-    better = {m: [sign * values for values in of] for m, of in counted.items()}
+    better = {m: [sign * values for values in of] for m, of in with_failed.items()}
     improvement = describe.average_probability_of_improvement
     means = {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()}
     pairs = itertools.combinations(runs, 2)

@@ -20,7 +20,7 @@ import scipy
 from jaxeval.errors import DataError
 from jaxeval.stats import variances
 from jaxeval.stats.results import Factor, Interval
-from jaxeval.stats.tables import Table
+from jaxeval.stats.tables import ScoreTable
 from jaxeval.stats.variances import Parts
 
 FEW_CLUSTERS = 30
@@ -79,7 +79,7 @@ class Estimate:
 class _Basis(NamedTuple):
     """What estimates of one model, or of two, rest on."""
 
-    tasks: Sequence[Sequence[Table]]  # the tables of each task
+    tasks: Sequence[Sequence[ScoreTable]]  # the tables of each task
     levels: Sequence[np.ndarray] | None  # [T, R] of each model, if runs are shared by all tasks
     sizes: _Sizes
     confidence: float
@@ -88,7 +88,7 @@ class _Basis(NamedTuple):
 
 
 def estimate(
-    tasks: Sequence[Sequence[Table]],
+    tasks: Sequence[Sequence[ScoreTable]],
     overs: Sequence[tuple[Factor, ...]],
     confidence: float = 0.95,
     clustered: bool = False,
@@ -122,7 +122,7 @@ def estimate(
     return [dataclasses.replace(of, warnings=(*_warnings(of, noun), *of.warnings)) for of in found]
 
 
-def _run_means(model: Sequence[Table]) -> np.ndarray:
+def _run_means(model: Sequence[ScoreTable]) -> np.ndarray:
     """Means [T, R] of a model by task and run."""
     counts = [table.runs for table in model]
     if len(set(counts)) > 1:
@@ -189,7 +189,7 @@ def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Es
         yield Estimate(value, *about, p_value, tuple(lines), of.binary)
 
 
-def _gap_parts(gap: np.ndarray, a: Table, b: Table) -> Parts:
+def _gap_parts(gap: np.ndarray, a: ScoreTable, b: ScoreTable) -> Parts:
     items = variances.items_part(gap, a.groups)
     if min(a.runs, b.runs) == 1:
         return Parts(items)

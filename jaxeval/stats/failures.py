@@ -26,7 +26,7 @@ _SMALL = 20  # scores from where the wider sample's p-values are nearly right
 _WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 
 
-class Counts(NamedTuple):
+class FailureCounts(NamedTuple):
     """Runs of one model on one data set."""
 
     failed: int
@@ -53,14 +53,14 @@ class _FailureTest(NamedTuple):
 class Failures:
     """Runs that failed: counts by model and data set; tests, a family of their own."""
 
-    counts: Mapping[tuple[str, str], Counts]
+    counts: Mapping[tuple[str, str], FailureCounts]
     tests: tuple[_FailureTest, ...]
 
-    def of(self, model: str, dataset: str = "") -> Counts:
+    def of(self, model: str, dataset: str = "") -> FailureCounts:
         """Counts of a model on a data set, or over all data sets if it is ""."""
         each = self.counts.items()
         mine = [of for (name, on), of in each if name == model and dataset in ("", on)]
-        return Counts(sum(of.failed for of in mine), sum(of.finished for of in mine))
+        return FailureCounts(sum(of.failed for of in mine), sum(of.finished for of in mine))
 
 
 def failed_runs(scores: Scores) -> dict[str, list[int]]:
@@ -80,7 +80,7 @@ def compare(
 
     Of items those with a failed answer are counted.
     """
-    counts, data_sets = dict[tuple[str, str], Counts](), [*scores.data_sets]
+    counts, data_sets = dict[tuple[str, str], FailureCounts](), [*scores.data_sets]
     if scores.whole:
         data_sets.sort(key=lambda data: data.name)
     for model, data in itertools.product(scores.models, data_sets):
@@ -88,7 +88,7 @@ def compare(
             lost = of.status == Status.FAILED
             failed = lost[0, :, 0] if scores.whole else lost.any((1, 2))
             others = ~failed & of.finished if scores.whole else ~failed
-            counts[model, data.name] = Counts(int(failed.sum()), int(others.sum()))
+            counts[model, data.name] = FailureCounts(int(failed.sum()), int(others.sum()))
     if not any(of.failed for of in counts.values()):
         return None
     found, pairs = [], itertools.combinations(scores.models, 2)
@@ -108,20 +108,19 @@ def warnings(
     scores: Scores, units: Samples, compared: Sequence[Pair], rules: Rules
 ) -> Iterator[str]:
     """Warns of absent, equal, uneven, dependent, unpaired and small samples of scores."""
-    cells = units.by_data_set.items()
     each = (
         (of.name, {m for m, x in of.models.items() if x.finished.any()}) for of in scores.data_sets
     )
     yield from _shortened(
-        f"{', '.join(absent)}: no scores{on(place)}; not compared{' there' if place else ''}"
-        for place, known in (each if units.unit == "dataset" else cells)
+        f"{', '.join(absent)}: no scores{on(name)}; not compared{' there' if name else ''}"
+        for name, known in (each if units.unit == "dataset" else units.by_data_set.items())
         if (absent := [m for m in scores.models if m not in known])
     )
     if units.unit != "dataset":  # data sets may well have equal scores
         yield from _shortened(
-            describe.all_equal(f"{model}{on(place)}", len(of.scores))
-            for place, cell in cells
-            for model, of in cell.items()
+            describe.all_equal(f"{model}{on(data_set)}", len(of.scores))
+            for data_set, by_model in units.by_data_set.items()
+            for model, of in by_model.items()
             if len(of.scores) > 1 and not varies(of.scores)
         )
         yield from _shortened(_uneven(units))
@@ -145,8 +144,8 @@ def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
     if units.unit == "seed" and len({s for of in every for s in of.labels.get("split", ())}) > 1:
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
-    most = max(len(of.scores) for cell in units.by_data_set.values() for of in cell.values())
-    if units.unit == "split" and not (scores.folds and most <= _FOLDS):
+    each = (len(of.scores) for d in units.by_data_set.values() for of in d.values())
+    if units.unit == "split" and not (scores.folds and max(each) <= _FOLDS):
         yield (
             "splits of one corpus: if they overlap, as random ones and those of repeated "
             "cross-validations do, their scores are not independent; tests and intervals hold for "
@@ -157,7 +156,7 @@ def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
 
 def _uneven(units: Samples) -> Iterator[str]:
     """Names models with more scores on one data set than on another, as where a run crashed."""
-    for model in dict.fromkeys(m for cell in units.by_data_set.values() for m in cell):
+    for model in dict.fromkeys(m for by_model in units.by_data_set.values() for m in by_model):
         counts = {d: len(c[model].scores) for d, c in units.by_data_set.items() if model in c}
         if len(set(counts.values())) > 1:
             named = listed([f"{count} on {d}" for d, count in counts.items()], _MOST_ALIKE)
@@ -192,23 +191,25 @@ def collapsed(scores: Scores, units: Samples) -> list[str]:
 
 
 def _levels(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, float]]:
-    """Yields model, place, scores, and how widely another model's scores are spread there."""
-    for place, cell in units.by_data_set.items():
-        spreads = {m: float(np.ptp(of.scores)) for m, of in cell.items() if len(of.scores) > 2}
-        for model, of in cell.items():
+    """Yields model, data set, scores, and how widely another model's scores are spread there."""
+    for data_set, by_model in units.by_data_set.items():
+        several = {m: of.scores for m, of in by_model.items() if len(of.scores) > 2}
+        spreads = {m: float(np.ptp(values)) for m, values in several.items()}
+        for model, of in by_model.items():
             spread = max((w for m, w in spreads.items() if m != model), default=0.0)
-            yield model, on(place), sign * of.scores, spread
+            yield model, on(data_set), sign * of.scores, spread
 
 
 def _gaps(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, float]]:
     """Yields model, the other model, and the differences; each model once at most."""
-    for place, cell in units.by_data_set.items():
-        for model in cell:
-            both = {b: units.paired(place, model, b) for b in cell if b != model}
+    for data_set, by_model in units.by_data_set.items():
+        for model in by_model:
+            both = {b: units.paired(data_set, model, b) for b in by_model if b != model}
             found = {b: sign * (x - y) for b, (x, y) in both.items()}
             fallen = (b for b, gaps in found.items() if _fallen(np.sort(gaps), 0.0))
             if (other := next(fallen, None)) is not None:
-                labels = (d for d in cell[model].labels.tolist() if d in cell[other].labels)
+                others = by_model[other].labels
+                labels = (d for d in by_model[model].labels.tolist() if d in others)
                 worst = [*labels][int(np.argmin(found[other]))]
                 yield model, f", less those of {other} (worst: {worst}),", found[other], 0.0
 

@@ -15,6 +15,7 @@ from jaxeval.stats import describe, ranks, results
 from jaxeval.stats.results import HypothesisTest, Sample, gaps, sign, two_samples, varies
 
 _MOST_EXACT = 10_000  # scores of a sample for the exact Kolmogorov-Smirnov test
+_MOST_COUNTED = 1000  # scores of a sample; the labellings of more have a share of 0.0
 _LIMB = 2.0**44  # above 1e13, the most that a typical score has of its twelfth digit
 _LARGEST = 1e300  # in units of the twelfth digit
 
@@ -72,7 +73,8 @@ def _mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     p_value, method = ranks.rank_sum_p(first, second), "exact"
     if p_value is None:  # NaN: all scores are equal
         normal, method = float(result.pvalue), "normal, corrected for ties and continuity"
-        p_value = 1.0 if np.isnan(normal) else max(normal, 1 / math.comb(n + m, n))
+        one = 1 / math.comb(n + m, min(n, m, _MOST_COUNTED))
+        p_value = 1.0 if np.isnan(normal) else max(normal, one)
     statistic = float(result.statistic)
     return HypothesisTest(statistic, p_value, (n, m), method, sign(statistic - n * m / 2))
 
@@ -175,8 +177,8 @@ def permutation_test(
     the smaller side, (1 + hits) / (1 + resamples), and the same if A and B are exchanged.
     """
     first, second = two_samples(a, b, paired=paired)
-    turned = results.exchanged(first, second)
-    samples = _whole(*((second, first) if turned else (first, second)))
+    # in one order: which is called A changes nothing
+    samples = _whole(*sorted((first, second), key=lambda scores: (len(scores), *scores)))
     large, small = _limbs(samples[0])
 
     def total(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -8,14 +8,13 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Crossed
 from jaxeval.stats.results import Interval, varies
 
 
 @dataclasses.dataclass(frozen=True)
-class Noise:
+class Nested:
     """Variance components of repeated runs of each seed; intervals hold for normal scores.
 
     There is no interval for a part that does not vary, such as runs repeated on a CPU.
@@ -31,15 +30,12 @@ class Noise:
     sd: float  # of one run with any seed
 
 
-def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
-    """Computes the spread of seeds and of repeated runs from scores [S][R], with intervals.
+def components(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Nested:
+    """Computes the spread of seeds and of repeated runs from scores [S][R], S and R > 1.
 
     The interval of the repeats is chi-squared, that of the seeds Williams' and Tukey's (Searle,
     Casella & McCulloch 1992, section 3.8), which covers at least as often as it says.
     """
-    if len({len(row) for row in scores}) != 1 or len(scores) < 2 or len(scores[0]) < 2:
-        sizes = [len(row) for row in scores]
-        raise DataError(f"noise: expected 2 or more runs of 2 or more seeds each, found {sizes}")
     table = np.array(scores, float)
     (seeds, repeats), varying = table.shape, varies(table.ravel())
     between, within = seeds - 1, seeds * (repeats - 1)
@@ -65,7 +61,7 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
         of_seed = Interval(low, high, confidence, "Williams-Tukey")
     sd_repeat, sd_seed = math.sqrt(ssw / within), math.sqrt(variance)
     both, whole = (sd_repeat, of_repeat, sd_seed, of_seed), math.hypot(sd_seed, sd_repeat)
-    return Noise(seeds, repeats, float(means.mean()), *both, whole)
+    return Nested(seeds, repeats, float(means.mean()), *both, whole)
 
 
 @dataclasses.dataclass(frozen=True)

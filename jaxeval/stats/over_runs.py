@@ -16,33 +16,30 @@ from jaxeval.stats.results import Rules, on
 from jaxeval.stats.samples import Copies, Samples
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
-_Bounds = tuple[float, float] | None  # of the metric
 
 
-def means(units: Samples, rules: Rules, bounds: _Bounds) -> dict[str, dict[str, Summary]]:
+def means(
+    units: Samples, rules: Rules, bounds: tuple[float, float] | None
+) -> dict[str, dict[str, Summary]]:
     """Returns data set -> model -> summary; intervals of means lie within the bounds."""
     found: dict[str, dict[str, Summary]] = {}
-    for place, cell in units.by_data_set.items():
-        for model, of in cell.items():
+    for data_set, by_model in units.by_data_set.items():
+        for model, of in by_model.items():
             summary = describe.summarize(of.scores, confidence=rules.confidence, bounds=bounds)
-            found.setdefault(place, {})[model] = summary
+            found.setdefault(data_set, {})[model] = summary
     return found
 
 
 def chosen(
-    scores: Scores,
-    units: Samples,
-    counted: Samples,
-    control: str | None,
-    copies: Sequence[Copies] = (),
+    scores: Scores, units: Samples, control: str | None, copies: Sequence[Copies] = ()
 ) -> list[RunScores]:
     """Returns the pairs to compare, with the tests that their numbers of scores allow.
 
     Args:
-      counted: the same units with a score worse than all others for each that failed.
       copies: models that are not compared.
     """
-    every = [pair for pair in _pairs(units, counted) if control in (None, pair.a, pair.b)]
+    each = _pairs(units, units.with_failed(scores.higher_is_better))
+    every = [pair for pair in each if control in (None, pair.a, pair.b)]
     if not every:
         raise DataError(_no_pairs(scores, units), scores.source)
     alike = {(of.model, of.data_set) for of in copies}
@@ -65,43 +62,48 @@ def _no_pairs(scores: Scores, units: Samples) -> str:
     if lost and len(scores.models) - len(lost) < 2:
         runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
         return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
-    if len(units.data_sets) < 2:
+    if len(units.by_data_set) < 2:
         names = ", ".join(scores.models)
         return f"expected two or more models with scores on the same data set, found {names}"
-    places = [f"{m} on {d}" for d, cell in units.by_data_set.items() for m in cell]
+    places = [f"{m} on {d}" for d, by_model in units.by_data_set.items() for m in by_model]
     return (
         f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
         f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
-        "also data, the place it was read from)"
+        "also data, the data_set it was read from)"
     )
 
 
-def _pairs(units: Samples, counted: Samples) -> Iterator[RunScores]:
+def _pairs(units: Samples, with_failed: Samples) -> Iterator[RunScores]:
     """Each data set's pairs of models, in their order."""
-    by_data_set = units.unit == "dataset"
-    shared = units.unit in ("split", "dataset")  # a split or data set moves all models
-    for place, cell in units.by_data_set.items():
-        failed = counted.failed.get(place, {})
-        for a, b in itertools.combinations(cell, 2):
-            x, y = units.paired(place, a, b) if units.unit != "row" else (np.zeros(0),) * 2
-            # scores of different data sets are no samples of one distribution
-            first, second = (x, y) if by_data_set else (cell[a].scores, cell[b].scores)
-            if not len(first):
+    for data_set, models in units.by_data_set.items():
+        failed = units.failed.get(data_set, {})
+        for a, b in itertools.combinations(models, 2):
+            pair = _pair(units, data_set, a, b)
+            if not len(pair.first):
                 continue
-            paired, both, both_pairs = (x, y) if len(x) >= 2 else None, None, None
-            enough = paired is not None and 2 * len(x) >= max(len(first), len(second))
             if failed.get(a) or failed.get(b):
-                both_pairs = counted.paired(place, a, b)
-                every = counted.by_data_set[place]
-                both = both_pairs if by_data_set else (every[a].scores, every[b].scores)
-            how = paired, shared and enough, units.noun, both, both_pairs
-            yield RunScores(a, b, place, first, second, *how)
+                whole = _pair(with_failed, data_set, a, b)
+                whole = dataclasses.replace(whole, by_pairs=pair.by_pairs)
+                pair = dataclasses.replace(pair, with_failed=whole)
+            yield pair
+
+
+def _pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
+    models = units.by_data_set[data_set]
+    shared = units.unit in ("split", "dataset")  # a split or data set moves all models
+    x, y = units.paired(data_set, a, b) if units.unit != "row" else (np.zeros(0),) * 2
+    # scores of different data sets are no samples of one distribution
+    both = (x, y) if units.unit == "dataset" else (models[a].scores, models[b].scores)
+    enough = len(x) >= max(2, *(len(scores) / 2 for scores in both))
+    paired, by_pairs = (x, y) if len(x) >= 2 else None, shared and enough
+    return RunScores(a, b, data_set, *both, paired, by_pairs, units.noun)
 
 
 def compared(
-    found: Sequence[RunScores], rules: Rules, scores: Scores, bounds: _Bounds
+    found: Sequence[RunScores], rules: Rules, scores: Scores
 ) -> tuple[list[Pair], Families]:
-    """Runs tests, effects and plans of all pairs; scores lie within the bounds."""
+    """Runs tests, effects and plans of all pairs."""
+    bounds = scores.bounds
     tests = [of.tests(rules) for of in found]
     adjusted, families = pairs.adjust(tests, found, rules)
     results = []

@@ -35,9 +35,8 @@ class RunScores:
     paired: Two | None = None  # scores of the units that both have, row by row
     by_pairs: bool = False  # the verdict rests on pairs, as a unit (split) moves both models
     unit: str = "run"  # what one score stands for: run, seed, split, data set
-    # with a score worse than all others for each run that failed: how often a model is better
-    counted: Two | None = None
-    counted_pairs: Two | None = None
+    # the same with a score worse than all others for each run that failed; None: none failed
+    with_failed: "RunScores | None" = None
     by_ranks: bool = False  # location is tested by ranks, else by means
     resampled: bool = True  # False for very many scores: no permutations and bootstraps
 
@@ -127,11 +126,11 @@ class RunScores:
         improvement are of pairs if these decide. Failed runs count as the worst.
         """
         sign, level = 1 if higher_is_better else -1, rules.confidence
-        u, v = (sign * values for values in self.counted or (self.first, self.second))
-        a12 = within = describe.probability_of_improvement(u, v, confidence=level)
+        of, improvement = self.with_failed or self, describe.probability_of_improvement
+        a12 = within = improvement(sign * of.first, sign * of.second, confidence=level)
         if self.by_pairs:
-            x, y = (sign * values for values in self.counted_pairs or self.compared)
-            within = describe.probability_of_improvement(x, y, paired=True, confidence=level)
+            x, y = of.compared
+            within = improvement(sign * x, sign * y, paired=True, confidence=level)
         gap = describe.difference(*self.compared, paired=self.by_pairs, confidence=level)
         return {"difference": gap, "probability_of_improvement": within, "a12": a12}
 

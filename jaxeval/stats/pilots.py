@@ -15,7 +15,7 @@ from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import tables, variances
 from jaxeval.stats.crossed import Combination, Variance
-from jaxeval.stats.tables import Table
+from jaxeval.stats.tables import ScoreTable
 
 _ROUNDING = 1e-12  # of the largest score
 _MOST_DF = 1e6
@@ -102,7 +102,7 @@ def pilot(data: DataSetScores, a: str, b: str, *, confidence: float = 0.95) -> P
     return Pilot(spread, size, lowest, dataclasses.replace(spread, **high), confidence)
 
 
-def _squares(table: Table) -> _Squares:
+def _squares(table: ScoreTable) -> _Squares:
     items, runs = table.cells.shape
     centred = table.cells - table.cells.mean((-2, -1), keepdims=True)
     of_run = centred.mean(-2, keepdims=True)
@@ -137,7 +137,9 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
     return Variance(squares.sum(-1) / divisor, df)
 
 
-def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray) -> Spread:
+def _estimated(
+    tables: Sequence[ScoreTable], squares: Sequence[_Squares], gaps: np.ndarray
+) -> Spread:
     items, groups = len(gaps), tables[0].groups
     variance = items * float(variances.items_part(gaps, groups).value)
     runs = crossing = samples = rest = 0.0
@@ -165,7 +167,7 @@ def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.nd
 
 
 def _parts(
-    tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray
+    tables: Sequence[ScoreTable], squares: Sequence[_Squares], gaps: np.ndarray
 ) -> dict[str, Combination]:
     """The variances of `Spread` as combinations of mean squares, for their intervals."""
     items, groups = len(gaps), tables[0].groups

@@ -30,8 +30,8 @@ _RANKED = 10  # scores of each model, or pairs, from which one comparison is mad
 class TestDesign:
     """A planned test. "t" is Welch's, or on pairs if `paired`; Wilcoxon's needs `paired`."""
 
-    sd: float  # of the scores over seeds (ddof 1); if `paired`, of the differences within pairs
-    sd_other: float | None = None  # of the other model; None: the same
+    sd: float  # of scores over seeds (ddof 1); if `paired`, of differences within pairs, above 0
+    sd_other: float | None = None  # of the other model; None: the same; one of both is above 0
     alpha: float = 0.05  # level of the two-sided test
     comparisons: int = 1  # by which the level is divided (Bonferroni)
     test: Literal["t", "brunner_munzel", "wilcoxon_signed_rank"] = "t"
@@ -49,7 +49,7 @@ class TestDesign:
     def power(self, difference: float, n: int, m: int | None = None) -> float:
         """Probability of a significant result with n and m (None: n) seeds, 2 or more."""
         m, difference = n if m is None else m, abs(difference)
-        if self.test == "t" or min(n, m) >= _SIMULATED or not max(self._sds):
+        if self.test == "t" or min(n, m) >= _SIMULATED:
             return self._by_t(difference, n, m)
         if self.paired:
             *_, p_values, _ = ranks.signed_ranks(_standard_normal(n) * self.sd + difference)
@@ -63,8 +63,6 @@ class TestDesign:
 
     def _by_t(self, difference: float, n: int, m: int) -> float:
         total, freedom = self._error(n, m)
-        if total == 0:
-            return float(difference != 0)
         efficiency = _SIGNED_EFFICIENCY if self.test == "wilcoxon_signed_rank" else 1.0
         if self.test == "brunner_munzel":
             shares, counts = np.array(self._sds, float) ** 2, (n, m)
@@ -77,8 +75,6 @@ class TestDesign:
         if self.paired:
             return self.sd**2 / n, n - 1.0
         total = self.sd**2 / n + self._sds[1] ** 2 / m
-        if total == 0:
-            return 0.0, n + m - 2.0
         share = self.sd**2 / n / total
         return total, 1.0 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
 
@@ -104,8 +100,6 @@ class TestDesign:
     def detectable_difference(self, n: int, m: int | None = None, power: float = 0.8) -> float:
         """Smallest difference that n and m seeds show with this power, if they ever do."""
         high = max(self._sds)
-        if high == 0:
-            return 0.0
         while self.power(high, n, m) < power:
             high *= 2
         exactly = 1e-12 if self.test == "t" else 1e-4 * high  # simulated power rises in steps

@@ -101,8 +101,8 @@ def p_values(
     2007).
     """
     equal, statistics = "exact if the distributions are equal", np.abs(test.statistic)
-    exact = _labellings(n, m) <= _ENUMERATED
-    if not exact and min(n, m) >= _MOST_PERMUTED:
+    exact = min(n, m) < _MOST_PERMUTED and _labellings(n, m) <= _ENUMERATED
+    if min(n, m) >= _MOST_PERMUTED:
         p = 2 * scipy.special.stdtr(test.freedom, -statistics)
         method = "t approximation"
     else:

@@ -40,6 +40,10 @@ class Interval(NamedTuple):
         """Why there is no interval, or "" if there is one."""
         return self.method.removeprefix(_NONE) if self.method.startswith(_NONE) else ""
 
+    def reflected(self, total: float = 0.0) -> "Interval":
+        """Returns the interval of `total` less the value: of B - A, or 1 - P."""
+        return self._replace(low=total - self.high, high=total - self.low)
+
     def clip(self, low: float, high: float) -> "Interval":
         """Cuts the interval to the values that are possible; its coverage stays the same."""
         if self.absent:
@@ -216,11 +220,6 @@ def blocks(rounds: int, width: int, most: int) -> Iterator[int]:
     """Yields how many rounds of `width` numbers to draw at a time: no more than `most` numbers."""
     size = max(1, most // max(1, width))
     return (min(size, rounds - begin) for begin in range(0, rounds, size))
-
-
-def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
-    """True if random draws start with the second sample, so that A and B may be exchanged."""
-    return (len(second), *second) < (len(first), *first)
 
 
 def sign(value: float) -> int:

@@ -47,11 +47,6 @@ class Samples:
     failed: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
 
     @property
-    def data_sets(self) -> tuple[str, ...]:
-        """Names of the data sets."""
-        return tuple(self.by_data_set)
-
-    @property
     def noun(self) -> str:
         """The unit that one score stands for, as a word of a sentence."""
         if self.unit in ("row", "seed") and self.averaged[1] == 1:
@@ -64,19 +59,19 @@ class Samples:
         It says how often a run is better; the size of such scores means nothing.
         """
         by_data_set = dict(self.by_data_set)
-        for place, lost in self.failed.items():
-            cell = by_data_set.get(place, {})
-            if not cell:
+        for data_set, lost in self.failed.items():
+            by_model = by_data_set.get(data_set, {})
+            if not by_model:
                 continue
-            every = np.concatenate([sample.scores for sample in cell.values()])
+            every = np.concatenate([sample.scores for sample in by_model.values()])
             beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
             worst = every.min() - beyond if higher_is_better else every.max() + beyond
-            by_data_set[place] = {
+            by_data_set[data_set] = {
                 model: _Sample(
                     np.array([*of.labels, *lost.get(model, ())], object),
                     np.array([*of.scores, *(worst for _ in lost.get(model, ()))]),
                 )
-                for model, of in cell.items()
+                for model, of in by_model.items()
             }
         return dataclasses.replace(self, by_data_set=by_data_set)
 
@@ -87,22 +82,24 @@ class Samples:
         one data set its runs differ, even if they agree on another.
         """
         every = [
-            (m, place, of) for place, cell in self.by_data_set.items() for m, of in cell.items()
+            (model, data_set, of)
+            for data_set, by_model in self.by_data_set.items()
+            for model, of in by_model.items()
         ]
         if self.unit == "dataset" or all(len(of.scores) == 1 for *_, of in every):
             return self, ()
         varied = {model for model, _, of in every if (of.scores != of.scores[0]).any()}
         copies = [
-            Copies(model, place, float(of.scores[0]), len(of.scores))
-            for model, place, of in every
+            Copies(model, data_set, float(of.scores[0]), len(of.scores))
+            for model, data_set, of in every
             if model not in varied
         ]
         by_data_set = {
-            place: {
+            data_set: {
                 model: of if model in varied else _Sample(of.labels[:1], of.scores[:1])
-                for model, of in cell.items()
+                for model, of in by_model.items()
             }
-            for place, cell in self.by_data_set.items()
+            for data_set, by_model in self.by_data_set.items()
         }
         return dataclasses.replace(self, by_data_set=by_data_set), tuple(copies)
 
@@ -115,17 +112,16 @@ class Samples:
           One data set without a name; None if there are fewer than two models, or data sets with
           all of them, or fewer than three units of a model on all of these.
         """
-        cells = self.by_data_set
-        every = (named for cell in cells.values() for named in cell.items())
+        every = (named for by_model in self.by_data_set.values() for named in by_model.items())
         models = dict.fromkeys(model for model, of in every if len(of.scores) > 1)
-        common = [place for place, cell in cells.items() if models.keys() <= cell.keys()]
+        common = [d for d, of in self.by_data_set.items() if models.keys() <= of.keys()]
         if min(len(common), len(models)) < 2 or self.unit not in ("seed", "split"):
             return None
         averaged = self.averaged_over(common).by_data_set[""]
-        cell = {model: averaged[model] for model in models}
-        if min(len(of.scores) for of in cell.values()) < FEWEST:
+        by_model = {model: averaged[model] for model in models}
+        if min(len(of.scores) for of in by_model.values()) < FEWEST:
             return None
-        return dataclasses.replace(self, by_data_set={"": cell}, failed={})
+        return dataclasses.replace(self, by_data_set={"": by_model}, failed={})
 
     def averaged_over(self, data_sets: Sequence[str]) -> "Samples":
         """Averages each unit over these data sets, which become one without a name.
@@ -136,15 +132,15 @@ class Samples:
         """
         every = [*self.by_data_set.values(), *self.failed.values()]
         averaged, failed = dict[str, _Sample](), dict[str, Sequence[str]]()
-        for model in dict.fromkeys(m for cell in every for m in cell):
-            found = [self.by_data_set.get(place, {}).get(model) for place in data_sets]
+        for model in dict.fromkeys(m for by_model in every for m in by_model):
+            found = [self.by_data_set.get(data_set, {}).get(model) for data_set in data_sets]
             each = [
                 dict(zip(*map(np.ndarray.tolist, of), strict=True)) if of else {} for of in found
             ]
             labels = [label for label in each[0] if all(label in of for of in each)]
             means = [math.fsum(of[label] for of in each) / len(each) for label in labels]
             averaged[model] = _Sample(np.array(labels, object), np.array(means))
-            lost = [self.failed.get(place, {}).get(model, ()) for place in data_sets]
+            lost = [self.failed.get(data_set, {}).get(model, ()) for data_set in data_sets]
             failed[model] = [*dict.fromkeys(label for of in lost for label in of)]
         return dataclasses.replace(self, by_data_set={"": averaged}, failed={"": failed})
 
@@ -184,7 +180,7 @@ def samples(scores: Scores, unit: Unit | None = None) -> Samples:
     failed: dict[str, dict[str, Sequence[str]]] = {}
     sizes: list[int] = []
     for data in scores.data_sets:
-        place = "" if chosen == "dataset" else data.name
+        data_set = "" if chosen == "dataset" else data.name
         for model, runs in data.models.items():
             labels = runs.rows if chosen == "row" else runs.labels.get(chosen)
             if labels is None:
@@ -192,19 +188,19 @@ def samples(scores: Scores, unit: Unit | None = None) -> Samples:
             sample, counts = _averaged(labels[runs.finished], runs.scores[0, runs.finished, 0])
             sizes += counts
             if counts:
-                found.setdefault(place, {}).setdefault(model, []).append(sample)
+                found.setdefault(data_set, {}).setdefault(model, []).append(sample)
             lost = labels[runs.status[0, :, 0] == Status.FAILED].tolist()
             ended = {*sample.labels.tolist()} if lost else set()
             if lost := [label for label in dict.fromkeys(lost) if label not in ended]:
-                of_model = failed.setdefault(place, {})
+                of_model = failed.setdefault(data_set, {})
                 of_model[model] = [*of_model.get(model, ()), *lost]
     by_data_set = {
-        place: {
-            m: _Sample(*map(np.concatenate, zip(*cell[m], strict=True)))
+        data_set: {
+            m: _Sample(*map(np.concatenate, zip(*by_model[m], strict=True)))
             for m in scores.models
-            if m in cell
+            if m in by_model
         }
-        for place, cell in found.items()
+        for data_set, by_model in found.items()
     }
     averaged = min(sizes, default=0), max(sizes, default=0)
     return Samples(chosen, by_data_set, averaged, failed)

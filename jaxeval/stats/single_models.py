@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.runs import metrics as counted
+from jaxeval.runs import metrics
 from jaxeval.runs.metrics import Score
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import hypotheses, multiple
@@ -69,7 +69,7 @@ def compare(
 
 
 def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) -> SinglePair:
-    how = counted.scoring(data.metric, data.counts)
+    how = metrics.scoring(data.metric, data.counts)
     assert how is not None  # readers give counts only for metrics that follow from them
     columns = [data.counts.index(name) for name in how.columns]
     best = np.nanargmax if data.higher_is_better else np.nanargmin
@@ -83,7 +83,7 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
     drawn: dict[str, Any] = {"score": score, "seed": rules.seed}
     shuffled = _approximate_randomization(first, second, iterations=iterations, **drawn)
     tests = {"approximate_randomization": shuffled}
-    if score is counted.ratio and np.all(first[:, 1] == 1):
+    if score is metrics.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = hypotheses.mcnemar(first[:, 0], second[:, 0])
     drawn |= {"confidence": rules.confidence, "resamples": rules.resamples}
     return SinglePair(
@@ -102,7 +102,7 @@ def _approximate_randomization(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    score: Score = counted.f1,
+    score: Score = metrics.f1,
     iterations: int = 1_000_000,
     seed: int = 0,
 ) -> HypothesisTest:
@@ -136,7 +136,7 @@ def _paired_bootstrap(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    score: Score = counted.f1,
+    score: Score = metrics.f1,
     confidence: float = 0.95,
     resamples: int = 9999,
     seed: int = 0,

@@ -139,25 +139,23 @@ def study(
 
 def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | None) -> Study:
     units, copies = samples.samples(scores, unit).without_copies()
-    counted = units.with_failed(scores.higher_is_better)
-    chosen = over_runs.chosen(scores, units, counted, control, copies)
-    bounds = metrics.bounds(scores.metric, scores.known, scores.unit)
-    pairs, families = over_runs.compared(chosen, rules, scores, bounds)
-    across = datasets.across(units, rules, scores.higher_is_better, counted)
+    chosen = over_runs.chosen(scores, units, control, copies)
+    pairs, families = over_runs.compared(chosen, rules, scores)
+    across = datasets.across(units, rules, scores.higher_is_better)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean, overall, board = None, list[Pair](), None
     if mean is not None and control in (None, *mean.by_data_set[""]):
-        in_mean = over_runs.chosen(scores, mean, mean, control)
-        found, _ = over_runs.compared(in_mean, rules, scores, bounds)
+        in_mean = over_runs.chosen(scores, mean, control)
+        found, _ = over_runs.compared(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
-        (means,) = over_runs.means(mean, rules, bounds).values()
+        (means,) = over_runs.means(mean, rules, scores.bounds).values()
         board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
-    each = over_runs.means(units, rules, bounds).items()
+    each = over_runs.means(units, rules, scores.bounds).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),
         tuple(overall),
-        tuple(_board(place, scores, means, pairs) for place, means in each),
+        tuple(_board(data_set, scores, means, pairs) for data_set, means in each),
         board,
         rules,
         notes=scores.notes,

@@ -16,7 +16,7 @@ from jaxeval.stats.variances import Groups, Parts
 _ROUNDS, _CLOSE = 10_000, 1e-12
 
 
-class Table(NamedTuple):
+class ScoreTable(NamedTuple):
     """Scores of one model."""
 
     cells: np.ndarray  # [I, R] means over samples; missing ones are fitted
@@ -44,7 +44,7 @@ class Table(NamedTuple):
 
 def tables(
     scores: Mapping[str, np.ndarray], clusters: np.ndarray | None = None
-) -> dict[str, Table]:
+) -> dict[str, ScoreTable]:
     """Returns the tables of models on the same items; a missing cell gets its least-squares fit.
 
     The fit is from item and run (Yates 1933).
@@ -69,7 +69,7 @@ def tables(
     return {name: _table(values, groups, name) for name, values in scores.items()}
 
 
-def _table(values: np.ndarray, groups: Groups, name: str) -> Table:
+def _table(values: np.ndarray, groups: Groups, name: str) -> ScoreTable:
     counts, cells = np.sum(~np.isnan(values), -1), _completed(cell_means(values), name)
     missing, df = int(np.sum(counts == 0)), (cells.shape[0] - 1) * (cells.shape[1] - 1)
     inflation = df / max(1, df - missing) if df else 1.0
@@ -79,7 +79,7 @@ def _table(values: np.ndarray, groups: Groups, name: str) -> Table:
     binary = bool(np.all((values == 0) | (values == 1) | np.isnan(values)))
     parts, largest = Parts(variances.items_part(means, groups), *of_runs), np.abs(cells).max()
     counted = int(counts.max()), missing, binary, float(largest)
-    return Table(cells, means, cells.mean(0), *counted, groups, inflation, parts, values)
+    return ScoreTable(cells, means, cells.mean(0), *counted, groups, inflation, parts, values)
 
 
 def cell_means(values: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 from jaxeval.stats import tables
 from jaxeval.stats.results import FACTORS, Factor, on
-from jaxeval.stats.tables import Table
+from jaxeval.stats.tables import ScoreTable
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 
@@ -62,7 +62,7 @@ class Task(NamedTuple):
 
     data: DataSetScores
     counts: Counts
-    tables: Mapping[str, Table]  # by model
+    tables: Mapping[str, ScoreTable]  # by model
 
     @property
     def from_0_to_1(self) -> bool:

@@ -135,6 +135,17 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
         pytest.fail("the child lives on")
 
 
+@pytest.mark.parametrize("session", [False, True])
+def test_a_child_that_keeps_the_output_open_is_not_waited_for(session: bool) -> None:
+    """Dies if a child that outlives its command holds up the score, or lines are lost."""
+    begun = f'subprocess.Popen(["sleep", "30"], start_new_session={session})'
+    printed = 'print("x" * 200_000, 7, sep=chr(13)); print(chr(233), end="")'
+    code = f"import subprocess; {begun}; {printed}"
+    begin = time.monotonic()
+    command = commands.Command(_python(code) + " {model}", ("model",), pattern=r"\n(\d)\né$")
+    assert command.score({"model": "m"}) == 7 and time.monotonic() - begin < 10
+
+
 def test_scores_survive_their_file(tmp_path: Path) -> None:
     """Dies if a digit is lost, scores of another source are taken, or a damaged file is."""
     path = tmp_path / "s.json"

@@ -93,12 +93,10 @@ def test_right_or_wrong_is_enough(tmp_path: Path) -> None:
         | {"right": said[r["gold"] == r["predicted"]][k % 4]}
         for k, r in enumerate(rows)
     ]
-    path, whole = _write(tmp_path, marked), items.read(_write(tmp_path, rows, "whole.csv"))
-    assert by_model(items.read(path).runs) == by_model(whole.runs)
+    path, (whole, _) = _write(tmp_path, marked), items.read(_write(tmp_path, rows, "whole.csv"))
+    assert by_model(items.read(path)[0]) == by_model(whole)
     named = {"model": "system", "seed": "run", "item": "docId", "correct": "right"}
-    assert by_model(items.read(path, ["B"], columns=named).runs) == {
-        "B": by_model(whole.runs)["B"]
-    }
+    assert by_model(items.read(path, ["B"], columns=named)[0]) == {"B": by_model(whole)["B"]}
     with pytest.raises(DataError, match="macro_f1 needs columns gold and predicted"):
         items.read(path, metric="macro_f1")
 

@@ -11,7 +11,7 @@ import jaxeval
 from jaxeval.errors import DataError
 from jaxeval.runs import columns, cube, texts
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.normal import Rows
 from tests.runs.reading import read, written
 
 _NUMBERS = """

@@ -150,6 +150,10 @@ BAD = {
         A + "[b]\nuniform = [0, 1]\nwhen = { a = [0.5] }\n",
         "b.when.a: expected a hyperparameter of choices or integers",
     ),
+    "an order of 1": (
+        "[a]\nchoices = [1, 2]\nordered = 1\n",
+        "a.ordered: expected true or nothing",
+    ),
     "cycle": (
         '[a]\nchoices = ["x"]\nwhen = { b = ["x"] }\n[b]\nchoices = ["x"]\nwhen = { a = ["x"] }\n',
         "a.when: expected conditions without a cycle, got a -> b -> a",

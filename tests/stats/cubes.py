@@ -20,7 +20,7 @@ def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> Simpl
     """Pairs of whole runs, as `study.study` compares them."""
     chosen = [dataclasses.replace(pair, by_ranks=power.by_ranks(of)) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
-    pairs, families = over_runs.compared(chosen, rules, Scores("scores", (), (data,)), None)
+    pairs, families = over_runs.compared(chosen, rules, Scores("scores", (), (data,)))
     return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))
 
 

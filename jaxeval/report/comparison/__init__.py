@@ -15,10 +15,9 @@ from jaxeval.report.document import (
     to_json,
     to_json_object,
 )
-from jaxeval.stats import study as studies
 from jaxeval.stats.results import on
 from jaxeval.stats.single_models import SingleModels, SinglePair
-from jaxeval.stats.study import RunDesign, Study
+from jaxeval.stats.study import RunDesign, Study, decision
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 # fields of the scores of runs that stand in the JSON
@@ -39,7 +38,7 @@ class Comparison(Result):
         """Over items, a gate's outcome for the first of two models: better, worse or not shown."""
         if self.study.run_design or len(self.study.scores.models) != 2:
             return None
-        return studies.decision(self.study)[0]
+        return decision(self.study)[0]
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]

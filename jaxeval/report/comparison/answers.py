@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs import metrics
-from jaxeval.runs.rows import is_failed
+from jaxeval.runs.normal import is_failed
 from jaxeval.stats import describe
-from jaxeval.stats import study as studies
 from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.results import on
 from jaxeval.stats.samples import FEWEST, Copies
-from jaxeval.stats.study import Board, RunDesign, Study
+from jaxeval.stats.study import Board, RunDesign, Study, decision
 
 # how sentences start that do not start with a name
 _OPENINGS = (
@@ -88,12 +86,12 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:
     """States how one score lies beside the runs of the only other model, or beside their mean."""
-    cell, about = design.samples.by_data_set[one.data_set], study.scores
-    others = [(model, of.scores) for model, of in cell.items() if model != one.model]
+    by_model = design.samples.by_data_set[one.data_set]
+    others = [(model, of.scores) for model, of in by_model.items() if model != one.model]
     if len(others) != 1 or len(others[0][1]) < FEWEST:
         return ""
     ((other, of),) = others
-    bounds = metrics.bounds(about.metric, about.known, about.unit)
+    bounds = study.scores.bounds
     if one.count == 1:
         above, below = sum(of < one.score), sum(of > one.score)
         next_run = describe.prediction_interval(of, confidence=study.rules.confidence)
@@ -137,7 +135,7 @@ def _after(phrase: str, line: str) -> str:
 
 def outcome(study: Study) -> str:
     """States the gate's decision on the first model against the second, and its basis."""
-    (a, b), (decided, on_tasks), margin = study.scores.models[:2], studies.decision(study), ""
+    (a, b), (decided, on_tasks), margin = study.scores.models[:2], decision(study), ""
     if study.rules.margin:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = f" by more than {beyond}"

@@ -150,7 +150,7 @@ def chance(pair: Pair) -> str:
     pair = pair if pair.effects[CHANCE].estimate >= 0.5 else words.swapped(pair)
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
-    worst = "; failed runs count as the worst" if runs.counted else ""
+    worst = "; failed runs count as the worst" if runs.with_failed else ""
     return f"{who} with probability {probability(pair.effects[CHANCE])}{worst}."
 
 
@@ -182,7 +182,7 @@ def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     if plan.required_range is not None and plan.required_range[0] != plan.required_range[1]:
         beyond = f"more than {plan.MOST_REQUIRED:,}"
         fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
-        ends = f" ({fewest} to {most} at the ends of the {100 * rules.confidence:g} % CI)"
+        ends = f" ({fewest} to {most} at the ends of the {text.confidence(rules)})"
     many = f"{plan.required_seeds:,} {'pairs' if runs.by_pairs else 'scores each'}{ends}"
     advice = "" if pair.shown else ": choose their number beforehand"
     yield f"{what} ({scale.difference(plan.planned_difference)}) would need {many}{advice}."

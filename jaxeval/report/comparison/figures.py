@@ -47,16 +47,17 @@ def draw(study: Study) -> list[Figure]:
 
 def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
     """Draws panels of data sets with at most ten models each, a figure for at most twelve."""
+    named = study.scores.models
     panels = [
         (data_set, models)
-        for data_set, cell in samples.by_data_set.items()
-        for models in plots.chunks([m for m in study.scores.models if m in cell], _MOST_VIOLINS)
+        for data_set, by_model in samples.by_data_set.items()
+        for models in plots.chunks([m for m in named if m in by_model], _MOST_VIOLINS)
     ]
     widest = max(len(models) for _, models in panels)
-    slot = float(np.clip(max(map(len, study.scores.models)) / _LETTERS_PER_INCH, *_SLOTS))
+    slot = float(np.clip(max(map(len, named)) / _LETTERS_PER_INCH, *_SLOTS))
     width = max(3.3, slot * widest)
     letters = int(_LETTERS_PER_INCH * (width - _BESIDE) / (widest + 0.2))
-    names = {model: plots.wrapped(model, letters) for model in study.scores.models}
+    names = {model: plots.wrapped(model, letters) for model in named}
     size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
     columns = max(1, min(3, int(_WIDEST / width)))
     caption = (

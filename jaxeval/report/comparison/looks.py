@@ -14,9 +14,8 @@ from jaxeval import files
 from jaxeval.errors import ConfigError, parsing
 from jaxeval.report import text
 from jaxeval.stats import results, sequential
-from jaxeval.stats import study as studies
 from jaxeval.stats.pairs import Pair, RunScores
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import Study, with_pairs
 
 _OTHERS = (
     "tests of spread, of failed runs, over items and over data sets hold for a single look: they "
@@ -54,7 +53,7 @@ def with_looks(study: Study, path: Path) -> Study:
         study = _without_other_tests(study)
         lines = *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
         study = dataclasses.replace(study, warnings=(*study.warnings, *lines))
-    return studies.with_pairs(study, *found) if looked else study
+    return with_pairs(study, *found) if looked else study
 
 
 def _key(pair: Pair) -> str:

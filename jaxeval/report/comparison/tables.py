@@ -56,7 +56,7 @@ def models(study: Study, numbers: Sequence[str] = _NUMBERS) -> Table:
         for data_set, model, of in sorted(by_name, key=lambda of: places.index(of[0]))
     ]
     head = (_metric(study, scale), *([study.noun] if several else []))
-    counts = (*(["failed"] if failed else []), "n", *numbers, words.level(study), "sd")
+    counts = (*(["failed"] if failed else []), "n", *numbers, text.confidence(study.rules), "sd")
     return Table((*head, *counts), rows, words=1 + several)
 
 
@@ -84,7 +84,7 @@ def _pairs(study: Study) -> Table:
     if study.rules.margin is not None:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = ["equivalent" if study.run_design else f"by {beyond}"]
-    head = ("A", "B", *(["on"] if several else []), "A - B", words.level(study))
+    head = ("A", "B", *(["on"] if several else []), "A - B", text.confidence(study.rules))
     head = (*head, *(["P(A better)"] if study.run_design else []), *margin, words.p_name(study))
     rows = []
     for pair in ordered:
@@ -191,7 +191,7 @@ def leaderboard(board: Board, study: Study) -> Table:
     known = [(row, row.mean) for row in board.rows if isinstance(row.mean, Estimate)]
     clustered = known[0][1].sizes.clusters < known[0][1].sizes.items
     head = [unit.label(board.metric or "score"), "items", *(["clusters"] if clustered else [])]
-    head += ["runs", "mean", words.level(study), *(["rank", "tied"] if several else [])]
+    head += ["runs", "mean", text.confidence(study.rules), *(["rank", "tied"] if several else [])]
     rows = []
     for row, estimate in known:
         of, mean = estimate.sizes, unit(estimate.value)
@@ -239,7 +239,7 @@ def differences(study: Study) -> Table:
             cells = (unit(of.value), unit.interval(of.possible))
             names = (pair.data_set or "-", pair.a, pair.b, over)
             rows.append((*names, *cells, text.p_cell(of.p_value), text.p_cell(p)))
-    head = ("task", "A", "B", "over", "A - B", words.level(study), "p", "corrected p")
+    head = ("task", "A", "B", "over", "A - B", text.confidence(study.rules), "p", "corrected p")
     return Table(head, rows, words=4)
 
 
@@ -253,7 +253,7 @@ def across(study: Study, across: Across) -> Iterator[Table]:
     """Yields a row for each model, best first, and P(row better than column)."""
     found, ranking, scale = across.aggregates, across.ranking, words.score_format(study)
     order = [*across.means] if ranking is None else [*ranking.models]
-    level, columns = words.level(study), dict[str, dict[str, str]]()
+    level, columns = text.confidence(study.rules), dict[str, dict[str, str]]()
     if ranking is not None:
         ranks = zip(order, ranking.average_ranks, strict=True)
         columns["average rank"] = {model: f"{rank:.3f}" for model, rank in ranks}
@@ -267,9 +267,8 @@ def across(study: Study, across: Across) -> Iterator[Table]:
     if found is not None and 2 < len(order) <= _MOST_ROWS:
         shares = {}
         for (a, b), won in found.improvement.items():
-            low, high = won.interval[:2]
-            turned = won.interval._replace(low=1 - high, high=1 - low)
             shares[a, b] = f"{won.estimate:.2f} {text.bounds(won.interval)}"
+            turned = won.interval.reflected(1.0)
             shares[b, a] = f"{1 - won.estimate:.2f} {text.bounds(turned)}"
         head = (f"P(row better) [{level}]", *order)
         yield Table(head, [(a, *(shares.get((a, b), "") for b in order)) for a in order])

@@ -4,8 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
@@ -14,7 +12,6 @@ from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Interval
 from jaxeval.stats.study import Study
 
 TESTS = {
@@ -50,7 +47,7 @@ def swapped(pair: Pair) -> Pair:
     """Returns the comparison of B with A: location changes its sign, spread does not."""
     effects, by_margin = dict(pair.effects), pair.by_margin
     if (won := effects.get(CHANCE)) is not None:
-        interval = _reflected(won.interval, 1.0)
+        interval = won.interval.reflected(1.0)
         effects[CHANCE] = dataclasses.replace(won, estimate=1 - won.estimate, interval=interval)
     if by_margin is not None:
         outcome = _SWAPPED.get(by_margin.outcome, by_margin.outcome)
@@ -71,11 +68,7 @@ def swapped(pair: Pair) -> Pair:
 
 
 def _turned(of: Pair | Estimate) -> dict[str, Any]:
-    return {"value": 0.0 - of.value, "interval": _reflected(of.interval)}  # never -0.0
-
-
-def _reflected(interval: Interval, total: float = 0.0) -> Interval:
-    return interval._replace(low=total - interval.high, high=total - interval.low)
+    return {"value": 0.0 - of.value, "interval": of.interval.reflected()}  # never -0.0
 
 
 def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
@@ -88,8 +81,7 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     """
     if study.run_design:
         sds = [summary.sd for *_, summary in described(study) if summary.sd is not None]
-        largest = float(np.abs(study.scores.known).max(initial=0.0))
-        return scores.score_format(study.scores.stored_unit, sds, largest)
+        return scores.score_format(study.scores.stored_unit, sds, study.scores.largest)
     pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
     units = {metrics.unit_of(pair.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
@@ -107,11 +99,6 @@ def described(study: Study) -> list[tuple[str, str, Summary]]:
     found = [(on, row.model, row.mean) for on, row in rows if isinstance(row.mean, Summary)]
     sets = [board.data_set for board in study.boards]
     return sorted(found, key=lambda of: (sets.index(of[0]), place[of[1]]))
-
-
-def level(study: Study) -> str:
-    """Names the intervals of a study: "95 % CI"."""
-    return f"{100 * study.rules.confidence:.3g} % CI"
 
 
 def p_name(study: Study, *pairs: Pair) -> str:
@@ -209,7 +196,7 @@ def _families(study: Study) -> str:
 
 def signature(study: Study) -> str:
     """Returns one line with all that fixes the numbers: versions, rules, corrections, seeds."""
-    rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % CIs"
+    rules, intervals = study.rules, f"{text.confidence(study.rules)}s"
     if study.run_design is None:
         parts = [f"level {rules.alpha:g}, {_families(study)}"]
         parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")

@@ -17,7 +17,7 @@ from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import answers, inspect_logs, programs
 from jaxeval.runs.logs.records import Log, Reader, Record, Text
 from jaxeval.runs.metrics import Key
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.normal import Rows
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, join
 

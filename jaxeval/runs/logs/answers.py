@@ -15,7 +15,7 @@ from jaxeval.runs import columns as files
 from jaxeval.runs import items, layout
 from jaxeval.runs.columns import Columns
 from jaxeval.runs.logs.records import Log, Text, plain
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.normal import Rows
 
 TABLES = (".csv", ".tsv")
 _ANSWERS = ("score", "correct", "predicted")

@@ -14,7 +14,7 @@ from jaxeval.errors import DataError, parsing
 from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Key
-from jaxeval.runs.rows import Rows
+from jaxeval.runs.normal import Rows
 
 MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
 

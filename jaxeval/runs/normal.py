@@ -87,17 +87,6 @@ class Rows:
         return DataError(f"{self.head(name)}{message}", None if self.file else self.source)
 
 
-def pair_codes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Returns [N] one number for each distinct pair of codes."""
-    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
-
-
-def first_place(keys: np.ndarray) -> np.ndarray:
-    """Returns [N] the first place of each row's key."""
-    ranks = texts.dense(keys)
-    return texts.first_of(ranks)[ranks]
-
-
 def word(value: object) -> str:
     """Returns a value as a lower-case word; "" for None."""
     return "" if value is None else str(value).strip().lower()
