@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli, parameters
 from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
+from jaxeval.report import text
 from jaxeval.runs import records
 
 if TYPE_CHECKING:
@@ -216,7 +217,8 @@ def mirror(
                     mirrored.send()
     except ModuleNotFoundError as error:
         raise ConfigError(f"{argument('to', to)}: install jaxeval[{to}] ({error})") from None
-    cli.say(f"{len(mirrored.last)} runs, {len(mirrored.opened)} of which have not ended")
+    left = f"{len(mirrored.opened)} of which have not ended" if mirrored.opened else "all ended"
+    cli.say(f"{text.counted(len(mirrored.last), 'run')}, {left}")
 
 
 class _Mirror:
@@ -230,14 +232,16 @@ class _Mirror:
     def close(self) -> None:
         """Leaves the runs that have not ended."""
         for run in self.opened.values():
-            run.close()
+            if not run.ended:  # else it is trained anew
+                run.close()
 
     def send(self) -> None:
         """Sends what was written since the last call."""
         every = self._followed.experiments.values()
         names = Counter(known.name for known in every)
         for known in every:
-            ends = {records.key(row)[1:]: row for row in self._followed.members(known.id)}
+            rows = (r for r in self._followed.members(known.id) if r.status != "paused")
+            ends = {records.key(row)[1:]: row for row in rows}
             for key in dict.fromkeys([*known.epochs, *ends]):
                 member = (known.id, *key)
                 if member not in self.last:

@@ -9,7 +9,7 @@ import pytest
 import jaxeval
 from jaxeval.bandits.settling import Settle
 from jaxeval.settle import tables
-from jaxeval.stats import claims
+from jaxeval.stats import anytime
 
 ROWS = ["model,seed,f1", *(f"old,{seed},{0.8 + seed % 3 / 100:.2f}" for seed in range(1, 7))]
 NEW = [f"new,{seed},{0.9 + seed % 3 / 100:.2f}" for seed in range(1, 7)]
@@ -174,7 +174,7 @@ def test_items_are_pairs() -> None:
     }
     gaps = [by_item["new"][item] - by_item["old"][item] for item in by_item["old"]]
     assert found.paired and found.looks == 120 and found.correlation is not None
-    expected = claims.settle(gaps, statistic="betting")
+    expected = anytime.settle(gaps, statistic="betting")
     assert found.interval is not None and found.interval[:2] == expected.interval
     with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):
         jaxeval.settle_table(rows, column={"item": "nix"})

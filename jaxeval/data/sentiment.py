@@ -5,7 +5,6 @@ of the word table, Y classes, P parts, B buckets. Form 0 and row 0 are padding.
 """
 
 import contextlib
-import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -249,8 +248,10 @@ def read_unlabelled(
     suffix, read = text.suffix(path), list[LabelledText]()
     named = labelled_text.SUFFIXES.get(suffix)
     if targeted or named not in (None, "tsv"):
-        without = functools.partial(labelled_text.read_json, labelled=False)
-        read = {**labelled_text.FORMATS, "json": without}[named or "json"](path)
+        if named in ("semeval", "three_line"):
+            read = labelled_text.FORMATS[named](path)
+        else:
+            read = labelled_text.read_json(path, labelled=False)
         if read[0].targeted != targeted:
             needs = "a target in every line" if targeted else "texts without targets"
             raise DataError(f"expected {needs}, as the classifier was trained on", path)
