@@ -48,7 +48,7 @@ def test_a_seed_counts_when_all_data_sets_have_it() -> None:
     assert _settle(late).looks == 3
     failed = [{**r, "status": "completed"} for r in rows if r["seed"] < 4]
     failed[-1] = {**failed[-1], "f1": None, "status": "failed"}
-    assert _settle(failed, missing="drop").failures == {"new": "run 3 failed"}
+    assert _settle(failed, missing="drop").failures == {"new": "seed 3 failed"}
 
 
 def test_data_sets_without_a_mean(tmp_path: Any) -> None:
