@@ -152,6 +152,8 @@ def noise_table(
     if limits is not None and minus is not None:
         limits = limits[0] - limits[1], limits[1] - limits[0]
     label = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
+    if not (scores.metric or named):  # a column of scores, without one of models
+        label = scores.models[0]
     parts = {"score": _study(table, dropped, precision, limits)}
     return Noise(label, unit, parts, scores.warnings)
 

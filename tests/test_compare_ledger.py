@@ -29,9 +29,8 @@ def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.Captu
     seen = sequential.looks(a, b)
     log_e = max(sequential.e_process(seen, alternative=side)[-1] for side in ("greater", "less"))
     expected = f"{min(1, 2 * math.exp(-log_e)):.3f}".lstrip("0")
-    assert line == (
-        "A, B: looked at 2 times: the fixed-n p-value no longer holds; anytime p = " + expected
-    )
+    no = "the fixed-n p-value and the CI no longer hold"
+    assert line == f"A, B: looked at 2 times: {no}; anytime p = {expected}"
     words[1:3] = ["B", "A"]
     assert f"B, A: {_SAID} 2 times" in comparing.shown(capsys, *words)
     assert len(json.loads(ledger.read_text())) == 1

@@ -72,7 +72,7 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
     for minus, scores in ((None, b), ("a", b - a)):
         found = jaxeval.noise_table(file, score="f1", model="b", minus=minus, precision=0.001)
         study, of = crossed.components(scores), found.parts["score"]
-        assert isinstance(of, report.Study) and found.unit == "fraction"
+        assert isinstance(of, report.CrossedStudy) and found.unit == "fraction"
         assert of.components.mean == pytest.approx(study.mean) and of.plan is not None
         sds = [part.sd for part in of.components.components.values()]
         np.testing.assert_allclose(sds, [part.sd for part in study.components.values()])
@@ -82,8 +82,12 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
     lines = file.read_text().splitlines()
     file.write_text("\n".join(line for line in lines if not line.startswith("a,2,3,")) + "\n")
     of = jaxeval.noise_table(file, score="f1", model="a").parts["score"]
-    assert isinstance(of, report.Study) and of.components.splits == 4 and of.plan is None
+    assert isinstance(of, report.CrossedStudy) and of.components.splits == 4 and of.plan is None
     assert of.dropped == ("split 2 is left out: no score of 1 of its 4 cells",)
+    alone = ["split,seed,f1", *(line[2:] for line in lines if line.startswith("b,"))]
+    file.write_text("\n".join(alone) + "\n")
+    (said,) = jaxeval.noise_table(file).document().answer
+    assert said.startswith("The variance of f1 is ")
 
 
 @pytest.mark.parametrize(

@@ -74,14 +74,16 @@ def _print_table(console: "Console", table: Table) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    marks = "Bold:" in table.title  # says what bold cells mean
     if table.title:
-        console.print(table.title)
+        console.print(table.title.replace("Bold:", "*:"))
     grid = Grid(box=None, pad_edge=False)
     for k, name in enumerate(table.columns):
         justify: Any = "left" if k < table.words else "right"
         grid.add_column(Text(printable_lines(name)), justify=justify, no_wrap=True)
     for row in table.rows:
-        grid.add_row(*(Text(printable_lines(cell)) for cell in row))
+        cells = (f"*{cell}" if marks and isinstance(cell, Bold) else cell for cell in row)
+        grid.add_row(*(Text(printable_lines(cell)) for cell in cells))
     width = console.width
     console.width = max(width, _WIDEST)
     console.print(grid)

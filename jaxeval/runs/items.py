@@ -113,7 +113,9 @@ def by_role(
     both = {"gold", "predicted"} <= {*columns, *table.values}
     there = [role for role in answers if role in roles and not (both and role == "correct")]
     if not there:
-        advice = argument("column", {"correct": "NAME"})
+        advice = argument("column", {answers[0]: "NAME"})
+        if "score" not in answers:
+            advice += "; jaxeval compare logs reads scores of items, with a column score"
         found = f"no column {' or '.join(answers)}; the columns are {listed(table.values)}"
         raise DataError(f"{found}: {advice}", table.source)
     needed = ["gold", "predicted"] if there[0] in ("gold", "predicted") else there[:1]

@@ -48,7 +48,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     score = there.get("score", next(iter(scores), "NAME"))
     table, layout, notes = _one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
-        raise _unclear(table, _no_score(table, there["model"], scores), {"score": score})
+        raise _unclear(table, _no_score(scores), {"score": score})
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout))
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
@@ -100,12 +100,12 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     return _sort_scores(numbers or losses)
 
 
-def _no_score(table: Columns, model: str, candidates: Sequence[str]) -> str:
+def _no_score(candidates: Sequence[str]) -> str:
     if len(candidates) < 2:
         return "no column score"
     several = f"{listed(candidates, 4)} could each be the score"
-    expected = "if they are data sets, expected a row for each, and a column for each model"
-    return f"{several}; {expected}" if len({*table.values[model]}) == len(table) else several
+    expected = "if they are data sets, expected a row a score, and their names in a column dataset"
+    return several if any(map(_is_metric, candidates)) else f"{several}; {expected}"
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:

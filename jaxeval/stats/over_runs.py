@@ -13,7 +13,7 @@ from jaxeval.stats import describe, pairs, power
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.pairs import Families, Pair, RunScores
 from jaxeval.stats.results import Rules, on
-from jaxeval.stats.samples import Copies, Samples
+from jaxeval.stats.samples import FEWEST, Copies, Samples
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
 
@@ -47,9 +47,10 @@ def chosen(
     for pair in found:
         for name, count in zip((pair.a, pair.b), pair.n, strict=True):
             if count < 2:
+                expected = f"expected at least {FEWEST}, better 5 or more (other seeds, splits)"
                 raise DataError(
                     f"{name}{on(pair.data_set)}: {count} score, which says nothing about a "
-                    "distribution; expected at least 2, better 5 or more (other seeds, splits)",
+                    f"distribution; {expected}",
                     scores.source,
                 )
     by_ranks = power.by_ranks(found)

@@ -177,6 +177,8 @@ def test_terminal_and_notebook_say_the_same(capsys: pytest.CaptureFixture) -> No
         "note",
     ]
     assert shown.splitlines() == [*lines, "--details prints all that was computed", "end"]
+    render.to_terminal(Document(["yes"], [Table(["m"], [[Bold("1")], ["2"]], "Bold: best.")]))
+    assert capsys.readouterr().out.split() == ["yes", "*:", "best.", "m", "*1", "2"]
     render.to_terminal(document, details=True)
     assert "deep" in (out := capsys.readouterr().out) and out.endswith("note\ns\nend\n")
     html = render.to_notebook(document)

@@ -120,7 +120,7 @@ def _change(rows: list[Row], **values: Any) -> None:
         (lambda rows: [row.pop("item") for row in rows], "no column 'item'"),
         (
             lambda rows: [row.pop("gold") and row.pop("predicted") for row in rows],
-            "no column correct or gold or predicted; the columns are dataset, model",
+            "no column correct or gold or predicted; .*correct=NAME; jaxeval compare logs reads",
         ),
         (
             lambda rows: [row.update(correct=0.5) or row.pop("gold") for row in rows],

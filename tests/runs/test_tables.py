@@ -199,6 +199,11 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
             "model,QQP,RTE\nA,8,9\nB,7,6\n",
             "QQP, RTE could each be the score; if they are",
         ),
+        (
+            "a.csv",
+            "model,seed,QQP,RTE\nA,1,8,9\nA,2,7,6\n",
+            "if they are data sets, expected a row",
+        ),
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),

@@ -17,7 +17,7 @@ from jaxeval.stats.study import Board, RunDesign, Study, decision
 
 # how sentences start that do not start with a name
 _OPENINGS = (
-    *("No difference", "No model", "No conclusion"),
+    *("No difference", "No model", "No conclusion", "Neither", "Equivalent", "Of the models"),
     *("Against ", "In the mean", "Task by task"),
 )
 
@@ -39,10 +39,18 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
         rule = "counted as 0" if zeros else several
     noun, statuses = ("run", study.scores.statuses) if study.run_design else ("item", {})
     failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
+    if lines and study.run_design and _best_untested(study, study.run_design):
+        lines[0] = _after("Of the models tested", lines[0])
     if lines and failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
     by_item = answer(items) if items else []
     return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
+
+
+def _best_untested(study: Study, design: RunDesign) -> bool:
+    """True if a model of one run, which is not tested, scores best on a data set."""
+    best = {board.rows[0].model for board in study.boards}
+    return any(of.model in best for of in design.copies)
 
 
 def _verdicts(study: Study) -> list[str]:
@@ -82,6 +90,10 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
     if others:
         has = "have one score each" if len(others) > 1 else "has one score"
         yield f"{text.few(others)} {has}; a test needs {FEWEST}."
+    rows = study.boards[0].rows
+    constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(rows)
+    if constant and rows[1].rank > 1:
+        yield f"If these models are deterministic, {rows[0].model} is best."
 
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:

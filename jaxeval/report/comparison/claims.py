@@ -240,6 +240,8 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
         yield f"{over} {_signed_rank(across, study)}."
     if across.aggregates is not None and len(across.aggregates.improvement) == 1:
         (((a, b), won),) = across.aggregates.improvement.items()
+        if won.estimate < 0.5:
+            (a, b), won = (b, a), words.reversed_chance(won)
         chance = f"better than one of {b} with probability {probability(won)}"
         yield f"On these {study.noun}s a run of {a} is {chance}."
     elif across.aggregates is not None and not across.one_scale:

@@ -103,7 +103,7 @@ def _judged(pair: Pair, entry: _Entry, study: Study) -> Pair:
 def _warning(pair: Pair, tests: int) -> str:
     among = f" (Bonferroni, {tests} comparisons)" if tests > 1 else ""
     where = " in the mean over data sets" if pair.data_set is None else results.on(pair.data_set)
-    no = f"looked at {pair.looks} times: the fixed-n p-value no longer holds"
+    no = f"looked at {pair.looks} times: the fixed-n p-value and the CI no longer hold"
     return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
 
 

@@ -72,7 +72,7 @@ def _pairs(study: Study) -> Table:
     if study.run_design:
         control = answers.control(study)
         order = sorted(order, key=lambda model: model == control)
-        best = text.leader(order, answers.signs(listed))
+        best = control or text.leader(order, answers.signs(listed))
     else:
         order = [*study.scores.models] if len(order) == 2 else order
     if len(listed) > _MOST_PAIRS:
@@ -267,8 +267,7 @@ def across(study: Study, across: Across) -> Iterator[Table]:
     if found is not None and 2 < len(order) <= _MOST_ROWS:
         shares = {}
         for (a, b), won in found.improvement.items():
-            shares[a, b] = f"{won.estimate:.2f} {text.bounds(won.interval)}"
-            turned = won.interval.reflected(1.0)
-            shares[b, a] = f"{1 - won.estimate:.2f} {text.bounds(turned)}"
+            for row, column, of in ((a, b, won), (b, a, words.reversed_chance(won))):
+                shares[row, column] = f"{of.estimate:.2f} {text.bounds(of.interval)}"
         head = (f"P(row better) [{level}]", *order)
         yield Table(head, [(a, *(shares.get((a, b), "") for b in order)) for a in order])

@@ -7,11 +7,12 @@ from typing import Any
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
-from jaxeval.stats import hypotheses
+from jaxeval.stats import describe, hypotheses
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
+from jaxeval.stats.results import Effect, gaps
 from jaxeval.stats.study import Study
 
 TESTS = {
@@ -47,8 +48,7 @@ def swapped(pair: Pair) -> Pair:
     """Returns the comparison of B with A: location changes its sign, spread does not."""
     effects, by_margin = dict(pair.effects), pair.by_margin
     if (won := effects.get(CHANCE)) is not None:
-        interval = won.interval.reflected(1.0)
-        effects[CHANCE] = dataclasses.replace(won, estimate=1 - won.estimate, interval=interval)
+        effects[CHANCE] = reversed_chance(won)
     if by_margin is not None:
         outcome = _SWAPPED.get(by_margin.outcome, by_margin.outcome)
         by_margin = by_margin._replace(outcome=outcome)  # type: ignore[arg-type]
@@ -67,6 +67,12 @@ def swapped(pair: Pair) -> Pair:
     )
 
 
+def reversed_chance(won: Effect) -> Effect:
+    """Returns P(B better) for P(A better)."""
+    interval = won.interval.reflected(1.0)
+    return dataclasses.replace(won, estimate=1 - won.estimate, interval=interval)
+
+
 def _turned(of: Pair | Estimate) -> dict[str, Any]:
     return {"value": 0.0 - of.value, "interval": of.interval.reflected()}  # never -0.0
 
@@ -81,6 +87,8 @@ def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     """
     if study.run_design:
         sds = [summary.sd for *_, summary in described(study) if summary.sd is not None]
+        runs = [pair.scores for pair in study.pairs if pair.scores and pair.scores.by_pairs]
+        sds += [describe.sd(gaps(*of.compared)) for of in runs]  # data sets differ by far more
         return scores.score_format(study.scores.stored_unit, sds, study.scores.largest)
     pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
     units = {metrics.unit_of(pair.metric.split("/")[0]) for pair in pairs}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from jaxeval.report.comparison import answers
+from jaxeval.report.comparison import answers, claims
 from jaxeval.stats import study as studies
 from jaxeval.stats.results import Rules
 from jaxeval.stats.study import Study
@@ -162,7 +162,28 @@ def test_points_controls_and_copies() -> None:
     said = "Against base, better: good; worse: bad; no difference was shown: same."
     assert answers.answer(_runs(means, control="base")) == [said]
     copies = answers.answer(_runs({"a": 0.9, "b": 0.8}, sd=0.0))
-    assert [line.split(" at every")[0] for line in copies] == ["a gives 0.9000", "b gives 0.8000"]
+    last = "If these models are deterministic, a is best."
+    starts = [line.split(" at every")[0] for line in copies]
+    assert starts == ["a gives 0.9000", "b gives 0.8000", last]
+    assert len(answers.answer(_runs({"a": 0.9, "b": 0.9}, sd=0.0))) == 2
+
+
+@pytest.mark.parametrize(("score", "said"), [(0.9, "Of the models tested, b is"), (0.4, "b is")])
+def test_an_untested_model_that_scores_best_is_not_passed_over(score: float, said: str) -> None:
+    """Dies if a model is called best though one that could not be tested scores higher."""
+    noise = np.random.default_rng(1).normal(0, 0.01, 5)
+    cells = {"": {"a": (0.5 + noise).tolist(), "b": (0.6 + noise).tolist(), "one": [score]}}
+    first, *_ = answers.answer(studies.study(cubes.runs(cells), Rules(resamples=99)))
+    assert first.startswith(f"{said} better than a: ")
+
+
+def test_the_chance_on_all_data_sets_is_that_of_the_better_model() -> None:
+    """Dies if the sentence names the model of the table's first row, and so reads as its win."""
+    study = _runs({"a": 0.5, "b": 0.6}, 3)
+    assert study.run_design and study.run_design.across
+    *_, last = claims.over_data_sets(study, study.run_design.across)
+    said = "On these data sets a run of b is better than one of a with probability 1.00, 95 % CI ["
+    assert last.startswith(said) and last.endswith("1.00].")
 
 
 def _items(
@@ -235,8 +256,10 @@ def test_designs_margins_and_missing_answers_of_items() -> None:
     (first,) = answers.answer(never)
     assert "; no difference, however large, could be shown at level 1e-07, with so" in first
     for skill, said in ((0.0, "Equivalent within 0.5: "), (1.0, "a is worse than b by more than")):
-        _, second = answers.answer(_items({"a": 0.0, "b": skill}, margin=0.5))
+        _, second = answers.answer(items := _items({"a": 0.0, "b": skill}, margin=0.5))
         assert second.startswith(said)
+        *_, last = answers.answer(_runs({"a": 0.5, "b": 0.6}), items)
+        assert last.startswith(f"Item by item, {said.replace('E', 'e')}")
     assert never.item_design is not None
     item_design = dataclasses.replace(never.item_design, withheld=True)
     withheld = dataclasses.replace(never, item_design=item_design)

@@ -69,3 +69,18 @@ def test_a_row_of_two_models_has_the_better_one_first(higher: bool) -> None:
     best = "bca" if higher else "acb"
     assert signs == {(best[i], best[k]): not higher for i, k in ((0, 1), (0, 2), (1, 2))}
     assert {row[4] for row in pairs.rows} == {"1.00 [0.80, 1.00]"}
+
+
+def test_scores_of_data_sets_have_the_decimals_of_their_differences() -> None:
+    """Dies if data sets, which differ by far more than models, leave a difference of 1 to 0."""
+    cells = {f"d{d}": {"a": [5.0 * d], "b": [5.0 * d + 1 + 0.1 * (d % 3)]} for d in range(12)}
+    of = study.study(cubes.runs(cells), Rules(resamples=99))
+    assert [row[2] for row in tables.models(of, ["mean"]).rows] == ["28.600", "27.500"]
+
+
+def test_every_model_has_its_row_beside_a_control() -> None:
+    """Dies if of many pairs only those of the best model are shown, of which there is one."""
+    cells = {"": {f"m{k:02}": [0.5 + 0.1 * k, 0.6 + 0.1 * k, 0.7] for k in range(15)}}
+    of = study.study(cubes.runs(cells), Rules(resamples=99), control="m03")
+    *_, pairs = tables.shown(of)
+    assert len(pairs.rows) == 14 and {row[1] for row in pairs.rows} == {"m03"}

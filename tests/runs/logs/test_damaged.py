@@ -74,7 +74,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "no prediction": (
         lambda f: _lines(f / "a.jsonl", '{"item": 1, "answer": 2}'),
-        "no column score or correct or gold or predicted; the columns are item, answer: --column",
+        "the columns are item, answer: --column score=NAME",
     ),
     "no gold": (
         lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'),
