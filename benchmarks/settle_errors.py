@@ -34,7 +34,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.stats import claims, sequential
+from jaxeval.stats import anytime, sequential
 
 ALPHA, MOST = 0.05, 100
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -137,7 +137,7 @@ def _row(draws: tuple[Draw, Draw], repetitions: int) -> dict[str, float]:
     row["wins"] = _wins(a - b)
     if np.min([a, b]) >= 0 and np.max([a, b]) <= 1:
         few = (a - b)[: repetitions // 10]
-        found = [claims.settle(d, statistic="betting").verdict for d in few]
+        found = [anytime.settle(d, statistic="betting").verdict for d in few]
         row["betting"] = np.mean([verdict != "undecided" for verdict in found])
     row["peeking"] = (p_values < ALPHA).any(-1).mean()
     row["cover"] = held[every, stop].mean()
@@ -182,7 +182,7 @@ def _wrong(
 
 def _wins(differences: np.ndarray) -> float:
     won, lost = (np.cumsum(sign * differences > 0, axis=-1) for sign in (1, -1))
-    sides = [claims._log_e_wins(won, lost, side) for side in ("greater", "less")]
+    sides = [anytime._log_e_wins(won, lost, side) for side in ("greater", "less")]
     return float((np.maximum(*sides) >= np.log(2 / ALPHA)).any(-1).mean())
 
 
@@ -223,7 +223,7 @@ def _variances(x: np.ndarray) -> np.ndarray:
 
 
 def _warns(a: np.ndarray, b: np.ndarray) -> bool:
-    return any("skewed" in warning for warning in claims.settle(a, b).warnings)
+    return any("skewed" in warning for warning in anytime.settle(a, b).warnings)
 
 
 def _milliseconds() -> float:
@@ -232,7 +232,7 @@ def _milliseconds() -> float:
     took = []
     for _ in range(100):
         begin = time.process_time()
-        claims.settle(a, b)
+        anytime.settle(a, b)
         took.append(1000 * (time.process_time() - begin))
     return round(float(np.median(took)), 2)
 

@@ -30,7 +30,7 @@ import simulated_selections
 
 from jaxeval import bandits
 from jaxeval.bandits.rules import CONFIDENT
-from jaxeval.stats import claims, power, sequential
+from jaxeval.stats import anytime, power, sequential
 
 ALPHA, BUDGET = 0.05, 30
 EFFECTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -120,7 +120,7 @@ def settle(
 def _wins(a: np.ndarray, b: np.ndarray) -> Outcome:
     won, pairs = np.cumsum(a > b, axis=-1), np.arange(1, a.shape[-1] + 1)
     better, worse = (
-        claims._log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
+        anytime._log_e_wins(won, pairs - won, side) >= np.log(2 / ALPHA)
         for side in ("greater", "less")
     )
     return _first(better.astype(int) - worse, pairs)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval.stats import claims
+from jaxeval.stats import anytime
 
 PLACES = {"b": 0.0, "a": 0.2, "c": -0.1}
 
@@ -35,7 +35,7 @@ def test_several_data_sets_are_settled_in_their_mean() -> None:
         by_seed[r["model"], r["seed"]].append(r["f1"])
     new, old = ([np.mean(by_seed[m, k]) for k in range(1, 9)] for m in ("new", "old"))
     assert found.interval is not None and found.looks == 8 and found.verdict == "better"
-    assert found.interval[:2] == pytest.approx(claims.settle(new, old).interval)
+    assert found.interval[:2] == pytest.approx(anytime.settle(new, old).interval)
     assert "mean over the data sets b, a, c" in found.document().notes
     (pair,) = jaxeval.compare(rows, score="f1", column={"dataset": "data"}).study.overall
     assert abs(pair.value) == pytest.approx(found.difference)
@@ -48,7 +48,7 @@ def test_a_seed_counts_when_all_data_sets_have_it() -> None:
     assert _settle(late).looks == 3
     failed = [{**r, "status": "completed"} for r in rows if r["seed"] < 4]
     failed[-1] = {**failed[-1], "f1": None, "status": "failed"}
-    assert _settle(failed, missing="drop").failures == {"new": "run 3 failed"}
+    assert _settle(failed, missing="drop").failures == {"new": "seed 3 failed"}
 
 
 def test_data_sets_without_a_mean(tmp_path: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 import jaxeval
 from jaxeval.bandits.settling import Settle
 from jaxeval.settle import tables
-from jaxeval.stats import claims
+from jaxeval.stats import anytime
 
 ROWS = ["model,seed,f1", *(f"old,{seed},{0.8 + seed % 3 / 100:.2f}" for seed in range(1, 7))]
 NEW = [f"new,{seed},{0.9 + seed % 3 / 100:.2f}" for seed in range(1, 7)]
@@ -121,15 +121,15 @@ def test_failed_runs_of_a_table() -> None:
     turned += [{**row, "status": "failed"} for row in rows if row["model"] == "new"][3:]
     turned += [row for row in rows if row["model"] == "new"][:3]
     first = jaxeval.settle_table(turned, "old", "new", score="f1", missing="drop")
-    assert first.failures == {"new": "run 4 failed"}
-    with pytest.raises(jaxeval.JaxevalError, match="old: run 4 failed; without a base"):
+    assert first.failures == {"new": "seed 4 failed"}
+    with pytest.raises(jaxeval.JaxevalError, match="old: seed 4 failed; without a base"):
         jaxeval.settle_table(failed, score="f1", missing="drop")
     never = [{**r, "status": "failed"} if r["model"] == "new" else r for r in rows]
     assert jaxeval.settle_table(never, "old", "new", score="f1").failures == {
-        "new": "run 1 failed"
+        "new": "seed 1 failed"
     }
     for how in ("t", "wins"):
-        with pytest.raises(jaxeval.JaxevalError, match="new: run 1 failed; without a base"):
+        with pytest.raises(jaxeval.JaxevalError, match="new: seed 1 failed; without a base"):
             jaxeval.settle_table(never, "new", "old", score="f1", statistic=how)
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
@@ -144,7 +144,7 @@ def test_a_run_that_fails_after_the_decision(failing: str) -> None:
             row |= {"f1": None, "status": "failed"}
     found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop")
     assert (found.verdict, found.looks, found.failures) == ("better", 9, {})
-    assert f"{failing}: run 10 failed; the claim rests on what came before" in found.notes
+    assert f"{failing}: seed 10 failed; the claim rests on what came before" in found.notes
 
 
 def test_a_crash_that_counts_as_a_score_is_named() -> None:
@@ -174,7 +174,7 @@ def test_items_are_pairs() -> None:
     }
     gaps = [by_item["new"][item] - by_item["old"][item] for item in by_item["old"]]
     assert found.paired and found.looks == 120 and found.correlation is not None
-    expected = claims.settle(gaps, statistic="betting")
+    expected = anytime.settle(gaps, statistic="betting")
     assert found.interval is not None and found.interval[:2] == expected.interval
     with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):
         jaxeval.settle_table(rows, column={"item": "nix"})

@@ -10,8 +10,8 @@ import numpy as np
 
 from jaxeval.bandits.rules import SPENT, Answer, Rule, State
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.stats import claims, results
-from jaxeval.stats.claims import Settled, Statistic
+from jaxeval.stats import anytime, results
+from jaxeval.stats.anytime import Settled, Statistic
 from jaxeval.stats.sequential import FIRST_LOOK
 
 Verdict = Literal["better", "worse", "equal", "undecided", "constant", "failed"]
@@ -143,7 +143,7 @@ def _settled(rule: Settle, base: tuple[float, ...], candidate: tuple[float, ...]
         name = argument("statistic", "betting")
         raise DataError(f"{name}: expected scores from 0 to 1, found {beyond[0]:g}")
     first, second = rule.signed(candidate), rule.signed(base)
-    return claims.settle(
+    return anytime.settle(
         *((_gaps(first, second),) if rule.by_pairs else (first, second)),
         statistic=rule.statistic,
         known=rule.known,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, RunError, argument
+from jaxeval.errors import DataError, RunError, argument, printable
 from jaxeval.runs import metrics, records, store, tables
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -134,7 +134,7 @@ def _requested(
             raise DataError(f"no model {asked!r}; has {shown}", source)
         if model in repeated:
             raise DataError(f"{asked!r} has {records.READ_WITH['noise']}", source)
-        found[model] = None
+        found[printable(model)] = None  # as tables name it
     return ids, list(found)
 
 

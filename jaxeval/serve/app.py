@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,6 +118,10 @@ def _refuse(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         error = HTTPException(400, str(error))
     headers = {**(error.headers or {})}
+    if "text/html" in request.headers.get("accept", ""):  # a browser that follows a link
+        document = Document((str(error.detail),), title=HTTPStatus(error.status_code).phrase)
+        page = Page(document, context={"nav": [("/", "Back to the first page")]})
+        return Response(page.write("html"), error.status_code, headers, TYPES["html"])
     if request.method not in ("GET", "HEAD"):
         headers["connection"] = "close"  # a body that is refused is not received
     return PlainTextResponse(f"{error.detail}\n", error.status_code, headers)

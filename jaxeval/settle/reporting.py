@@ -13,7 +13,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
-from jaxeval.stats import claims, describe, sequential
+from jaxeval.stats import anytime, describe, sequential
 from jaxeval.stats.results import Interval
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -151,5 +151,5 @@ def progress(rule: Settle, event: Evaluated, after: int, unit: str) -> str:
     found = rule.settled(event.state)
     gap, low, high = (scores.factor(unit) * x for x in settlement.signed(rule, found))
     line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference {gap:+.4g}"
-    bounded = math.isfinite(high - low) and not claims.contradict(*found.interval)
+    bounded = math.isfinite(high - low) and not anytime.contradict(*found.interval)
     return f"{line} [{low:.4g}, {high:.4g}]" if bounded else line

@@ -192,7 +192,7 @@ def _state(
         counted = {label: place for label, place in of.items() if place <= most}
         own, without = known.get(model, {}), lost.get(model, ())
         found[model] = {counted[label]: x for label, x in own.items() if label in counted}
-        why = f"{each.noun} {{}} failed".format
+        why = f"{'run' if each.unit == 'row' else each.unit} {{}} failed".format
         failed[model] = {counted[label]: why(label) for label in without if label in counted}
     return dataclasses.replace(State.begin(scores.models), scores=found, lost=failed), order
 

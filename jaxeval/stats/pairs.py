@@ -7,16 +7,13 @@ equivalence, if a margin is given; all others.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import describe, hypotheses, multiple, samples
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Two, gaps, location_gap
-
-if TYPE_CHECKING:
-    from jaxeval.stats.estimates import Estimate
-    from jaxeval.stats.power import PowerPlan
+from jaxeval.stats import describe, hypotheses, multiple, results, samples
+from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.results import Effect, HypothesisTest, Interval, PowerPlan, Rules, Two
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
 _FEW_SPREADS = 5  # nor these on spread
@@ -86,13 +83,13 @@ class RunScores:
         """
         x, y = self.compared
         if self.by_pairs:
-            between = gaps(x, y)
+            between = results.gaps(x, y)
             measures = {"median of the differences": float(np.median(between))}
             won = float(np.mean(np.sign(between)))
         else:
-            measures = {"median": location_gap(x, y, median=True)}
+            measures = {"median": results.location_gap(x, y, median=True)}
             won = describe.probability_of_superiority(x, y) - 0.5
-        measures |= {"mean": location_gap(x, y), "probability": won}
+        measures |= {"mean": results.location_gap(x, y), "probability": won}
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
     def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
@@ -145,7 +142,7 @@ class Families(NamedTuple):
 
 
 def adjust(
-    results: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
+    tests: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
 ) -> tuple[list[dict[str, float]], Families]:
     """Returns the p-values of each pair by test, adjusted in four families.
 
@@ -153,14 +150,14 @@ def adjust(
     (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
     """
     families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
-    for k, of_pair in enumerate(results):
+    for k, of_pair in enumerate(tests):
         kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
         for name in of_pair:
             kind = "equivalence" if name == "tost" else kinds.get(name, "further")
             families[kind].append((k, name))
-    adjusted: list[dict[str, float]] = [{} for _ in results]
+    adjusted: list[dict[str, float]] = [{} for _ in tests]
     for kind, family in families.items():
-        p_values = [results[k][name].p_value for k, name in family]
+        p_values = [tests[k][name].p_value for k, name in family]
         if kind == "location" and correction(scores, rules) == "bergmann_hommel":
             found = multiple.adjust_equalities(p_values, _names(scores))
         else:
@@ -215,13 +212,13 @@ class Pair:
     adjusted: Mapping[str, float] = dataclasses.field(default_factory=dict)  # p-value by test
     # of whole runs
     effects: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
-    plan: "PowerPlan | None" = None  # what this design could have shown
+    plan: PowerPlan | None = None  # what this design could have shown
     wider: int = 0  # 1: A's scores were shown to be spread wider, -1: B's
     looks: int = 1  # at scores that grew in between
     # of items
-    difference: "Estimate | None" = None  # that decides: value, interval, p-value are its own
-    means: "tuple[Estimate, ...]" = ()  # of A and of B
-    over: "tuple[Estimate, ...]" = ()  # the difference over items, runs and both, where known
+    difference: Estimate | None = None  # that decides: value, interval, p-value are its own
+    means: tuple[Estimate, ...] = ()  # of A and of B
+    over: tuple[Estimate, ...] = ()  # the difference over items, runs and both, where known
     by_margin: ByMargin | None = None
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 

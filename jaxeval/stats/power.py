@@ -15,7 +15,7 @@ import scipy
 
 from jaxeval.stats import describe, pairs, ranks
 from jaxeval.stats.pairs import Families, RunScores
-from jaxeval.stats.results import Interval, Rules, gaps
+from jaxeval.stats.results import Interval, PowerPlan, Rules, gaps
 
 _MOST_SEEDS = 10_000_000
 _FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)
@@ -193,20 +193,6 @@ def _design(
 ) -> TestDesign:
     test: Any = scores.location_test if scores.by_ranks else "t"
     return TestDesign(*sds, rules.alpha, max(1, comparisons), test, scores.by_pairs)
-
-
-@dataclasses.dataclass(frozen=True)
-class PowerPlan:
-    """Differences that a primary test at the Bonferroni level shows, of normal scores."""
-
-    least_p: float  # the smallest corrected p-value at these n; 0 of a t test
-    detectable_difference: float | None  # None: none, too few scores, or scores without spread
-    planned_difference: float  # the margin, else the one seen
-    required_seeds: int | None  # units of each model that show it; None for 0, or millions
-    # at the ends of the interval of the difference, fewest first; None for over MOST_REQUIRED;
-    # None instead of both with a margin, and without an interval
-    required_range: tuple[int | None, int | None] | None
-    MOST_REQUIRED: ClassVar[int] = 10_000
 
 
 def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:

@@ -7,7 +7,7 @@ it import it themselves.
 import dataclasses
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -79,6 +79,20 @@ class Effect:
     estimate: float
     interval: Interval
     n: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerPlan:
+    """Differences that a primary test at the Bonferroni level shows, of normal scores."""
+
+    least_p: float  # the smallest corrected p-value at these n; 0 of a t test
+    detectable_difference: float | None  # None: none, too few scores, or scores without spread
+    planned_difference: float  # the margin, else the one seen
+    required_seeds: int | None  # units of each model that show it; None for 0, or millions
+    # at the ends of the interval of the difference, fewest first; None for over MOST_REQUIRED;
+    # None instead of both with a margin, and without an interval
+    required_range: tuple[int | None, int | None] | None
+    MOST_REQUIRED: ClassVar[int] = 10_000
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jaxeval.bandits.rules import State
 from jaxeval.bandits.running import Selecting, run
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import RunError
-from jaxeval.stats import claims
+from jaxeval.stats import anytime
 
 SIDES = ("old", "new")
 
@@ -85,7 +85,7 @@ def test_the_base_of_before_is_in_every_look() -> None:
     assert rule.looks(state) == 0  # the tenth of the base is missing
     old, new = ([*scores[side].values()] for side in SIDES)
     state = _told({"old": {k: scores["old"][k] for k in range(1, 11)}, "new": scores["new"]})
-    assert rule.settled(state) == claims.settle(new[:10], old[:10], known=10)
+    assert rule.settled(state) == anytime.settle(new[:10], old[:10], known=10)
 
 
 @pytest.mark.parametrize(

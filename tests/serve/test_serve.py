@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import jaxeval
-from jaxeval import runs
+from jaxeval import errors, runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import render
 from jaxeval.runs import following
@@ -185,6 +185,12 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     assert "<caption>c against a</caption>" in page
 
 
+def test_a_hostile_name_is_compared(site: TestClient) -> None:
+    """Dies if a name with a control character is no model of a comparison."""
+    settled = site.get("/compare.json", params={"e": [f"{0:016x}", f"{2:016x}"]}).json()["settled"]
+    assert [each["candidate"] for each in settled] == [errors.printable(HOSTILE)]
+
+
 def test_a_comparison_shows_what_it_is_about(tmp_path: Path) -> None:
     """Dies if a page names flags without their command, plans seeds for what is settled, has a
     figure whose colours are not those of the curves, or an empty chart before there is a point."""
@@ -293,5 +299,9 @@ def test_metrics_are_not_mixed(tmp_path: Path) -> None:
     with runs.open_store(tmp_path) as store:
         about = {"id": f"{1:016x}", "name": "b", "metric": "accuracy"}
         store.register(dataclasses.replace(test_store.EXPERIMENT, **about))
-    answer = client(tmp_path).get("/compare?e=a&e=b")
-    assert (answer.status_code, answer.text) == (400, "expected one metric, found accuracy, f1\n")
+    site, said = client(tmp_path), "expected one metric, found accuracy, f1"
+    answer = site.get("/compare?e=a&e=b")
+    assert (answer.status_code, answer.text) == (400, f"{said}\n")
+    shown = site.get("/compare?e=a&e=b", headers={"accept": "text/html"})
+    assert shown.status_code == 400 and f"<strong>{said}</strong>" in shown.text
+    assert '<a href="/">' in shown.text  # dies if a browser is left on a bare line

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from jaxeval import errors
-from jaxeval.stats import claims, sequential
+from jaxeval.stats import anytime, sequential
 
 GOLDEN = [
     (3, 3, 2.0, 1.0, 0.4335419939),
@@ -72,30 +72,30 @@ def test_confidence_sequence_holds_what_is_not_rejected():
 
 
 def test_equal_scores_decide_nothing():
-    found = claims.settle(np.full(9, 0.9), np.full(9, 0.8))
+    found = anytime.settle(np.full(9, 0.9), np.full(9, 0.8))
     assert found.verdict == "undecided" and found.p_value == 1
     assert found.interval == (-np.inf, np.inf)
     assert "count as one score" in found.warnings[0]
-    assert "differences are equal" in claims.settle([0.1] * 9).warnings[0]
-    rounded = claims.settle(np.array([0.3, 0.2, 0.9]) - np.array([0.2, 0.1, 0.8]))
+    assert "differences are equal" in anytime.settle([0.1] * 9).warnings[0]
+    rounded = anytime.settle(np.array([0.3, 0.2, 0.9]) - np.array([0.2, 0.1, 0.8]))
     assert rounded.verdict == "undecided" and rounded.warnings
 
 
 @pytest.mark.parametrize("most", [1e200, 1e308])
 def test_a_score_that_diverged_decides_nothing(most):
     """Dies if an overflow is a warning, which is an error here, or a claim."""
-    found = claims.settle([most, -most, 1, 2], [1.0, 2, 3, 4])
+    found = anytime.settle([most, -most, 1, 2], [1.0, 2, 3, 4])
     assert (found.verdict, found.p_value) == ("undecided", 1)
 
 
 @pytest.mark.parametrize("a, b", [([], []), ([1.0], [2.0, 3, 4, 5]), ([1.0, 2], [2.0, 3])])
 def test_nothing_is_claimed_before_both_have_three_scores(a, b):
-    found = claims.settle(a, b)
+    found = anytime.settle(a, b)
     assert (found.verdict, found.looks, found.p_value, found.warnings) == ("undecided", 0, 1, ())
     assert found.interval == (-np.inf, np.inf)
     assert np.isnan(found.difference) if not a else found.difference == np.mean(a) - np.mean(b)
     with pytest.raises(errors.DataError, match="scores of A: value 1 is nan"):
-        claims.settle([1, np.nan], [1.0])
+        anytime.settle([1, np.nan], [1.0])
 
 
 def test_scores_of_the_base_that_were_known_enter_every_look():
@@ -123,13 +123,13 @@ def test_known_scores_and_unequal_spreads_leave_wrong_claims_rare(known, wider):
 def test_skewed_differences_are_warned_of():
     draw = np.random.default_rng(10)
     a, b = draw.exponential(size=(2, 40))
-    assert "skewed" in claims.settle(a, -b).warnings[0]
-    assert "skewed" in claims.settle(a + b).warnings[0]
+    assert "skewed" in anytime.settle(a, -b).warnings[0]
+    assert "skewed" in anytime.settle(a + b).warnings[0]
     assert stats.skew(a + b, bias=False) == pytest.approx(
-        float(claims.settle(a + b).warnings[0].split("(")[1].split(")")[0]), abs=0.05
+        float(anytime.settle(a + b).warnings[0].split("(")[1].split(")")[0]), abs=0.05
     )
-    assert not claims.settle(a, 2 * draw.normal(size=40)).warnings
-    assert not claims.settle(a[:9], -b).warnings
+    assert not anytime.settle(a, 2 * draw.normal(size=40)).warnings
+    assert not anytime.settle(a[:9], -b).warnings
 
 
 def test_smallest_difference_is_where_settle_decides():
@@ -147,7 +147,7 @@ def test_smallest_difference_is_where_settle_decides():
 def test_a_and_b_mirror():
     draw = np.random.default_rng(3)
     a, b = draw.normal(3, size=15), draw.normal(size=15)
-    one, other = claims.settle(a, b, margin=0.1), claims.settle(b, a, margin=0.1)
+    one, other = anytime.settle(a, b, margin=0.1), anytime.settle(b, a, margin=0.1)
     assert (one.verdict, other.verdict) == ("better", "worse")
     assert one.decided == other.decided
     assert one.interval == (-other.interval[1], -other.interval[0])
@@ -160,7 +160,7 @@ def test_a_and_b_mirror():
 def test_wrong_verdicts_are_rare_however_often_one_looks(shift, margin, wrong):
     draw = np.random.default_rng(4)
     found = [
-        claims.settle(draw.normal(shift, size=40), draw.normal(size=40), margin=margin)
+        anytime.settle(draw.normal(shift, size=40), draw.normal(size=40), margin=margin)
         for _ in range(200)
     ]
     assert sum(each.verdict in wrong for each in found) <= 0.05 * 200
@@ -171,9 +171,9 @@ def test_wrong_verdicts_are_rare_however_often_one_looks(shift, margin, wrong):
 def test_settle_says_equal_and_better():
     draw = np.random.default_rng(5)
     a, b = draw.normal(size=60), draw.normal(size=60)
-    assert claims.settle(a, b, margin=1.5).verdict == "equal"
-    assert claims.settle(a + 4, b, margin=1.5).verdict == "better"
-    assert claims.settle(a, b).verdict == "undecided"
+    assert anytime.settle(a, b, margin=1.5).verdict == "equal"
+    assert anytime.settle(a + 4, b, margin=1.5).verdict == "better"
+    assert anytime.settle(a, b).verdict == "undecided"
 
 
 def test_levels_of_a_sequence_sum_to_alpha():

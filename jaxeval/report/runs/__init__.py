@@ -128,8 +128,8 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         yield f"{few} of {every} never learned: dev {summary.metric} stayed 0{end}"
     if lost := summary.statuses.get("diverged"):
         yield (
-            f"{lost} of {sum(summary.statuses.values())} diverged: they have failed, and scores "
-            "of their epochs before do not count"
+            f"{lost} of {sum(summary.statuses.values())} diverged: they count as failed, whatever "
+            "their scores before"
         )
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs

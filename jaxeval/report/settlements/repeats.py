@@ -10,7 +10,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.report.settlements import settlement
-from jaxeval.stats import claims, describe, results
+from jaxeval.stats import anytime, describe, results
 from jaxeval.stats.results import Interval
 
 _ALPHA = 0.05
@@ -92,10 +92,10 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
       more: further fields of `Repeats`.
     """
     gaps = results.gaps(np.array(again), np.array(first[: len(again)]))
-    found, halves = claims.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
+    found, halves = anytime.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
     sd, within, same = describe.sd(np.array(first)), describe.sd_interval(halves), not np.any(gaps)
     decides_little = not within.absent and within.high >= sd
-    open_ = found.verdict == "undecided" and not claims.contradict(*found.interval)
+    open_ = found.verdict == "undecided" and not anytime.contradict(*found.interval)
     more["notes"] = [*more.get("notes", ()), *[_SAME] * decides_little]
     return Repeats(
         command=command,

@@ -14,8 +14,8 @@ from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import claims, describe, results, sequential
-from jaxeval.stats.claims import Settled, Statistic
+from jaxeval.stats import anytime, describe, results, sequential
+from jaxeval.stats.anytime import Settled, Statistic
 from jaxeval.stats.results import Effect, Interval
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -254,7 +254,7 @@ def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dic
     """Returns the spread of each side, and what more seeds would settle."""
     varied = {side: of for side, of in known.items() if len({*of.tolist()}) > 1}
     spread = float(np.sqrt(np.mean([of.var(ddof=1) for of in varied.values()]))) if varied else 0.0
-    plans = bool(spread) and not rule.by_pairs and not claims.contradict(*found.interval)
+    plans = bool(spread) and not rule.by_pairs and not anytime.contradict(*found.interval)
     needed = None
     if found.looks and plans:
         needed = _needed(rule, spread, found.difference, min(map(len, known.values())))
@@ -269,7 +269,7 @@ def interval_of(
     low: float, high: float, confidence: float, statistic: Statistic = "t"
 ) -> Interval:
     """Returns a confidence sequence at one look, without bounds where it bounds nothing."""
-    if claims.contradict(low, high):
+    if anytime.contradict(low, high):
         return Interval.none(confidence, "early and late scores disagree")
     if math.isinf(low) and math.isinf(high):
         return Interval.none(confidence, "nothing bounds it yet")
