@@ -66,6 +66,7 @@ def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
     jax.clear_caches()
     gc.collect()
+    gc.freeze()  # what is left stays; the next file's collection need not look at it
 
 
 @pytest.hookimpl(optionalhook=True)  # where pytest-xdist is switched off there is no such hook

@@ -73,7 +73,9 @@ def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
         predicting.predicted(text, "--whole", "--which", "all"),
         predicting.predicted(text, "--which", "all"),
     )
-    assert head == ["line", "tokens", *["nats", "perplexity"] * 3] and row[0] == "all"
+    models = [f"seed{member.seed}" for member in predicting.members(text)]
+    of_models = [f"{name} {model}" for model in models for name in ("nats", "perplexity")]
+    assert head == ["line", "tokens", *of_models] and row[0] == "all"
     for value, member in zip(row[3::2], predicting.members(text), strict=True):
         assert float(value) == pytest.approx(member.dev, rel=1e-5)
     assert len(lines) == 1 + len(text[1].read_text().splitlines())

@@ -4,6 +4,7 @@ Notation: N rows of a bucket, T words and K targets to which they are padded, F 
 of the word table, Y classes, P parts, B buckets. Form 0 and row 0 are padding.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -236,20 +237,30 @@ def _add_targets(laid: buckets.Laid, rows: Sequence[Sentence], labels: Sequence[
 def read_unlabelled(
     source: SentimentSource, path: Path, targeted: bool, labels: Sequence[str]
 ) -> list[LabelledText]:
-    """Reads the texts of a file: JSON or tab-separated lines as in training, else one text a line.
+    """Reads the texts of a file in a format of training, else one text a line.
 
-    Targets are read from JSON alone. Labels are optional and ignored. A file is tab-separated if
-    it is named `*.tsv`, or if `source.format` says so. Raises DataError: a line without a text;
-    with a target, or without one, other than the classifier was trained on (`targeted`); tabs in
-    other files; `labels`.
+    Labels are ignored; JSON and tab-separated lines may lack them. A file is tab-separated if it
+    is named `*.tsv`, or if `source.format` says so. Lines are SST's or TREC's if that is the
+    format and all begin with one of `labels`. Raises DataError: a line without a text; with a
+    target, or without one, other than the classifier was trained on (`targeted`); tabs in other
+    files; `labels` in place of texts.
     """
     suffix, read = text.suffix(path), list[LabelledText]()
-    if targeted or labelled_text.SUFFIXES.get(suffix) == "json":
-        read = labelled_text.read_json(path, labelled=False)
+    named = labelled_text.SUFFIXES.get(suffix)
+    if targeted or named not in (None, "tsv"):
+        if named in ("semeval", "three_line"):
+            read = labelled_text.FORMATS[named](path)
+        else:
+            read = labelled_text.read_json(path, labelled=False)
         if read[0].targeted != targeted:
             needs = "a target in every line" if targeted else "texts without targets"
             raise DataError(f"expected {needs}, as the classifier was trained on", path)
         return read
+    if source.format in ("sst", "trec"):
+        with contextlib.suppress(DataError):
+            labelled = labelled_text.FORMATS[source.format](path)
+            if {each.targets[0].label for each in labelled} <= {*labels}:
+                return labelled
     for line in text.lines(path):
         content = line.text
         if suffix == ".tsv" or source.format == "tsv":

@@ -144,7 +144,7 @@ def decode(
 ) -> str:
     """Decodes bytes of a file; raises DataError, with the line's number, if they are no text."""
     if b"\x00" in raw:
-        raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
+        raise DataError("a binary file or UTF-16 (NUL byte); expected text in UTF-8", path, number)
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError:

@@ -192,6 +192,8 @@ def _read_binary(path: str | Path, choose: _Choose) -> Iterator[_Block]:
                 names = [word.decode() for word in raw]
             except UnicodeDecodeError as error:
                 raise DataError(f"a word is not UTF-8: {error.object[:40]!r}", path) from None
+            if cut := next((name for name in names if "\n" in name), ""):  # bytes of a vector, too
+                raise DataError(f"the word before {shown(cut)} holds a blank", path)
             if not _usable(table):
                 name = shown(names[int(np.argmin((np.abs(table) <= _MOST).all(axis=1)))])
                 message = f"the vector of {name} holds nan, inf or more than {_MOST:g}"

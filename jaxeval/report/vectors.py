@@ -56,10 +56,10 @@ class VectorScores(Result):
             for name, score in of.scores.items()
             for section, part in ({} if self.unknown else score.sections).items()
         ]
-        single = (zip(head[2:], row[2:], strict=True) for row in rows if row[0].strip() == row[0])
+        cells = [(row[0], zip(head[2:], row[2:], strict=True)) for row in rows if row[0][0] != " "]
         alone = [
-            ", ".join(f"{name} {cell}" for name, cell in cells if cell not in ("-", ""))
-            for cells in single
+            f"{name}: " + ", ".join(f"{n} {cell}" for n, cell in each if cell not in ("-", ""))
+            for name, each in cells
         ]
         return Document(
             answer=[self._best()] if len(self.files) > 1 else alone,

@@ -200,7 +200,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.vote:
         nats = -np.logaddexp.reduce(-nats, axis=0, keepdims=True) + math.log(len(nats))
     unit = "bits" if in_bytes else "perplexity"
-    yield "\t".join(["line", "tokens", *["nats", unit] * len(nats)])
+    names = [f" {model.path.stem}" for model in saved] if len(nats) > 1 else [""]
+    yield "\t".join(["line", "tokens", *(f"{n}{name}" for name in names for n in ("nats", unit))])
     if options.whole:
         lengths = [len(tokens)]
     sums = np.add.reduceat(nats, np.cumsum([0, *lengths[:-1]]), axis=1)

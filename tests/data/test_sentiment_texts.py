@@ -122,3 +122,22 @@ def test_columns_are_no_texts(tmp_path: Path) -> None:
         sentiment.read_unlabelled(
             SentimentSource(), tmp_path / "new.tsv", False, ("bad", "good", "odd")
         )
+
+
+def test_labelled_files_are_classified(tmp_path: Path) -> None:
+    """Dies if the labels of SST or TREC are read as words, or XML that was trained on is not."""
+    labels, file = ("negative", "positive"), tmp_path / "new.txt"
+    sst = SentimentSource(format="sst")
+    for lines, texts in (("1 so good\n", ["so good"]), ("1 so good\nodd\n", ["1 so good", "odd"])):
+        file.write_text(lines)
+        read = sentiment.read_unlabelled(sst, file, False, labels)
+        assert [each.text for each in read] == texts
+    file.write_text("DESC:manner How so ?\n")
+    trec = SentimentSource(format="trec")
+    (each,) = sentiment.read_unlabelled(trec, file, False, ("DESC", "NUM"))
+    assert each.text == "How so ?"
+    (each,) = sentiment.read_unlabelled(trec, file, False, ("NUM",))
+    assert each.text == "DESC:manner How so ?"
+    (tmp_path / "new.raw").write_text("a $T$\nbar\n1\n")
+    (each,) = sentiment.read_unlabelled(sst, tmp_path / "new.raw", True, labels)
+    assert each.targets == (Target(2, 5, "positive"),)

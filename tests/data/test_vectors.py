@@ -79,6 +79,7 @@ def test_lines_at_once_and_one_by_one_give_the_same(
         (_binary(header="1000000000 6"), "promises 1000000000 vectors, found 5"),
         (_binary(header="4 6"), "promises 4 vectors, found 5"),
         (_binary(header="5 1000000"), "vectors of 1000000 numbers; expected 1 to 4096"),
+        (b"2 2\na b " + b"\0" * 7 + b"?\nc \0\0\0?\0\0\0?\n", "the word before .* holds a blank"),
         (_binary()[:-3], "its last vector has no end|promises"),
         (_binary(table=np.where(TABLE > 1, np.nan, TABLE)), "holds nan, inf"),
         (_binary(table=TABLE * np.float32(1e7)), "holds nan, inf or more than 1e"),

@@ -105,7 +105,7 @@ def test_carried_state_is_not_cut() -> None:
         host.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)
 
 
-@pytest.mark.parametrize("most", [1, 7, 16, 20, 64, 100])
+@pytest.mark.parametrize("most", [1, 7, 20, 64])
 def test_evaluated_rows_are_few_more_than_asked(most: int) -> None:
     """Dies if a bucket's batches do not hold its rows, are larger than asked, or if the padded
     rows are cut otherwise; if 65 rows in batches of 64 are computed as 128."""
@@ -113,7 +113,7 @@ def test_evaluated_rows_are_few_more_than_asked(most: int) -> None:
     for rows in range(1, 300):
         size = member.evaluation_rows(problem, rows)
         padded = -(-rows // size) * size
-        assert size <= most
+        assert size == most or (size < most and size % 16 == 0)
         assert member.evaluation_rows(problem, padded) == size
         assert -(-rows // size) == -(-rows // most)
         assert padded < rows + min(16, most) * padded // size

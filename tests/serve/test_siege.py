@@ -92,10 +92,12 @@ def test_who_asks_too_often_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     now = [100.0]
     monkeypatch.setattr(guard.time, "monotonic", lambda: now[0])
     site = client(tmp_path)
-    codes = [site.get("/static/page.css").status_code for _ in range(302)]
-    assert codes == [200] * 300 + [429] * 2
+    other = guard.Guard(site.app, None)
+    assert [other._take("a") for _ in range(302)] == [True] * 300 + [False] * 2
+    assert all(other._take(str(k)) for k in range(3000)) and len(other._left) <= 1000
+    monkeypatch.setattr(guard, "_BURST", 3.0)
+    codes = [site.get("/static/page.css").status_code for _ in range(5)]
+    assert codes == [200] * 3 + [429] * 2
     assert site.get("/").headers["retry-after"] == "1"
     now[0] += 1.0
     assert site.get("/").status_code == 200
-    other = guard.Guard(site.app, None)
-    assert all(other._take(str(k)) for k in range(3000)) and len(other._left) <= 1000

@@ -30,11 +30,11 @@ def _cohort(config: Any) -> cohorts.Cohort:
     return cohort
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
-def test_every_shipped_config_is_valid(path: Path) -> None:
+def test_every_shipped_config_is_valid() -> None:
     """Dies if a shipped config has a key that is no more, or is of another task."""
-    config = studies.read(str(path))
-    assert config.name == path.stem
+    assert SHIPPED
+    for path in SHIPPED:
+        assert studies.read(str(path)).name == path.stem
 
 
 def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -32,12 +32,8 @@ WORDS = {  # task: what it is trained with, the count that says how large an ite
         "training.evaluation_batch_size=10",
         "tokens",
     ),
-    "seq2seq": (
-        "data.max_widths=2 model.embedding=4 model.hidden=6 training.evaluation_batch_size=7",
-        "symbols",
-    ),
 }
-FOLDERS = {"tagging": "tags", "language": "text", "seq2seq": "pairs"}
+FOLDERS = {"tagging": "tags", "language": "text"}
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +68,6 @@ def _sizes(task: str, file: Path) -> list[int]:
     text = file.read_text()
     if task == "tagging":
         return [len(sentence.splitlines()) for sentence in text.strip().split("\n\n")]
-    if task == "seq2seq":
-        return [len(line.split("\t")[1]) for line in text.splitlines()]
     tokens = sum(len(line.split()) + 1 for line in text.splitlines())
     ends = np.arange(11) * tokens // 10  # ten readers, some of which read a window more
     return [min(6, last - at) for at, last in _windows(ends.tolist())]

@@ -16,32 +16,13 @@ from jaxeval.errors import JaxevalError, RunError
 from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
+from tests.golden import commands
 from tests.studies import toy_sizes
 from tests.verbs import sweep
 
-SPACE = """
-[batch_size]
-key = "training.batch_size"
-integer = [8, 24]
-step = 8
-[learning_rate]
-key = "training.optimiser.hyperparameters.learning_rate"
-log_uniform = [1e-3, 3e-2]
-[scheduler]
-choices = ["none", "plateau", "warmup"]
-[warmup]
-key = "training.optimiser.warmup"
-integer = [8, 64]
-when = { scheduler = ["warmup"] }
-[plateau_factor]
-key = "training.plateau.factor"
-uniform = [0.1, 0.9]
-when = { scheduler = ["plateau"] }
-[width]
-key = "model.width"
-integer = [4, 8]
-step = 2
-"""
+# that of tests/golden, but for the sizes of the model
+_WIDTH = '[width]\nkey = "model.width"\ninteger = [4, 8]\nstep = 2\n'
+SPACE = commands.SPACE.partition("[dropout]")[0] + _WIDTH
 CONFIG = """
 task = "sizes"
 [training]

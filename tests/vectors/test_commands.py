@@ -55,7 +55,7 @@ def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert result["differences"][0]["test"]["direction"] == 1
     assert tree["resamples"] == 199 and tree["files"]["b"] == str(folder / "b.txt")
     cased = vectors_similarity(folder / "a.txt", folder / "pairs.tsv", keep_case=True, resamples=9)
-    assert cased.results[0].scores["a"].covered == 0 and repr(cased) == "covered 0 of 67"
+    assert cased.results[0].scores["a"].covered == 0 and repr(cased) == "pairs: covered 0 of 67"
 
 
 def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
