@@ -86,6 +86,9 @@ def configs_keys(task: str = "tagging") -> _Keys:
 
     Args:
       task: tagging, language, seq2seq, pairs or sentiment.
+
+    Examples:
+      jaxeval configs keys seq2seq
     """
     from jaxeval import backend
 

@@ -14,6 +14,7 @@ import jax
 
 from jaxeval import cli, runs, studies
 from jaxeval.population import engine, host
+from jaxeval.report import text
 from jaxeval.report.runs import progress
 from jaxeval.studies import cohorts, launching, running
 
@@ -89,8 +90,8 @@ def _announce(
         every = (entry for cohort in planned for entry in cohort.entries)
         keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
         ended = len(keys & store.ended(record.id).keys())
-        known = f"; {ended} are recorded already" if ended else ""
-        members = f"{len(keys)} members of task {record.task}"
+        known = f"; {ended} recorded already" if ended else ""
+        members = f"{text.counted(len(keys), 'member')} of task {record.task}"
         cli.say(f"{record.name} ({record.id}): {members}{known}")
 
 

@@ -67,6 +67,9 @@ def plan_logs(
       column: ROLE=KEY for predictions with other keys.
       cluster: key whose value groups items.
       missing, mismatched: as in `compare logs`.
+
+    Examples:
+      jaxeval plan logs new=new.jsonl old=old.jsonl --difference 0.02 --model new --minus old
     """
     own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}
     both = (model, minus)
@@ -92,6 +95,9 @@ def plan_items(
       difference: difference to show; .01 is one point of accuracy.
       model, minus: the two models.
       power: probability of showing the difference.
+
+    Examples:
+      jaxeval plan items predictions.csv --difference 0.02 --model new --minus old
     """
     _, scores = items.read(file, (model, minus), None, column)
     return _of_pilot(scores, model, minus, difference, power, alpha)

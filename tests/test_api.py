@@ -75,7 +75,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert re.match(r"slow \(\w+\): test accuracy median .* 5 finished", str(slow))
     again = jaxeval.train(TOY, seeds=5, changes={"name": "slow", "training": {"patience": 0}})
     assert again.rows == slow.rows
-    assert "5 are recorded already" in capsys.readouterr().err
+    assert "5 recorded already" in capsys.readouterr().err
 
 
 def test_tuned(capsys: pytest.CaptureFixture) -> None:

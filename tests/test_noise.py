@@ -122,7 +122,7 @@ def test_repeats_are_shown_as_all_scores_are(
     assert f"{np.mean(dev):.2f}" in said.out and f"{np.std(dev, ddof=1):.3g}" in said.out
     assert said.err.count("members of task") == 1
     assert command.main(words) == 0
-    assert "4 members of task sentiment; 4 are recorded already" in capsys.readouterr().err
+    assert "4 members of task sentiment; 4 recorded already" in capsys.readouterr().err
 
 
 HEAD = "model,fold,run,score"

@@ -89,7 +89,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     """An open runs database, whose file is None in memory; threads may share it."""
 
     def __init__(self, file: Path | None, write: bool, shared: bool):
-        self.file, self._begin = file, "BEGIN IMMEDIATE" if write else "BEGIN"
+        self.file, self._write = file, write
         self._lock = threading.RLock()
         with self._explaining():
             self._sql = files.connect(file, write)
@@ -125,8 +125,10 @@ class Store(contextlib.AbstractContextManager["Store"]):
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._explaining(), self._lock, self._sql:
-            self._sql.execute(self._begin)
+            self._sql.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
             yield self._sql
+            if self._write and self.file and not self.file.exists():  # SQLite would not notice
+                raise RunError(f"{self.file}: was deleted; the same command begins anew")
 
     def _select(self, query: str, *values: object) -> list[Any]:
         with self._transaction() as sql:

@@ -175,6 +175,8 @@ def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
         row |= {"low": interval and interval.low, "high": interval and interval.high}
         row |= {"rank": place and place.rank, "tied": tables.tied(place.groups) if place else ""}
         row |= {"best_rank": place and place.low, "worst_rank": place and place.high}
+        reduced = mode.reductions.get(name, {}).get("mean")
+        row |= {"error_reduction": reduced.estimate if reduced else None}
         row |= {t: float(np.nanmean(of)) for t, of in zip(mode.tasks, by_task, strict=True)}
         rows.append(row)
     return rows

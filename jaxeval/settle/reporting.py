@@ -150,6 +150,8 @@ def progress(rule: Settle, event: Evaluated, after: int, unit: str) -> str:
         return line
     found = rule.settled(event.state)
     gap, low, high = (scores.factor(unit) * x for x in settlement.signed(rule, found))
+    if not math.isfinite(gap):  # most pairs were lost by a failure
+        return line
     line += f"; {text.counted(n, 'seed')}: {'median ' if found.wins else ''}difference {gap:+.4g}"
     bounded = math.isfinite(high - low) and not anytime.contradict(*found.interval)
     return f"{line} [{low:.4g}, {high:.4g}]" if bounded else line

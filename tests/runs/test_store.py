@@ -139,6 +139,15 @@ def test_a_full_disk_keeps_what_is_recorded(tmp_path: Path) -> None:
     assert 1 in [row.seed for row in runs.load(tmp_path)]
 
 
+def test_a_database_that_is_deleted_is_not_written_on(tmp_path: Path) -> None:
+    """Dies if a training goes on to write into a file that is gone, and says that all is well."""
+    with runs.open_store(tmp_path) as opened:
+        opened.register(EXPERIMENT)
+        (tmp_path / "runs.sqlite").unlink()
+        with pytest.raises(RunError, match="was deleted; the same command begins anew"):
+            opened.record([result(1)], [])
+
+
 def test_reading_creates_nothing(tmp_path: Path) -> None:
     """Dies if a mistyped folder becomes an empty database."""
     with pytest.raises(RunError, match=r"no runs here.*runs\.sqlite"):

@@ -41,6 +41,8 @@ def test_the_leaderboard_is_that_of_one_command(ranked: tuple[TestClient, Any]) 
             assert (row["rank"], row["best_rank"], row["worst_rank"]) == place[2:5]
             assert row["mean"] == pytest.approx(of.mean())
             assert [row[task] for task in drawn_board.TASKS] == pytest.approx([*of.mean(axis=1)])
+            reduced = expected.reductions.get(row["name"])  # the baseline has none
+            assert row["error_reduction"] == (reduced and pytest.approx(reduced["mean"].estimate))
             assert row["low"] < row["mean"] < row["high"]
             assert row["id"] == made.get(row["name"], row)["id"]
         tied = {row["name"]: row["tied"] for row in told["rows"]}

@@ -111,7 +111,7 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
         return iter(())
 
     monkeypatch.setattr(running, "_train", noted)
-    assert "4 are recorded already" in _sweep(folder, "longer", 5, "--programs", "1")
+    assert "4 recorded already" in _sweep(folder, "longer", 5, "--programs", "1")
     assert trained == [5] and _scores(folder / "longer") == whole
     before, after = _plan(folder, "whole"), _plan(folder, "longer")
     assert after["runs"][:4] == before["runs"] and len(after["runs"]) == 5
