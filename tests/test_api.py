@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ class _Frame:
 
     def __init__(self, records: list[dict[str, Any]]):
         self._values = {name: [record[name] for record in records] for name in records[0]}
-        self.columns = [*self._values]
+        self.columns, self.index = [*self._values], SimpleNamespace(names=[None])
 
     def __getitem__(self, name: str) -> list[Any]:
         return self._values[name]
@@ -153,5 +154,9 @@ def test_one_table_is_compared_in_any_form(tmp_path: Path) -> None:
         assert compare(of).to_dict()["pairs"] == read
         assert jaxeval.read_scores(of, "y").models == ("y",)
         assert compare(of, "y", "x").study.scores.models == ("y", "x")
+    wide = _Frame([{"x": a, "y": b} for a, b in zip(A, B, strict=False)])
+    wide.index = SimpleNamespace(names=[None], values=[f"corpus{k}" for k in range(len(wide))])
+    with pytest.raises(errors.DataError, match="column 'unnamed' looks like text"):
+        compare(wide)
     pandas = pytest.importorskip("pandas")
     assert compare(pandas.DataFrame(records)).to_dict()["pairs"] == read

@@ -68,6 +68,17 @@ def listed(names: Iterable[object], most: int = 12, longest: int | None = 60) ->
     return shown + (f" and {len(every) - most} more" if len(every) > most else "")
 
 
+def known_numbers(values: Sequence[object]) -> np.ndarray:
+    """Returns the finite numbers in order of appearance, each of them at least once."""
+    numbers = texts.to_floats(values.names if isinstance(values, texts.Coded) else values)
+    return numbers[np.isfinite(numbers)]
+
+
+def is_text(values: Sequence[object]) -> bool:
+    """True for a column of words without a number."""
+    return not len(known_numbers(values)) and any(str(value or "").strip() for value in values)
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """Returns a hint for a name that is unknown: the nearest one, else all."""
     return errors.meant(name, names := [*known], f"expected one of {listed(names)}")
@@ -134,10 +145,13 @@ def from_python(table: Any) -> Columns:
         return _from_records(records, "records", range(1, len(records) + 1))
     index = getattr(table, "index", None)  # pandas writes a named one as a column, too
     if any(getattr(index, "names", ())):
-        table = table.reset_index()
+        table, index = table.reset_index(), None
+    labels = [label for label in getattr(index, "values", ()) if isinstance(label, str)]
     values = {str(name): [*table[name]] for name in table.columns}
     if len(values) < len(table.columns) or not len(table):
         raise DataError("table: expected a data frame with rows, and columns of different names")
+    if len(labels) == len(table):  # such as those of data sets
+        values = {"": labels, **values}
     return Columns("data frame", values, range(1, len(table) + 1))
 
 

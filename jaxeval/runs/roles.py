@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import normal, texts
-from jaxeval.runs.columns import Columns, listed
+from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
 from jaxeval.runs.metrics import higher_is_better
 
@@ -35,9 +35,11 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     Raises DataError: no column of scores or models, a column with an unclear role, or rows that
     are epochs or items of a run.
     """
-    for column in layout.columns.values():
-        if column != "number":
-            table[column]  # it must exist
+    if is_text(table.values.get("", ())):  # numbers are those of rows
+        values = {name or "unnamed": of for name, of in table.values.items()}
+        table = dataclasses.replace(table, values=values)
+    for column in {*layout.columns.values()} - {"number"}:
+        table[column]  # it must exist
     known = _named_roles(table, layout)
     layout = dataclasses.replace(layout, columns={**known, **layout.columns})
     there, asked = present(table, layout), {*layout.columns.values()}
@@ -55,7 +57,10 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     used = {*there.values(), *asked, "number", ""}
     rest = [name for name in table.values if name not in used]
-    if rest and "model" in there:
+    if "model" not in there:  # other models are left out knowingly, names of data sets are not
+        wide = {*score_columns(table, layout)}
+        rest = [n for n in rest if n not in wide and is_text(table.values[n])]
+    if rest:
         named = argument("column", {"dataset": rest[0]})
         doubt = f"if one holds data sets or settings, {named} (or split, seed) groups the scores"
         notes.append(f"not read: {listed(rest)}; {doubt}")
@@ -95,7 +100,7 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
     free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
     named = [*filter(_is_metric, free)]
-    numbers = named or [n for n in free if len(_known_numbers(table.values[n]))]
+    numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
     return _sort_scores(numbers or losses)
 
@@ -119,16 +124,14 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     if len(metrics) > 1:
         why = f"{listed(metrics, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": _sort_scores(metrics)[0], "model": "NAME"})
-    numbers = {name: _known_numbers(table.values[name]) for name in columns}
-    if "" in table.values and not len(_known_numbers(table.values[""])):
-        numbers[""] = np.zeros(0)
+    numbers = {name: known_numbers(table.values[name]) for name in columns}
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
         cells = enumerate(() if len(values) or len(table) == 1 else table.values[name])
         words = ((k, cell) for k, cell in cells if normal.word(cell) not in normal.MISSING)
         if found := next(words, None):
             normal.refuse_notation(found[1], name, table.rows[found[0]], table.source)
-            if len(_known_numbers([*table.values])):
+            if len(known_numbers([*table.values])):
                 why = "the first line looks like a row of scores"
                 raise DataError(f"{why}; expected a header, such as model,seed,f1", table.source)
             what = f"text ({found[1]})"
@@ -140,7 +143,7 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
             continue
         rest = listed([other for other in columns if other != name], 4)
         why = f"column {name!r} looks like {what}, not like the scores of a model"
-        named = f"{why}; name the models to compare ({rest}), or the column's role"
+        named = f"{why}; name its role, such as dataset, or leave it out by naming models ({rest})"
         raise _unclear(table, named, {"ROLE": name})
 
 
@@ -291,9 +294,3 @@ def _is_metric(name: str) -> bool:
 def _is_run(name: str) -> bool:
     """True for the column of the names of runs (Weights & Biases)."""
     return "".join(words_of(name)) in ("name", "runname", "runid")
-
-
-def _known_numbers(values: Sequence[object]) -> np.ndarray:
-    """Returns the finite numbers in order of appearance, each of them at least once."""
-    numbers = texts.to_floats(values.names if isinstance(values, texts.Coded) else values)
-    return numbers[np.isfinite(numbers)]

@@ -50,10 +50,17 @@ def test_names_that_mean_one_thing_are_axes(
 )
 def test_other_columns_are_asked_about(tmp_path: Path, name: str, values: list[str]) -> None:
     """Dies if an id, a date or a size is compared as a model, or the remedy does not work."""
-    with pytest.raises(DataError, match=f"column {name!r} looks like .*--column ROLE={name}"):
+    told = name or "unnamed"
+    with pytest.raises(DataError, match=f"column {told!r} looks like .*--column ROLE={told}"):
         read(tmp_path, _wide(name, values))
     named = read(tmp_path, _wide(name, values), models=["bert", "roberta"])
     assert named.models == ("bert", "roberta") and not named.labels
+    words = [f"not read: {told}"] if values[0] in ("adult", "2024-01-01") else []
+    assert [line.partition(";")[0] for line in named.warnings] == words
+    sets = read(
+        tmp_path, _wide("", ["x", "y", "z", "u", "v", "w"]), columns={"dataset": "unnamed"}
+    )
+    assert [of.name for of in sets.data_sets] == ["x", "y", "z", "u", "v", "w"]
 
 
 def test_an_empty_first_cell_is_no_text(tmp_path: Path) -> None:
