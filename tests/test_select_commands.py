@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 import jaxeval
-from tests import processes
+from tests import in_process, processes
 
 TRAIN = """\
 import random, sys, time
 model, split = sys.argv[1], sys.argv[2]
-open("calls", "a").write(f"{model} {split}\\n")
+with open("calls", "a") as calls:
+    calls.write(f"{model} {split}\\n")
 time.sleep(float(sys.argv[3]))
 if model == "broken":
     sys.exit("no such model")
@@ -123,9 +124,10 @@ def test_another_budget_goes_on_as_if_begun_with_it(
         _, command = _words(folder, 0)
         (folder / "train.py").write_text(train)
         for budget in budgets:
-            found = jaxeval.select_command(
-                command, "good", "fair", "good2", "fair2", budget=budget, quiet=True, **options
-            )
+            with in_process.programs():
+                found = jaxeval.select_command(
+                    command, "good", "fair", "good2", "fair2", budget=budget, quiet=True, **options
+                )
             results[f"{name}{budget}"] = found.to_dict()
     assert results["on40"] == results["anew40"]
     assert results["on16"]["evaluations"] < results["on24"]["evaluations"] <= 24

@@ -15,19 +15,17 @@ import pytest
 import jaxeval
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.settle import ledger
+from tests import in_process
 from tests.verbs import settle
 
 PROGRAM = """\
 import random, sys
 gain, seed = sys.argv[1], int(sys.argv[2])
-open("calls", "a").write(f"{gain} {seed}\\n")
-if gain == "crash" and seed == 2:
-    sys.exit("out of memory")
-if gain == "silent":
-    sys.exit()
+with open("calls", "a") as calls: calls.write(f"{gain} {seed}\\n")
+if gain == "crash" and seed == 2: sys.exit("out of memory")
+if gain == "silent": sys.exit()
 score = 1.0 if gain == "constant" else float(gain) + random.Random(seed).gauss(0, 0.01)
-print("epoch 1 of 1")
-print("accuracy:", "nan" if gain == "nan" else score)
+print("epoch 1 of 1\\naccuracy:", "nan" if gain == "nan" else score)
 """
 BASE = f"{sys.executable} program.py 0.8 {{seed}}"
 
@@ -42,7 +40,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _settle(gain: object, base: str = BASE, **more: Any) -> jaxeval.Settlement:
     candidate = BASE.replace("0.8", str(gain)) + " "
-    return jaxeval.settle_command(base, candidate, quiet=True, **more)
+    with in_process.programs():
+        return jaxeval.settle_command(base, candidate, quiet=True, **more)
 
 
 def _calls() -> list[str]:
@@ -167,7 +166,8 @@ def test_too_few_seeds_are_undecided() -> None:
 
 def test_code_that_changes_under_way(folder: Path) -> None:
     """Dies if scores of two versions are those of one, and nothing says so."""
-    (folder / "program.py").write_text(PROGRAM + 'open("program.py", "a").write("#")\n')
+    more = 'with open("program.py", "a") as me: me.write("#")\n'
+    (folder / "program.py").write_text(PROGRAM + more)
     assert any("ran (program.py); its scores may be" in note for note in _settle(0.84).notes)
 
 

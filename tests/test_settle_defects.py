@@ -15,14 +15,16 @@ import jaxeval
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
-from tests import processes
+from tests import in_process, processes
 from tests.verbs import settle
 
 PROGRAM = """\
-import os, random, sys, time
+import random, sys, time
 gain, seed = sys.argv[1], int(sys.argv[2])
-before = open("calls").read().count("\\n") if os.path.exists("calls") else 0
-open("calls", "a").write(f"{gain} {seed}\\n")
+with open("calls", "a+") as calls:
+    calls.seek(0)
+    before = calls.read().count("\\n")
+    calls.write(f"{gain} {seed}\\n")
 kind, _, value = gain.partition("=")
 if kind == "crash" and seed % int(value) == 0:
     sys.exit("out of memory")
@@ -50,7 +52,10 @@ def _command(gain: object) -> str:
 
 
 def _settle(base: object, candidate: object, **more: Any) -> jaxeval.Settlement:
-    return jaxeval.settle_command(_command(base), _command(candidate), **{"quiet": True} | more)
+    with in_process.programs():
+        return jaxeval.settle_command(
+            _command(base), _command(candidate), **{"quiet": True} | more
+        )
 
 
 def _calls(gain: object) -> list[str]:
