@@ -112,7 +112,7 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
 
     Far out, where scipy's noncentral t gives NaN, the mean over the chi of the denominator.
     """
-    special, nct = scipy.special, scipy.stats.nct
+    special = scipy.special
     if math.isinf(freedom):
         critical = -float(special.ndtri(level / 2))
         return float(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
@@ -121,8 +121,8 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
         places = (np.arange(_POINTS) + 0.5) / _POINTS
         limit = critical * np.sqrt(special.chdtri(freedom, 1 - places) / freedom)
         return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
-    upper, lower = nct.sf(critical, freedom, shift), nct.cdf(-critical, freedom, shift)
-    return min(1.0, float(upper) + (float(lower) if math.isfinite(lower) else 0.0))
+    below, lower = (float(special.nctdtr(freedom, shift, of)) for of in (critical, -critical))
+    return min(1.0, 1.0 - below + (lower if math.isfinite(lower) else 0.0))
 
 
 def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
