@@ -1,8 +1,10 @@
 """The result of `compare`: a study of whole runs, or of items."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator
 
+from jaxeval.errors import argument
 from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report.comparison import answers, claims, figures, tables, words
@@ -20,6 +22,7 @@ from jaxeval.stats.single_models import SingleModels, SinglePair
 from jaxeval.stats.study import RunDesign, Study, decision
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
+_MANY = 10  # comparisons
 # fields of the scores of runs that stand in the JSON
 _SCORES = ("higher_is_better", "direction", "missing", "unusable", "statuses")
 
@@ -57,6 +60,7 @@ class Comparison(Result):
         elif study.run_design:
             title, noun, paper = "Comparison of", "model", tables.for_paper(study)
             details = [*self._run_details(study, study.run_design)]
+            notes += _fewer_comparisons(study)
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
         facts = [study.scores.source, *words.directions(study), words.basis(study)]
         return Document(
@@ -135,6 +139,17 @@ def _item_details(study: Study) -> Iterator[Block]:
         yield from [f"In this design {seen}."] if seen else []
     yield tables.differences(study)
     yield from _pairs(study)
+
+
+def _fewer_comparisons(study: Study) -> list[str]:
+    """Says how a baseline lowers the number of comparisons, if these are many and show nothing."""
+    if len(study.pairs) < _MANY or any(pair.shown for pair in study.pairs):
+        return []
+    of_model = Counter(model for pair in study.pairs for model in pair.names)
+    if (most := max(of_model.values())) == len(study.pairs):
+        return []
+    flag = argument("control", "MODEL")
+    return [f"a baseline chosen before scores were seen needs only {most} comparisons: {flag}"]
 
 
 def _pairs(study: Study) -> Iterator[Block]:

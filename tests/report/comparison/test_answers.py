@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from jaxeval.report.comparison import answers, claims
+from jaxeval.report.comparison import Comparison, answers, claims
 from jaxeval.stats import study as studies
 from jaxeval.stats.results import Rules
 from jaxeval.stats.study import Study
@@ -106,6 +106,9 @@ def test_nothing_shown_says_what_would_have_been_detected(models: int, data_sets
         ends = [float(end) for end in found.groups() if end]
         known = [p.plan.detectable_difference or 0 for p in pairs if p.plan]
         assert ends == pytest.approx([min(known), max(known)][: len(ends)], rel=0.02)
+    notes = [note for note in Comparison(study).document().notes if "needs only" in note]
+    fewer = "a baseline chosen before scores were seen needs only 8 comparisons: --control MODEL"
+    assert notes == ([fewer] if models == 5 else [])
 
 
 @pytest.mark.parametrize("models", [2, 5])
