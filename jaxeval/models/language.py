@@ -27,9 +27,11 @@ from jaxeval.models.dropout import KeyedDropout, site
 
 # dropout sites; append only: masks are numbered by place (`dropout._mask_number`)
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")
-# Logits [N, V] that exist at once, 32 MB per member; on CPUs 8 MB, which stay in the caches. With
-# two devices XLA's CPU products of 20 MB of them at times lost part of a sum (jaxlib 0.9.2)
+# Logits [N, V] that exist at once, 32 MB per member; on CPUs 8 MB, which stay in the caches
 _SLICE, _SLICE_ON_CPU = 1 << 23, 1 << 21
+# Positions at once on CPUs, if the vocabulary is this large: with two devices XLA at times loses
+# part of a gradient's sum over 448 positions (jaxlib 0.9.2; benchmarks/results/language.md)
+_POSITIONS, _LARGE = 256, 1024
 _BUDGET, _MOST_UNITS = 1_000_000, 2**14
 
 
@@ -244,8 +246,11 @@ def _slices(
 ) -> tuple[Array, Array, Array]:
     """Positions in K equal slices padded with weight 0: [K, n, E], [K, n] and [K, n]."""
     count = targets.size
-    most = _SLICE_ON_CPU if jax.default_backend() == "cpu" else _SLICE
-    parts = -(-count // max(1, min(count, most // vocabulary)))
+    on_cpu = jax.default_backend() == "cpu"
+    most = (_SLICE_ON_CPU if on_cpu else _SLICE) // vocabulary
+    if on_cpu and vocabulary > _LARGE:
+        most = min(most, _POSITIONS)
+    parts = -(-count // max(1, min(count, most)))
     size = -(-count // parts)
     padding = parts * size - count
     rows = jnp.pad(outputs.reshape(count, -1), ((0, padding), (0, 0))).reshape(parts, size, -1)
