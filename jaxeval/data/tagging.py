@@ -168,7 +168,8 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
 
 
 def _is_conllu(source: SentenceSource, file: Path) -> bool:
-    return source.format == "conllu" or (source.format == "auto" and ".conllu" in file.name)
+    named = ".conllu" in file.name.lower()
+    return source.format == "conllu" or (source.format == "auto" and named)
 
 
 def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[Sentence]]:

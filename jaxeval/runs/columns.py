@@ -19,6 +19,7 @@ from jaxeval.files import Json
 from jaxeval.runs import texts
 
 _MOST_ROWS = 10_000_000
+_INDEX = "__index_level_0__"  # in Parquet: pandas' index without a name, "" in its CSV
 _LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it
 
 
@@ -269,7 +270,8 @@ def _read_parquet(path: str | Path) -> Columns:
         _refuse_many(parquet.read_metadata(path).num_rows, path)
         table = parquet.read_table(path)
         values = {name: texts.of_arrow(table.column(name)) for name in table.column_names}
-        values.pop("__index_level_0__", None)  # an index without a name of pandas
+    if _INDEX in values:
+        values[""] = values.pop(_INDEX)
     return Columns(str(path), values, range(1, table.num_rows + 1))
 
 

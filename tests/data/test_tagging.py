@@ -38,9 +38,10 @@ def test_entity_tags_are_converted(tmp_path: Path) -> None:
     assert tagging.read(tagging.TaggingData(source=source, scheme="iobes"))[1] != "none"
 
 
-def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [".conllu", ".CONLLU"])
+def test_conllu_by_its_name_or_by_the_config(tmp_path: Path, ending: str) -> None:
     """Dies if *.conllu is read as columns, or `tag` is ignored."""
-    path = _folder(tmp_path, CONLLU, ".conllu").path
+    path = _folder(tmp_path, CONLLU, ending).path
     assert _tags(tagging.SentenceSource(path=path)) == ("VERB",)
     assert _tags(tagging.SentenceSource(path=path, tag="entity")) == ("S-event",)
     (tmp_path / "plain").mkdir()

@@ -89,6 +89,10 @@ def test_parquet_is_read(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table(of_pandas), tmp_path / "wide.parquet")
     wide = tables.read(str(tmp_path / "wide.parquet"), Layout())
     assert by_model(wide) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
+    of_data_sets = {**of_pandas, "__index_level_0__": ["wine", "iris"]}
+    parquet.write_table(pyarrow.table(of_data_sets), tmp_path / "sets.parquet")
+    with pytest.raises(DataError, match="column 'unnamed' looks like text"):
+        tables.read(str(tmp_path / "sets.parquet"), Layout())
     named = {"model": "arch", "score": "f1"}
     table = tables.read(str(path), Layout(columns=named, missing="drop"))
     assert by_model(table) == {"A": [0.5], "B": [0.7]}
