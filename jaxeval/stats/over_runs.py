@@ -70,7 +70,7 @@ def _no_pairs(scores: Scores, units: Samples) -> str:
     return (
         f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
         f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
-        "also data, the data_set it was read from)"
+        "also data, the place it was read from)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Many clients, slow ones, and bodies that nobody asked for."""
+"""Tokens, many clients, slow ones, and bodies that nobody asked for."""
 
 import concurrent.futures
 import contextlib
@@ -101,3 +101,25 @@ def test_who_asks_too_often_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert site.get("/").headers["retry-after"] == "1"
     now[0] += 1.0
     assert site.get("/").status_code == 200
+
+
+def test_a_token_is_asked_for_elsewhere(tmp_path: Path) -> None:
+    """Dies if a page is given without the token, or the token stays in an address."""
+    write(tmp_path, "alpha", 0)
+    outside = client(tmp_path, "sesame", "http://machine:8420")
+    for path in ("/", "/index.json", "/events", "/static/live.js", "/?token=", "/?token=s%C3%A9"):
+        assert outside.get(path).status_code == 403
+    entry = outside.get(f"/e/{0:016x}?token=sesame&a=%26b")
+    assert entry.status_code == 303 and entry.headers["location"] == f"/e/{0:016x}?a=%26b"
+    cookie = entry.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+    assert outside.get(entry.headers["location"]).status_code == 200
+    assert outside.get("/", headers={"origin": "http://evil.org"}).status_code == 403
+    again = client(tmp_path, "sesame", "http://machine:8420")
+    assert (
+        again.get("http://machine:8420//evil.org/?token=sesame").headers["location"]
+        == "/evil.org/"
+    )
+    assert guard.is_local("127.0.0.2") and guard.is_local("[::1]")
+    assert not guard.is_local("0.0.0.0") and not guard.is_local("machine")
+    assert guard._HEADERS["cache-control"] == "no-cache"
