@@ -188,10 +188,22 @@ def _is_object(line: str) -> bool:
 def _from_records(
     records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
 ) -> Columns:
-    """Returns the columns of records; None where a record lacks a key."""
+    """Returns the columns of records; None where a record lacks a key. Nested keys get dots."""
+    if any(isinstance(value, dict) and value for of in records for value in of.values()):
+        with parsing("not a table", path):  # nested too deeply
+            records = [dict(leaves(dict(record))) for record in records]
     names = list(dict.fromkeys(name for record in records for name in record))
     values = {name: [record.get(name) for record in records] for name in names}
     return Columns(str(path), values, rows)
+
+
+def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
+    """Yields dotted keys and values; an empty table is a value."""
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from leaves(value, f"{above}.{key}" if above else key)
+    else:
+        yield above, tree
 
 
 def _read_delimited(path: str | Path, header: str) -> Columns:

@@ -41,12 +41,13 @@ def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         ("a.csv", 'seed,"A",B\n1,"0.5",0.7\n2,0.6,0.9\n'),
         ("a.json", '{"A": [0.5, 0.6], "B": [0.7, 0.9]}'),
         ("a.json", json.dumps(RECORDS)),
+        ("a.json", json.dumps([{"model": r["model"], "on": {"f1": r["score"]}} for r in RECORDS])),
         *(("a" + end, "\n\n".join(map(json.dumps, RECORDS))) for end in (".jsonl", ".json", "")),
     ],
 )
 def test_all_forms_hold_the_same_scores(tmp_path: Path, name: str, content: str | bytes) -> None:
-    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table or JSON is read
-    another way."""
+    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table, JSON or a nested
+    record is read another way."""
     assert by_model(read(tmp_path, content, name)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
 
 
@@ -219,7 +220,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "model,score\n,1\n", "row 2: the model has no name"),
         ("a.json", '{"A": [true], "B": [1]}', "not a number: 'True'"),
         ("a.json", '{"A": [[1, 2]], "B": [1]}', r"row 1, column score: \[1, 2\] is no number"),
-        ("a.json", '[{"model": "A", "score": {"f1": 1}}]', "row 1, column score: .* is no number"),
+        ("a.json", '[{"model": "A", "score": [1]}]', "row 1, column score: .* is no number"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
         ("a.csv", "A\tB\n0,82\t0,83\n", "row 2, column A: '0,82'; expected one decimal point "),
