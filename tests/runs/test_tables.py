@@ -46,8 +46,8 @@ def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_all_forms_hold_the_same_scores(tmp_path: Path, name: str, content: str | bytes) -> None:
-    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table, JSON or a nested
-    record is read another way."""
+    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table, JSON or nested
+    records are read another way."""
     assert by_model(read(tmp_path, content, name)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
 
 
