@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.runs.columns import leaves, listed
+from jaxeval.runs.columns import listed
+from jaxeval.runs.layout import leaves
 
 MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # the fields that name a member
 MemberKey = tuple[int, int, int, str]  # those of a member within its experiment
