@@ -68,7 +68,7 @@ class Design(NamedTuple):
         """The primary test that `compare` takes."""
         x = np.zeros(self.n)
         one = RunScores("A", "B", "", x, x, (x, x) if self.pairs else None, self.pairs)
-        if power.by_ranks([one] * (self.sets * math.comb(self.models, 2))):
+        if power.by_ranks([one] * (self.sets * math.comb(self.models, 2)), 0.05):
             return "Wilcoxon" if self.pairs else "Brunner-Munzel"
         return "t on pairs" if self.pairs else "Welch"
 
@@ -94,6 +94,7 @@ def _families(count: int) -> Iterator[dict]:
         equal = np.ones((1, design.models))
         wide = np.where([models == 0, models > 0, models % 2 == 0], 3, 1)
         row: dict = {"design": str(design), "test": design.test}
+        unlike = _errors(design, NORMAL, same, same + 1, count, True) if design.pairs else "-"
         for name, population, means, ratios in (
             ("normal", NORMAL, same, equal),
             ("skewed", SKEWED, same, equal),
@@ -106,13 +107,18 @@ def _families(count: int) -> Iterator[dict]:
             none = design.models == 2 and name.startswith("partial")  # no hypothesis is true
             errors = [_errors(design, population, means, sds, count) for sds in ratios]
             row[name] = "-" if none else max(errors)
-        yield row
+        yield row | {"unlike units": unlike}
 
 
 def _errors(
-    design: Design, population: str, means: np.ndarray, sds: np.ndarray, count: int
+    design: Design,
+    population: str,
+    means: np.ndarray,
+    sds: np.ndarray,
+    count: int,
+    unlike: bool = False,
 ) -> float:
-    p_values, gaps = _adjusted(design, population, means, sds, count)
+    p_values, gaps = _adjusted(design, population, means, sds, count, unlike=unlike)
     return float(np.mean((p_values[gaps == 0] <= 0.05).any(axis=0)))
 
 
@@ -142,12 +148,14 @@ def _adjusted(
     sds: np.ndarray,
     count: int,
     former: str | None = None,
+    unlike: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Corrected p-values [P, R] and true differences [P].
 
     Args:
       former: another test, Holm over twice as many tests: those of spread were in the same
         family, and are taken to show nothing.
+      unlike: sds differ between units, as between data sets, by lognormal factors.
     """
     generator = np.random.default_rng(7)
     test = former or design.test
@@ -156,7 +164,8 @@ def _adjusted(
         split = generator.normal(0, 3, (count, design.n)) if design.pairs else 0.0
         draw = POPULATIONS[population]
         each = zip(means, sds, strict=True)
-        scores = [m + sd * draw(generator, (count, design.n)) + split for m, sd in each]
+        noise = np.exp(generator.normal(size=(count, design.n))) if unlike else 1.0
+        scores = [m + sd * noise * draw(generator, (count, design.n)) + split for m, sd in each]
         for a, b in itertools.combinations(range(design.models), 2):
             p_values.append(_p_of(test, scores[a], scores[b]))
             gaps.append(means[a] - means[b])

@@ -65,7 +65,7 @@ def evaluate(
       experiment: name, id or beginning of the id of an experiment, instead of CONFIG.
       part: part of the data to score.
       input: file to score instead, in the format of the training data, with labels.
-      streams: language: numbers of streams (1 and the number in training).
+      streams: language: numbers of streams (1, and that of the recorded scores).
       temperature: language: a number, or search (on dev).
       mean: language: mean over dropout masks: arithmetic, geometric or both.
       samples: number of dropout masks (20).
@@ -162,7 +162,7 @@ def _conditions(
     from jaxeval.tasks.language_evaluation import Averaging
 
     training = models.prepared.config.training
-    streams = streams or sorted({1, training.batch_size})
+    streams = streams or sorted({1, training.evaluation_batch_size})
     for rows in dict.fromkeys(streams):
         yield saved.Condition(rows)
     first = saved.Condition(streams[0])

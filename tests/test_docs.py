@@ -134,7 +134,9 @@ def test_commands_of_pages(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_commands_of_help(verb: str, tmp_path: Path) -> None:
-    """Dies if the examples of a verb's help do not parse."""
+    """Dies if a verb's help breaks off, or if its examples do not parse."""
+    for function in commands(verb).values():
+        assert "\n".join(docstrings.sections(function)[""]).rstrip().endswith(".")
     calls = _calls(_help(verb), tmp_path)
     assert calls
     for call in calls:

@@ -88,4 +88,4 @@ def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
 
 def test_a_text_is_evaluated(text: Trained, capsys: pytest.CaptureFixture) -> None:
     """Dies if a part, or a file, has another score than in training."""
-    predicting.check_evaluated(text, capsys, *TEXT, "--streams", "1")
+    predicting.check_evaluated(text, capsys, *TEXT)

@@ -233,13 +233,14 @@ def to_notebook(document: Document) -> str:
 
 
 def to_markdown(document: Document) -> str:
-    """Returns tables and sentences in Markdown."""
-    parts = []
+    """Returns the answer, the tables and the notes in Markdown."""
+    parts = [_markdown(line) for line in document.answer]
     for table in _paper(document):
         head, *rows = (f"| {' | '.join(map(_markdown, row))} |" for row in _rows(table))
         parts.append("\n".join([head, "| --- " * len(table.columns) + "|", *rows]))
         parts += [_markdown(table.title)] if table.title else []
-    parts.append("\n".join(f"* {_markdown(line)}" for line in _said(document)))
+    notes = text.fold(document.notes, document.noun)
+    parts += ["\n".join(f"* {_markdown(line)}" for line in notes)] if notes else []
     parts += [f"`{document.signature}`"] if document.signature else []
     return "\n\n".join(parts) + "\n"
 
@@ -251,7 +252,7 @@ def _markdown(cell: str) -> str:
 
 def to_latex(document: Document) -> str:
     """Returns tables in LaTeX (booktabs); sentences and the signature become comments."""
-    parts = []
+    parts = ["\n".join(f"% {printable(line)}" for line in document.answer)]
     for table in _paper(document):
         # LaTeX would read a leading bracket or star as an argument of the command before
         rows = (" & ".join(map(_latex, row)) + r" \\" for row in _rows(table))
@@ -263,8 +264,9 @@ def to_latex(document: Document) -> str:
             begin = ["\\begin{table}", "\\centering", f"\\caption{{{_latex(table.title)}}}"]
             lines = [*begin, *lines, "\\end{table}"]
         parts.append("\n".join(lines))
-    said = [*_said(document), document.signature]
-    return "\n\n".join([*parts, "\n".join(f"% {printable(line)}" for line in said if line)]) + "\n"
+    notes = [*text.fold(document.notes, document.noun), document.signature]
+    parts.append("\n".join(f"% {printable(line)}" for line in notes if line))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _latex(cell: str) -> str:
@@ -278,7 +280,3 @@ def _paper(document: Document) -> Sequence[Table]:
 
 def _rows(table: Table) -> list[Sequence[str]]:
     return [table.columns, *table.rows]
-
-
-def _said(document: Document) -> list[str]:
-    return [*document.answer, *text.fold(document.notes, document.noun)]

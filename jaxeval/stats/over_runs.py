@@ -31,11 +31,16 @@ def means(
 
 
 def chosen(
-    scores: Scores, units: Samples, control: str | None, copies: Sequence[Copies] = ()
+    scores: Scores,
+    units: Samples,
+    control: str | None,
+    alpha: float,
+    copies: Sequence[Copies] = (),
 ) -> list[RunScores]:
     """Returns the pairs to compare, with the tests that their numbers of scores allow.
 
     Args:
+      alpha: family-wise level.
       copies: models that are not compared.
     """
     each = _pairs(units, units.with_failed(scores.higher_is_better))
@@ -53,7 +58,7 @@ def chosen(
                     f"distribution; {expected}",
                     scores.source,
                 )
-    by_ranks = power.by_ranks(found)
+    by_ranks = power.by_ranks(found, alpha)
     resampled = sum(max(pair.n) for pair in found) <= _MOST_RESAMPLED
     return [dataclasses.replace(p, by_ranks=by_ranks, resampled=resampled) for p in found]
 

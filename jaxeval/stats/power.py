@@ -154,14 +154,16 @@ def _stream(count: int) -> np.ndarray:
     return drawn
 
 
-def by_ranks(scores: Sequence[RunScores]) -> bool:
+def by_ranks(scores: Sequence[RunScores], alpha: float) -> bool:
     """True if location is tested by ranks: one comparison of ten scores or more, or data sets.
 
     Ranks see more of skewed scores and of failed runs. At the level that several comparisons leave
-    they cannot reject, or do so too often if spreads differ (`benchmarks/verdict_levels.py`).
+    they cannot reject, or do so too often if spreads differ (`benchmarks/verdict_levels.py`). So
+    they are not taken for so few data sets that no signed ranks reach the level.
     """
     if any(pair.unit == "data set" for pair in scores):
-        return True
+        fewest = min((pair.units for pair in scores if pair.units >= pair.fewest), default=0)
+        return len(scores) * _least(True, fewest, fewest) <= alpha
     return len(scores) == 1 and min(map(len, scores[0].compared)) >= _RANKED
 
 

@@ -139,13 +139,13 @@ def study(
 
 def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | None) -> Study:
     units, copies = samples.samples(scores, unit).without_copies()
-    chosen = over_runs.chosen(scores, units, control, copies)
+    chosen = over_runs.chosen(scores, units, control, rules.alpha, copies)
     pairs, families = over_runs.compared(chosen, rules, scores)
     across = datasets.across(units, rules, scores.higher_is_better)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean, overall, board = None, list[Pair](), None
     if mean is not None and control in (None, *mean.by_data_set[""]):
-        in_mean = over_runs.chosen(scores, mean, control)
+        in_mean = over_runs.chosen(scores, mean, control, rules.alpha)
         found, _ = over_runs.compared(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
         (means,) = over_runs.means(mean, rules, scores.bounds).values()

@@ -50,7 +50,7 @@ def tune(
 
     Trains each batch of settings as populations, and proposes the next settings from their dev
     scores. In the end the best setting is trained again with fresh seeds. The same command
-    continues where it was stopped, with more --trials where it ended. Other programs are tuned by
+    continues where it was stopped, with more --trials where it ended.
 
     Args:
       parallel: settings that are trained together (8, or one per device).

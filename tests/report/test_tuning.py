@@ -124,6 +124,8 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row[2] for row in drawn["best_so_far"].rows] == ["0.5"] * 4
     assert len(drawn["slices"].rows) == 6 and "left out" in drawn["slices"].caption
     assert "2 settings stopped early by halving, and cannot be taken" in halved.document().notes
+    far = {f.name: f.caption for f in _tuned([[0.0], *[[0.9], [0.8]] * 20]).document().figures()}
+    assert [name for name in names if "Cut off: 1 much worse" in far.get(name, "")] == names[::2]
     for drawing in (f.drawing for f in _tuned([[0.5], [0.5]]).document().figures()):
         low, high = drawing.axes[0].get_ylim()  # equal scores are not at an edge
         assert low < 0.499 and high > 0.501

@@ -18,7 +18,8 @@ from jaxeval.stats.study import Study
 
 def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> SimpleNamespace:
     """Pairs of whole runs, as `study.study` compares them."""
-    chosen = [dataclasses.replace(pair, by_ranks=power.by_ranks(of)) for pair in of]
+    by_ranks = power.by_ranks(of, rules.alpha)
+    chosen = [dataclasses.replace(pair, by_ranks=by_ranks) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
     pairs, families = over_runs.compared(chosen, rules, Scores("scores", (), (data,)))
     return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))

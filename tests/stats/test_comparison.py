@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -88,11 +89,12 @@ def test_the_primary_test_is_the_designs(
 
 
 def test_pairs_and_data_sets_have_their_own_tests() -> None:
-    """Dies if differences on unlike data sets are averaged, or few pairs ranked."""
+    """Dies if few pairs are ranked, or data sets too few for signed ranks to reach the level."""
     for n, unit, test, correction in (
         (9, "split", "paired_t", "bergmann_hommel"),
-        (9, "data set", "wilcoxon_signed_rank", "holm"),
-        (4, "data set", "wilcoxon_signed_rank", "holm"),
+        (7, "data set", "wilcoxon_signed_rank", "holm"),  # 3 x 2 / 2^7 is below .05
+        (6, "data set", "paired_t", "bergmann_hommel"),
+        (4, "data set", "paired_t", "bergmann_hommel"),
     ):
         scores = [
             dataclasses.replace(s, paired=(s.first, s.second), by_pairs=True, unit=unit)
@@ -185,14 +187,14 @@ def test_the_plan_is_that_of_the_design() -> None:
 
 
 def test_the_plan_knows_what_the_test_cannot_show() -> None:
-    """Dies if ranks of five data sets are promised power, or a t test is not that of its level."""
+    """Dies if ranks are promised a level they never reach, or t is not that of its level."""
     draw = np.random.default_rng(8)
-    x, y = draw.normal(9, 0.1, 5), draw.normal(0, 0.1, 5)
-    one = Scores("A", "B", "", x, y, (x, y), by_pairs=True, unit="data set")
-    (pair,) = compare([one], QUICK).pairs
-    assert pair.plan.least_p == pytest.approx(2 / 32) == pair.adjusted["wilcoxon_signed_rank"]
+    x, y = draw.normal(9, 0.1, 10), draw.normal(0, 0.1, 10)
+    (pair,) = compare([Scores("A", "B", "", x, y)], Rules(resamples=99, alpha=1e-6)).pairs
+    least = 2 / math.comb(20, 10)
+    assert pair.plan.least_p == pytest.approx(least) == pair.adjusted["brunner_munzel"]
     assert pair.plan.detectable_difference is None
-    assert pair.plan.required_seeds == 6
+    assert pair.plan.required_seeds == 12
     scores = [
         Scores("A", "B", str(k), draw.normal(9, 0.1, 5), draw.normal(0, 0.1, 5)) for k in range(15)
     ]

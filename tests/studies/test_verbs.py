@@ -79,7 +79,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert means["2 streams"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
     assert len({round(mean, 9) for mean in means.values()}) == 6
     # each at once, so that a long one that is stopped loses no other
-    assert all(f"{name}: perplexity" in shown.err for name in means)
+    assert all(f", {name}: test perplexity mean" in shown.err for name in means)
     assert [*scored] == CONDITIONS
     for condition, scores in scored.items():
         assert by_condition[str(condition)] == [each["perplexity"] for each in scores]

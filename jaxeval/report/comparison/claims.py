@@ -221,6 +221,7 @@ def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
 def over_data_sets(study: Study, across: Across) -> Iterator[str]:
     """Yields claims about other data sets, by ranks, and about other runs on these data sets."""
     ranking, over = across.ranking, f"Over {len(across.data_sets)} {study.noun}s"
+    by_data_set = study.run_design is not None and study.run_design.unit == "dataset"
     if ranking is not None:
         friedman, test = ranking.friedman, ranking.iman_davenport
         each = zip(ranking.models, ranking.average_ranks, strict=True)
@@ -236,7 +237,7 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
         yield f"{over} {shown if enough else _NO_CONCLUSION}: {tested}."
         if differ:
             yield _nemenyi(ranking)
-    elif across.signed_rank is not None:
+    elif across.signed_rank is not None and not by_data_set:  # else the pair's own test
         yield f"{over} {_signed_rank(across, study)}."
     if across.aggregates is not None and len(across.aggregates.improvement) == 1:
         (((a, b), won),) = across.aggregates.improvement.items()
@@ -261,12 +262,8 @@ def _signed_rank(across: Across, study: Study) -> str:
     """Returns the verdict on two models; if data sets are the units, that of the pair."""
     test, ((a, first), (b, second)) = across.signed_rank, across.means.items()
     assert test is not None
-    p, name = test.p_value, "p"
-    if (
-        study.run_design and study.run_design.unit == "dataset" and study.pairs
-    ):  # one test, stated twice
-        p, name = study.pairs[0].p_adjusted, "corrected p"
-    tested = f"Wilcoxon signed-rank of one score per {study.noun}, {name} {text.p_value(p)}"
+    p = test.p_value
+    tested = f"Wilcoxon signed-rank of one score per {study.noun}, p {text.p_value(p)}"
     if len(across.data_sets) < FEW_DATA_SETS:
         return f"{_NO_CONCLUSION}: {tested}"
     shown = (test.direction or 0) if p <= study.rules.alpha else 0

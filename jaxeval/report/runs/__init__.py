@@ -10,7 +10,7 @@ import numpy as np
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Table
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.runs import metrics, records
+from jaxeval.runs import layout, metrics
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe
 
@@ -183,7 +183,7 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
         rows.append([*words, *map(str, (row.seed, row.split, row.repeat, row.epochs)), *both])
     words = ["status", "changes"][: 1 + changed]
     yield Table((*words, "seed", "split", "repeat", "epochs", "dev", "test"), rows, "", len(words))
-    leaves = records.leaves(json.loads(first.config))
+    leaves = layout.leaves(json.loads(first.config))
     yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
 
 
@@ -191,11 +191,12 @@ def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
     """Returns a row for each condition, with its differences from the first, seed by seed.
 
     Args:
-      rows: one for each score, with `condition`, `seed`, `metric` and `score`.
+      rows: one for each score, as in `Evaluation.scores`.
     """
     by_condition: dict[str, dict[int, float]] = {}
     for row in rows:
         by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
+    columns = _CONDITIONS if len(by_condition) > 1 else _CONDITIONS[:-2]
     metric, (first, *_) = rows[0]["metric"], by_condition.values()
     unit, cells, notes = metrics.unit_of(metric), [], list[str]()
     for name, by_seed in by_condition.items():
@@ -210,23 +211,24 @@ def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
             d = describe.summarize(gaps)
             sign = "+" if d.mean >= 0 else ""
             numbers += [sign + scores.shown(d.mean, unit), scores.shown(d.sd, unit)]
-        cells.append(numbers)
+        cells.append(numbers + ["-"] * (1 + len(columns) - len(numbers)))
     if len(first) < _FEW:
         notes.append(f"fewer than {_FEW} seeds: means and sd say little")
-    table = Table((scores.label(metric, unit), *_CONDITIONS), cells)
+    table = Table((scores.label(metric, unit), *columns), cells)
     answer = condition_line(rows, next(iter(by_condition)))
     return Document((answer,), (table, *notes), title="Evaluation")
 
 
 def condition_line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
-    """Returns the mean and sd of one condition in a line."""
-    known = [row["score"] for row in rows if row["condition"] == condition]
-    if not (finite := _finite(known)):
-        return f"{condition}: all {len(known)} diverged"
+    """Returns the mean and sd of one condition in a line, with its model and part."""
+    of = [row for row in rows if row["condition"] == condition]
+    if not (finite := _finite(row["score"] for row in of)):
+        return f"{of[0]['model']}: all {len(of)} diverged"
     metric, described = rows[0]["metric"], describe.summarize(finite)
     unit = metrics.unit_of(metric)
     mean, sd = (scores.shown(value, unit) for value in (described.mean, described.sd))
-    return f"{condition}: {scores.label(metric, unit)} {mean}, sd {sd}"
+    label = f"{of[0]['part']} {scores.label(metric, unit)}"
+    return f"{of[0]['model']}: {label} mean {mean}, sd {sd}"
 
 
 def _finite(values: Iterable[float]) -> list[float]:

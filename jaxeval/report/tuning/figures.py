@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from jaxeval import space as spaces
-from jaxeval.report import plots, scores, sweeps
+from jaxeval.report import plots, scores, sweeps, text
 from jaxeval.report.document import Figure
 from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import metrics
@@ -66,7 +66,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
     best = better.accumulate([means.get(number, worst) for number in numbers])
     axes.step(numbers, best, where="post", color=plots.COLOURS[1], label="best so far")
     _draw_retrained(axes, tuned)
-    _focus(axes, tuned)  # before the band, which would flatten the rest
+    cut_off = _focus(axes, tuned)  # before the band, which would flatten the rest
     noise, seeds = tuned.noise, tuned.search["seeds"]
     banded = noise is not None and tuned.noise_df >= _LEAST_DF
     if noise is not None and banded and isinstance(seeds, int):
@@ -82,6 +82,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
         + (" The band is the noise of a score with other seeds." if banded else "")
         + (f" {again}" if tuned.retrained else "")
         + (" Crosses were stopped early." if stopped else "")
+        + cut_off
     )
     rows = [
         (n, f"{means[n]:.6g}" if n in means else "-", f"{value:.6g}")
@@ -106,14 +107,18 @@ def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
     axes.set_ylim(limits)  # a wide interval would flatten the rest
 
 
-def _focus(axes: "Axes", tuned: Tuned) -> None:
-    """Cuts off settings that are much worse than most, which would flatten the rest."""
-    low, high = np.quantile([mean for _, mean in _scored(tuned)], [0.05, 0.95])
+def _focus(axes: "Axes", tuned: Tuned) -> str:
+    """Cuts off settings that are far worse than most and would flatten the rest; says how many."""
+    means = np.array([mean for _, mean in _scored(tuned)])
+    low, high = np.quantile(means, [0.05, 0.95])
     span, (bottom, top) = high - low, axes.get_ylim()
     if span and tuned.higher_is_better:
         axes.set_ylim(max(bottom, low - span), top)
     elif span:
         axes.set_ylim(bottom, min(top, high + span))
+    bottom, top = axes.get_ylim()
+    cut = int(((means < bottom) | (means > top)).sum())
+    return f" Cut off: {text.counted(cut, 'much worse setting')}." if cut else ""
 
 
 def _importance(of: Insight) -> Figure:
@@ -160,13 +165,14 @@ def _slices(tuned: Tuned, settings: Sweep) -> Figure:
     for name, value in tuned.values.items():
         panel, place = panels[name]
         panel.scatter(place([value]), [height], **ring)
-    _focus(drawing.axes[0], tuned)
+    cut_off = _focus(drawing.axes[0], tuned)
     left_out = " Settings that were stopped early are left out."
     every = sum(bool(e.scores) for e in tuned.evaluations)
     caption = (
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
         "differ too, and the search tried good regions more often."
         + (left_out if every > len(scored) else "")
+        + cut_off
     )
     rows = [
         (axis.name, e.values[axis.name], f"{mean:.6g}")
