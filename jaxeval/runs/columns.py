@@ -17,6 +17,7 @@ from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
 from jaxeval.runs import texts
+from jaxeval.runs.layout import leaves, role
 
 _MOST_ROWS = 10_000_000
 _INDEX = "__index_level_0__"  # in Parquet: pandas' index without a name, "" in its CSV
@@ -188,10 +189,21 @@ def _is_object(line: str) -> bool:
 def _from_records(
     records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
 ) -> Columns:
-    """Returns the columns of records; None where a record lacks a key."""
+    """Returns the columns of records; None where a record lacks a key.
+
+    Nested keys are joined by dots, but not below a role, such as labels with fields.
+    """
+    if any(isinstance(value, dict) for record in records for value in record.values()):
+        with parsing("not a table", path):  # nested too deeply
+            records = [dict(_flat(record)) for record in records]
     names = list(dict.fromkeys(name for record in records for name in record))
     values = {name: [record.get(name) for record in records] for name in names}
     return Columns(str(path), values, rows)
+
+
+def _flat(record: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for key, value in record.items():
+        yield from [(key, value)] if role(key) else leaves(value, key)
 
 
 def _read_delimited(path: str | Path, header: str) -> Columns:

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from jaxeval.errors import DataError, argument
@@ -94,6 +94,15 @@ def words_of(name: str) -> tuple[str, ...]:
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     words = (word.lower() for word in re.split(r"[^A-Za-z0-9#]+", apart) if word)
     return tuple(word[:-1] if re.fullmatch(r"..+[^su]s", word) else word for word in words)
+
+
+def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
+    """Yields dotted keys and values; an empty table is a value."""
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from leaves(value, f"{above}.{key}" if above else key)
+    else:
+        yield above, tree
 
 
 def item_roles(columns: Collection[str]) -> dict[str, str]:

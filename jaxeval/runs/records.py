@@ -2,13 +2,14 @@
 
 import dataclasses
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.runs.columns import listed
+from jaxeval.runs.layout import leaves
 
 MEMBER = ("experiment", "seed", "split", "repeat", "hparams")  # the fields that name a member
 MemberKey = tuple[int, int, int, str]  # those of a member within its experiment
@@ -208,15 +209,6 @@ def difference(a: MemberRow, b: MemberRow) -> str | None:
     if len(shown) > _MOST_KEYS:
         return f"{len(shown)} keys of their configs"
     return "; ".join(shown) or None
-
-
-def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
-    """Yields dotted keys and values; an empty table is a value."""
-    if isinstance(tree, dict) and tree:
-        for key, value in tree.items():
-            yield from leaves(value, f"{above}.{key}" if above else key)
-    else:
-        yield above, tree
 
 
 def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import files
-from jaxeval.runs import records
+from jaxeval.runs import layout
 
 _Select = Callable[[str], Iterable[Any]]
 _STATES = {"1": "running", "3": "finished", "4": "failed", "5": "killed"}  # of MLflow's files
@@ -218,7 +218,7 @@ def _hparams(metadata: bytes) -> dict[str, Any]:
 
 def _flat(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Returns nested keys joined by dots, without those that trackers keep for themselves."""
-    leaves = records.leaves({key: value for key, value in tree.items() if key[:1] != "_"})
+    leaves = layout.leaves({key: value for key, value in tree.items() if key[:1] != "_"})
     return {key: value for key, value in leaves if key}
 
 

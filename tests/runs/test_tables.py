@@ -41,12 +41,13 @@ def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         ("a.csv", 'seed,"A",B\n1,"0.5",0.7\n2,0.6,0.9\n'),
         ("a.json", '{"A": [0.5, 0.6], "B": [0.7, 0.9]}'),
         ("a.json", json.dumps(RECORDS)),
+        ("a.json", json.dumps([{"model": r["model"], "on": {"f1": r["score"]}} for r in RECORDS])),
         *(("a" + end, "\n\n".join(map(json.dumps, RECORDS))) for end in (".jsonl", ".json", "")),
     ],
 )
 def test_all_forms_hold_the_same_scores(tmp_path: Path, name: str, content: str | bytes) -> None:
-    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table or JSON is read
-    another way."""
+    """Dies if a delimiter, a decimal comma, gzip, a byte order mark, a wide table, JSON or nested
+    records are read another way."""
     assert by_model(read(tmp_path, content, name)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Table
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.runs import metrics, records
+from jaxeval.runs import layout, metrics
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe
 
@@ -183,7 +183,7 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
         rows.append([*words, *map(str, (row.seed, row.split, row.repeat, row.epochs)), *both])
     words = ["status", "changes"][: 1 + changed]
     yield Table((*words, "seed", "split", "repeat", "epochs", "dev", "test"), rows, "", len(words))
-    leaves = records.leaves(json.loads(first.config))
+    leaves = layout.leaves(json.loads(first.config))
     yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
 
 
