@@ -185,7 +185,7 @@ def test_other_kinds_of_experiments_are_named(
     tree = _json(capsys, folder)
     assert len(tree["pairs"]) == 1
     (said,) = [line for line in tree["warnings"] if line.startswith("not compared")]
-    assert "a, sweep (6 runs of f1; a random sweep: jaxeval sensitivity)" in said
+    assert "a, sweep (6 runs of f1; settings drawn at random: jaxeval sensitivity)" in said
     with pytest.raises(JaxevalError, match=r"no experiment whose runs differ in seed.*a, noise"):
         comparing.main(_runs(tmp_path / "only", others))
 

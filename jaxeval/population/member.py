@@ -264,7 +264,7 @@ def save(path: Path, params: Mapping[str, Any]) -> None:
     """Writes parameters atomically: one file of arrays, readable with numpy alone."""
     arrays = traverse_util.flatten_dict(jax.device_get(params), sep="/")
     with files.replacing(path, "wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        np.savez(stream, **arrays)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

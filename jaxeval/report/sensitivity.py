@@ -142,11 +142,11 @@ class Sensitivity(Result):
         yield f"Runs within {margin} of the best{best}: {each}{apart}{level}."
         unfit, signs = self._unfit(), self._signs()
         if unfit:
-            yield f"Nothing is shown, as {unfit}."
+            yield f"No conclusion, as {unfit}."
         elif signs:
             yield f"{text.sentence(ordered, text.signs(signs))}, by this share."
         elif len(shown) > 1:
-            yield "Nothing is shown, as no two were compared with intervals."
+            yield "No conclusion, as no two were compared with intervals."
 
     def _signs(self) -> list[tuple[str, str, str, int]]:
         """Returns which of each pair has more runs near the best, by interval or paired t test."""

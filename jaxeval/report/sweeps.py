@@ -136,7 +136,7 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
     axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=_score_limits(sweeps))
     axes.locator_params(axis="x", integer=True)
     plots.legend(drawing, plots.lines(numbers))
-    caption = "All runs of a sweep, best first. A flat line is an architecture that forgives."
+    caption = "All runs of a sweep, best first. A flat line: settings matter little."
     columns = ("sweep", "rank", label)
     return Figure("ranks", "Score by rank", caption + _losses(sweeps), drawing, columns, rows)
 

@@ -129,6 +129,10 @@ def _requested(
     for asked in layout.models:
         model = records.find_model(ids, models, asked)
         if model is None:
+            for group in records.by_experiment(rows):
+                other = records.READ_WITH.get(records.kind(group))
+                if other and asked in (group[0].experiment, group[0].name):
+                    raise DataError(f"{group[0].name!r} has {other}", source)
             known = {key: name for key, name in ids.items() if name not in repeated}
             shown = records.describe_ids(known) or listed([*dict.fromkeys(models)])
             raise DataError(f"no model {asked!r}; has {shown}", source)

@@ -19,7 +19,7 @@ _SHORTEST_ID = 4
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST_VALUE = 40
 READ_WITH = {
-    "sweep": "a random sweep: jaxeval sensitivity",
+    "sweep": "settings drawn at random: jaxeval sensitivity",
     "noise": "repeated runs: jaxeval noise",
     "neighbourhood": "changed settings: jaxeval neighbourhood",
     "tuning": "settings of a search: jaxeval tune",

@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from jaxeval import tuning
+from jaxeval.errors import JaxevalError
 from jaxeval.report import scores, text
 from jaxeval.report.document import Badge, Document, Link, Table
 from jaxeval.report.runs.summary import ExperimentSummary
 from jaxeval.runs.following import Followed
+from jaxeval.sensitivity import trials
 from jaxeval.serve.app import Page
 
 _ABOUT = ("id", "experiment", "task", "state", "part", "metric", "unit")
@@ -42,6 +46,17 @@ def row(
     about = known.id, known.name, known.task, state, part, known.metric, known.unit
     scored = (of.median, of.q1, of.q3, of.n) if of else (None, None, None, 0)
     return dict(zip(_NUMBERS, (*about, *scored, *counts, left), strict=True))
+
+
+def goes_on(known: Followed, folder: Path) -> bool:
+    """Returns whether runs of a sweep, or settings of a search, have not ended."""
+    if (trials.planned_runs(str(folder), known.id) or 0) > known.statuses.total():
+        return True
+    search = folder / "tunings" / f"{known.id}.json"
+    try:
+        return search.is_file() and bool(tuning.read(search).history.pending)
+    except JaxevalError:  # its own page says what is wrong with the file
+        return False
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

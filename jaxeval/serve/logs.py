@@ -125,7 +125,10 @@ class _Logs:
             notes.append(f"{text.counted(alone, 'item')} of one of them alone left out")
         recorded = rows.recorded.get((asked.task, asked.metric))
         higher = metrics.higher_is_better(asked.metric) if recorded is None else recorded
-        return Pairs(items, _choices(items, both, higher is not False), notes)
+        chosen = _choices(items, both, higher is not False)
+        if "both" in chosen and any(0 < (x.score or 0) < 1 for pair in items for x in pair):
+            notes.append(f"right: a mean score of at least {_RIGHT:g}")
+        return Pairs(items, chosen, notes)
 
     def _answers(self, where: np.ndarray) -> dict[int, _Answer]:
         rows, found = self.rows, dict[int, list[int]]()

@@ -99,11 +99,9 @@ class Pages:
         result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
         document = result.document()._replace(last=())
         if asked.kind == "tune":
-            open_ = result.trials < len(result.evaluations)
+            open_, title = result.trials < len(result.evaluations), f"{document.title}: {of.name}"
             notes = [f"{result.reason}: another may become the best"] * open_
-            document = document._replace(
-                title=f"{document.title}: {of.name}", notes=[*notes, *document.notes]
-            )
+            document = document._replace(title=title, notes=[*notes, *document.notes])
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
     def stamp(self, asked: Asked) -> float:
@@ -113,7 +111,9 @@ class Pages:
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
-        return known.state(time.time(), self._followed.begun)
+        state = known.state(time.time(), self._followed.begun)
+        waits = state == "ended" and index.goes_on(known, Path(self._location))
+        return "begun" if waits else state
 
     def _search_file(self, experiment: str) -> Path:
         """Returns where `tune` keeps the state of a search."""
@@ -151,13 +151,13 @@ class Pages:
         if found is not None:
             groups = [self._followed.members(known.id)]
             document = report.experiments_document(groups, [found], self._location)
-        doing = f"{self.state(known)}: {text.counted(known.statuses.total(), 'member')}"
-        doing += " ended" if self.state(known) != "ended" else ""
+        state, left = self.state(known), self._left(known)
+        doing = f"{state}: {text.counted(known.statuses.total(), 'member')}"
+        doing += " ended" * (state != "ended")
         left_over = text.counted(len(known.training), "has not", "have not")
         doing += f", {left_over}" if known.training else ""
-        left = self._left(known)
         doing += "" if left is None else f"; about {text.duration(left)} left for them"
-        data: dict[str, Json] = {"state": self.state(known), "summary": to_json(found)}
+        data: dict[str, Json] = {"state": state, "summary": to_json(found)}
         keys = json.loads(known.config)
         beside = [(f"/{k}/{known.id}", name) for k, name in _BESIDE.items() if _KEYS[k] in keys]
         return self._scored(document._replace(notes=(doing,)), [known], data, beside)

@@ -85,7 +85,7 @@ def test_a_base_that_comes_back_is_the_last_one(tmp_path: Path) -> None:
         book.decide(back.number, "better", won.result or {})
     found = jaxeval.settle_report(tmp_path / "night.db")
     assert [of.kept for of in found.bases] == [1, back.number]
-    assert "The base is now back." in repr(found)
+    assert "The next base is back." in repr(found)
 
 
 def test_a_base_has_no_score_with_which_it_won(tmp_path: Path) -> None:

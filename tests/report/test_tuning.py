@@ -1,6 +1,7 @@
 """What is said of a search, against scores made by hand; its figures and page."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,6 +100,7 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuned.posterior is not None and tuned.posterior.importance[0].name == "rate"
     table = str(tuned.document().blocks)
     assert "importance (model)" in table and "the best 10 of 24 settings" in table
+    assert re.search(r"'cell', 'lstm', '\d\.\d\d \(\d\.\d\d to \d\.\d\d\)'", table)
     names = ["best_so_far", "importance", "slices", "parallel"]
     figures = tuned.document().figures()
     assert [figure.name for figure in figures] == names
@@ -117,7 +119,8 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = {figure.name: figure for figure in halved.document().figures()}
     so_far = drawn["best_so_far"].drawing.axes[0]
     points = {c.get_label(): len(c.get_offsets()) for c in so_far.collections}
-    assert points == {"a setting": 2, "stopped early": 2}
+    assert points == {"a setting": 2, "stopped early": 2} and so_far.get_legend() is None
+    assert "Retrained" not in drawn["best_so_far"].caption
     assert [row[2] for row in drawn["best_so_far"].rows] == ["0.5"] * 4
     assert len(drawn["slices"].rows) == 6 and "left out" in drawn["slices"].caption
     assert "2 settings stopped early by halving, and cannot be taken" in halved.document().notes

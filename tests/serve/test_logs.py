@@ -101,11 +101,15 @@ def test_losses_begin_with_the_largest_difference(tmp_path: Path) -> None:
 
 
 def test_a_mean_of_answers_is_called_one(tmp_path: Path) -> None:
-    """Dies if the words of one answer seem to have the mean score of all."""
-    for model in "ab":
-        _write(tmp_path / f"{model}.jsonl", {"x": None}, score=[1, 0] if model == "a" else [0, 0])
+    """Dies if the words of one answer seem to have the mean score of all, a log without words
+    seems to have some, or what counts as right is not said where scores lie between 0 and 1."""
+    for model, scores in (("a", [1, 0]), ("b", [0, 0])):
+        words = {"predicted": "yes"} if model == "a" else {}
+        _write(tmp_path / f"{model}.jsonl", {"x": None}, **words, score=scores)
     page = _site(str(tmp_path)).get("/logs?a=a&b=b").text
-    assert "a: 0.5, the mean of 2 answers; the first one" in page
+    assert "a: score 0.5, mean of 2 answers; the first one:</p><pre>yes</pre>" in page
+    assert "b: score 0, mean of 2 answers</p><p>(no text in this log)</p>" in page
+    assert "<li>right: a mean score of at least 0.5</li>" in page
 
 
 def test_no_log_is_one_line(tmp_path: Path) -> None:

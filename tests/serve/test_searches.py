@@ -65,13 +65,17 @@ def test_a_sweep_is_that_of_sensitivity(site: TestClient, folder: Path) -> None:
 
 def test_a_search_goes_on(site: TestClient) -> None:
     """Dies if the page forgets what runs, takes seeds of other settings for fresh ones, or needs
-    the file that the search holds."""
+    the file that the search holds; if a search has "ended" while settings have not; or if its
+    settings are compared, or missing, where it has a name."""
     page, data = (site.get(f"/tune/{folders.SEARCH}{form}") for form in ("", ".json"))
     assert page.text.count("<svg") == 3 and "1 setting not ended" in page.text
     assert "<h1>Search: base, tuning</h1>" in page.text
     assert "2 fresh seeds give dev 71.00" in page.text
     best = data.json()["best"]
     assert best["values"]["layers"] == 4 and len(data.json()["evaluations"]) == 13
+    assert "begun: 12 members ended" in site.get(f"/e/{folders.SEARCH}").text
+    compared = site.get(f"/compare?e={folders.TUNED}&e={folders.SEARCH}").text
+    assert "&#39;base, tuning&#39; has settings of a search: jaxeval tune<" in compared
 
 
 @pytest.mark.parametrize("path", ["/tune/sweep0", "/sweep/" + folders.SEARCH, "/tune/x", "/tune/"])
@@ -86,6 +90,18 @@ def test_a_sweep_that_has_begun_has_a_page(tmp_path: Path) -> None:
     fabricated.fill(tmp_path, ("transformer",), count=0)
     answer = client(tmp_path).get("/sweep/sweep0")
     assert answer.status_code == 200 and "no run has ended" in answer.text
+
+
+def test_a_sweep_ends_with_its_last_run(tmp_path: Path) -> None:
+    """Dies if a sweep has "ended" while the program of its next cohort compiles."""
+    fabricated.fill(tmp_path, ("transformer",), count=6)
+    (tmp_path / "sweeps").mkdir()
+    (plan := tmp_path / "sweeps" / "sweep0.json").write_text('{"runs": [0, 0, 0, 0, 0, 0, 0]}')
+    site = client(tmp_path)
+    assert site.get("/index.json").json()["experiments"][0]["state"] == "begun"
+    assert "begun: 6 members ended" in site.get("/e/sweep0").text
+    plan.write_text('{"runs": [0, 0, 0, 0, 0, 0]}')
+    assert client(tmp_path).get("/e/sweep0.json").json()["state"] == "ended"
 
 
 def test_a_damaged_search_is_one_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.stats.datasets import Ranking
+from jaxeval.stats.pairs import FEW_DATA_SETS
 from jaxeval.stats.samples import Samples
 from jaxeval.stats.study import Board, Study
 
@@ -40,7 +41,7 @@ def draw(study: Study) -> list[Figure]:
         boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
     drawn, across = [*_violins(study, study.run_design.samples)], study.run_design.across
-    if across is not None and across.ranking is not None:
+    if across and across.ranking and len(across.data_sets) >= FEW_DATA_SETS:
         drawn.append(_rank_diagram(across.ranking, study.noun))
     return drawn
 

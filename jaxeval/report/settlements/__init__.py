@@ -126,8 +126,7 @@ class Settlements(Result):
         spent += f", {text.duration(self.seconds)}" if self.seconds else ""
         line = f"{text.counted(len(self.candidates), 'candidate')}: {said} ({spent})."
         last = self.bases[-1]
-        now = "still the first one" if last.kept is None else f"now {last.name}"
-        return f"{line} The base is {now}."
+        return f"{line} The next base is {last.name if last.kept else 'still the first one'}."
 
     def _guarantee(self) -> str:
         if len(self.rules) > 1:
@@ -229,7 +228,7 @@ def _progress(found: Settlements) -> Iterator[Figure]:
         "Blue: mean of the base by seeds with which it did not win, and its 95 % interval. Marks: "
         "the mean of each candidate in its comparison; lines: the base it met plus the interval "
         "of their difference, which holds at any time with probability 1 - level. A line that "
-        f"ends at the frame goes on behind it. A kept one is too {chosen} on average, since it "
+        f"ends at the frame continues beyond it. A kept one is too {chosen} on average, since it "
         f"was kept for being {chosen}; the base that follows is not."
     )
     head = ("comparison", "candidate", "outcome", scale.label("difference"), "interval")

@@ -142,7 +142,8 @@ class Tuned(Result):
         rows = [[name, scores.setting(of)] for name, of in best.values.items()]
         if self.posterior is not None:
             head.append("importance (model)")
-            total = {of.name: f"{of.total:.2f}" for of in self.posterior.importance}
+            each, cell = self.posterior.importance, "{:.2f} ({:.2f} to {:.2f})"
+            total = {of.name: cell.format(of.total, *of.total_spread) for of in each}
             rows = [[name, value, total[name]] for name, value in rows]
         yield Table(head, rows, words=2)
 

@@ -75,11 +75,12 @@ def _best_so_far(tuned: Tuned) -> Figure:
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
     axes.set(xlabel="setting", ylabel=plots.literal(scores.label(tuned.metric, tuned.unit)))
     axes.locator_params(axis="x", integer=True)
-    axes.legend(frameon=False, fontsize=8)
+    plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover scores
+    again = "Retrained: the mean of the best setting's fresh seeds, with its 95 % interval."
     caption = (
-        "Scores of settings in the order of their proposal. "
-        + ("The band is the noise of a score with other seeds. " if banded else "")
-        + "Retrained: the mean of the best setting's fresh seeds, with its 95 % interval."
+        "Scores of settings in the order of their proposal."
+        + (" The band is the noise of a score with other seeds." if banded else "")
+        + (f" {again}" if tuned.retrained else "")
         + (" Crosses were stopped early." if stopped else "")
         + cut_off
     )
