@@ -75,9 +75,13 @@ class _Neighbourhood(Result):
             f"come within {margin} of the best (95 % CI {low:.0f} to {high:.0f} %, of settings "
             "that score no better); each was trained once, so the seeds' spread is in it."
         )
+        if self.best == self.worst:
+            same = f"the same {self.part} {self.metric}"
+            answer = f"All scored settings have {same}: nothing is known about what varies it."
+        table = [Table(_HEAD, rows)] if rows else []
         return Document(
             [answer],
-            [f"{label} of {self.settings} settings{failed}: {spread}", Table(_HEAD, rows)],
+            [f"{label} of {self.settings} settings{failed}: {spread}", *table],
             figures=lambda: [self._figure(label, margin)],
             title="Neighbourhood of a setting",
             signature=text.versions(),

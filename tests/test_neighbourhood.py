@@ -85,7 +85,9 @@ def test_what_is_said_of_a_neighbourhood() -> None:
     assert (upward.best, upward.worst, upward.near) == (68.0, 60.0, 3)
     with pytest.raises(DataError, match="at least 5"):
         _described([1.0, None, 2.0, 3.0, 4.0])
-    assert not _described([1.0] * 5, settings[:5]).trends
+    equal = _described([0.0] * 5, settings[:5])
+    assert not equal.trends and len(equal.document().blocks) == 1
+    assert "the same dev f1: nothing is known" in equal.document().answer[0]
 
 
 @pytest.mark.parametrize("higher", [True, False])
