@@ -38,6 +38,7 @@ class _Trend(NamedTuple):
 class _Neighbourhood(Result):
     """Scores of random settings near a config's, in the metric's unit."""
 
+    name: str  # of the config
     metric: str
     part: str
     width: float
@@ -75,11 +76,15 @@ class _Neighbourhood(Result):
             f"come within {margin} of the best (95 % CI {low:.0f} to {high:.0f} %, of settings "
             "that score no better); each was trained once, so the seeds' spread is in it."
         )
+        if self.best == self.worst:
+            same = f"the same {self.part} {self.metric}"
+            answer = f"All scored settings have {same}: nothing is known about what varies it."
+        table = [Table(_HEAD, rows)] if rows else []
         return Document(
             [answer],
-            [f"{label} of {self.settings} settings{failed}: {spread}", Table(_HEAD, rows)],
+            [f"{label} of {self.settings} settings{failed}: {spread}", *table],
             figures=lambda: [self._figure(label, margin)],
-            title="Neighbourhood of a setting",
+            title=f"Neighbourhood of {self.name}",
             signature=text.versions(),
         )
 
@@ -166,7 +171,8 @@ def neighbourhood(
     first, scored = rows[0], [getattr(row, part) for row in rows]
     near = first.margin if within is None else within
     found = _describe(scored, drawn, near, first.higher_is_better)
-    return _Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
+    shown = {"unit": first.unit, "ranges": ranges, **found}
+    return _Neighbourhood(whole.name, first.metric, part, width, **shown)
 
 
 def _choose_ranges(

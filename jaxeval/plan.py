@@ -197,7 +197,8 @@ class Planned(Result):
     def _cells(self, design: Design | None) -> list[str]:
         if design is None:
             return [*"-----"]
-        return [*map(str, design.size), f"{self._answers(design):,}", f"{design.power:.2f}"]
+        counts = (*design.size, self._answers(design))
+        return [*(f"{count:,}" for count in counts), f"{design.power:.2f}"]
 
     def _answers(self, design: Design) -> int:
         """Returns the number of answers that the pilot lacks."""

@@ -90,11 +90,15 @@ def predict(
 
 def _describe(used: "Sequence[ModelFile]", found: int) -> str:
     """Names the models in the order of their columns."""
+    from jaxeval.report import scores
+    from jaxeval.runs import metrics
+
     shown, about = used[:8], used[0].about
-    devs = ("unknown" if each.dev is None else format(each.dev, ".4g") for _, each in shown)
+    unit = metrics.unit_of(about.metric)
+    devs = (scores.shown(each.dev, unit) for _, each in shown)
     names = [f"{path.stem} (dev {dev})" for (path, _), dev in zip(shown, devs, strict=True)]
     more = ", ..." if len(used) > len(names) else ""
-    count = f"{len(used)} of {found} saved models, by {about.metric} of dev"
+    count = f"{len(used)} of {found} saved models, by dev {scores.label(about.metric, unit)}"
     return f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {count}"
 
 

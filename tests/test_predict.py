@@ -66,8 +66,10 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
 
 
 def test_tags_are_evaluated(tags: Trained, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a part, or a file, has another score than in training."""
+    """Dies if a part, or a file, has another score than in training, or another unit."""
     predicting.check_evaluated(tags, capsys, *TAGS)
+    predicting.predicted(tags)
+    assert f"(dev {100 * predicting.members(tags)[0].dev:.2f}); 1 of" in capsys.readouterr().err
 
 
 def test_stdin_is_read_as_a_file(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:

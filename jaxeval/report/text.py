@@ -110,8 +110,8 @@ def few(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Returns a count with its noun: "1 draw", "2 draws", "2 batches"."""
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+    """Returns a count with its noun: "1 draw", "2,000 draws", "2 batches"."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def ranging(counts: Iterable[int]) -> str:

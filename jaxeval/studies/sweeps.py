@@ -172,9 +172,10 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
         value, default = at(settings, key), at(defaults, key)
         nothing = (None, default) if neutral.get(key) is None else (None, neutral[key])
         if parameter.when and value not in nothing:
+            free = "" if nothing[1] is None else nothing[1]
             raise ConfigError(
                 f"{named}: drawn in some runs only, but the config sets {key} to {value}, which "
-                "all others would have; leave it out of the config"
+                f"all others would have; set {key}={free}"
             )
 
 

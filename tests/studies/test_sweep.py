@@ -129,7 +129,7 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
         (
             '[a]\nchoices = ["x", "y"]\n[size]\nkey = "training.epochs"\ninteger = [4, 8]\n'
             'when = { a = ["x"] }\n',
-            "which all others would have",
+            r"which all others would have; set training\.epochs=\d+$",
         ),
     ],
 )
