@@ -45,6 +45,12 @@ def test_one_score_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture) -> 
     lacking.write_text(lacking.read_text().replace("d3,83,75", "d3,83,"))
     warnings = _json(capsys, lacking, "--missing", "drop")["warnings"]
     assert "B: no scores on d3; not compared there" in warnings
+    rows = [f"d{k},8{k},7{8 - k},{'' if k else 5}\n" for k in range(9)]
+    lacking.write_text("dataset,A,B,C\n" + "".join(rows))  # C shares one data set with A and B
+    (pair,) = _json(capsys, lacking, "--missing", "drop")["pairs"]
+    assert (pair["a"], pair["b"]) == ("A", "B")
+    with pytest.raises(JaxevalError, match="A and C: 1 data set in common; expected at least 5"):
+        comparing.main(lacking, "A", "C", "--missing", "drop")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import dataclasses
 import gc
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -187,23 +188,30 @@ def _is_object(line: str) -> bool:
 
 
 def _from_records(
-    records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
+    records: Sequence[Mapping[str, object]],
+    path: str | Path,
+    rows: Sequence[int],
+    whole: Callable[[str], object] = role,
 ) -> Columns:
-    """Returns the columns of records; None where a record lacks a key.
-
-    Nested keys are joined by dots, but not below a role, such as labels with fields.
-    """
-    if any(isinstance(value, dict) for record in records for value in record.values()):
-        with parsing("not a table", path):  # nested too deeply
-            records = [dict(_flat(record)) for record in records]
-    names = list(dict.fromkeys(name for record in records for name in record))
-    values = {name: [record.get(name) for record in records] for name in names}
+    """Returns the columns of records; None where a record lacks a key."""
+    each = zip(records, rows, strict=True)
+    flat = [_flat(record, whole, path, row) for record, row in each]
+    names = list(dict.fromkeys(name for record in flat for name in record))
+    values = {name: [record.get(name) for record in flat] for name in names}
     return Columns(str(path), values, rows)
 
 
-def _flat(record: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    for key, value in record.items():
-        yield from [(key, value)] if role(key) else leaves(value, key)
+def _flat(
+    record: Mapping[str, object], whole: Callable[[str], object], path: str | Path, row: int
+) -> Mapping[str, object]:
+    """Joins nested keys by dots, but not below a key that is whole, such as labels with fields."""
+    if not any(isinstance(value, dict) for value in record.values()):
+        return record
+    with parsing("not a table", path):  # nested too deeply
+        each = ([(k, of)] if whole(k) else leaves(of, k) for k, of in record.items())
+        cells = [*itertools.chain.from_iterable(each)]
+    _refuse_twice([k for k, _ in cells], f"row {row}: the key {{}} occurs twice", path)
+    return dict(cells)
 
 
 def _read_delimited(path: str | Path, header: str) -> Columns:
@@ -248,14 +256,15 @@ def _delimiter(header: str) -> str:
 
 
 def _read_json_lines(path: str | Path, wanted: Callable[[str], bool] | None) -> Columns:
-    numbers, records = list[int](), list[dict[str, Json]]()
+    numbers, records = list[int](), list[Mapping[str, object]]()
     for number, record in json_lines(path):
-        numbers.append(number)
+        flat = _flat(record, wanted or role, path, number)
         if wanted and records:  # the first record has all keys, for messages
-            record = {key: value for key, value in record.items() if wanted(key)}
-        records.append(record)
+            flat = {key: value for key, value in flat.items() if wanted(key)}
+        numbers.append(number)
+        records.append(flat)
         _refuse_many(len(records), path)
-    return _from_records(records, path, numbers)
+    return _from_records(records, path, numbers, wanted or role)
 
 
 def _read_json(whole: str, path: str | Path) -> Columns:
@@ -287,7 +296,9 @@ def _read_parquet(path: str | Path) -> Columns:
     return Columns(str(path), values, range(1, table.num_rows + 1))
 
 
-def _refuse_twice(names: Sequence[str], message: str, path: str | Path, line: int | None) -> None:
+def _refuse_twice(
+    names: Sequence[str], message: str, path: str | Path, line: int | None = None
+) -> None:
     if len({*names}) < len(names):
         name = next(name for name, times in Counter(names).items() if times > 1)
         raise DataError(message.format(repr(name)), path, line)

@@ -47,11 +47,16 @@ def chosen(
     every = [pair for pair in each if control in (None, pair.a, pair.b)]
     if not every:
         raise DataError(_no_pairs(scores, units), scores.source)
+    # data sets in common count, and one says nothing: such a pair goes as one without any
+    every = [pair for pair in every if pair.unit != "data set" or pair.units > 1] or every
     alike = {(of.model, of.data_set) for of in copies}
     found = [p for p in every if not alike & {(p.a, p.data_set), (p.b, p.data_set)}]
     for pair in found:
         for name, count in zip((pair.a, pair.b), pair.n, strict=True):
             if count < 2:
+                if pair.unit == "data set":
+                    expected = f"1 data set in common; expected at least {pair.fewest}"
+                    raise DataError(f"{pair.a} and {pair.b}: {expected}", scores.source)
                 expected = f"expected at least {FEWEST}, better 5 or more (other seeds, splits)"
                 raise DataError(
                     f"{name}{on(pair.data_set)}: {count} score, which says nothing about a "

@@ -243,4 +243,7 @@ def _required(
     few = scores.fewest
     if scores.by_ranks:
         few = next(n for n in range(few, _MOST) if _least(design.paired, n, n) <= design.level)
+        by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
+        if scores.unit == "data set" and by_t and by_t < few:  # of so few the means are tested
+            return max(by_t, scores.fewest)
     return max(seeds, few)

@@ -196,6 +196,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.jsonl", '{"model": "A", "score": 1}\n[1]\n', r"jsonl:2: expected a JSON object"),
         ("a.json", '{"a": [1], "a": [2]}', "the key 'a' occurs twice"),
         ("a.jsonl", '{"a": 1}\n{"a": 1, "a": 2}', "a.jsonl:2: the key 'a' occurs twice"),
+        ("a.json", '[{"on.f1": 1, "on": {"f1": 2}}]', "row 1: the key 'on.f1' occurs twice"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score, model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "A,1,0.5\nA,2,0.6\nB,1,0.4\n", "the first line looks like a row"),

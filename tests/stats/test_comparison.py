@@ -195,6 +195,8 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
     assert pair.plan.least_p == pytest.approx(least) == pair.adjusted["brunner_munzel"]
     assert pair.plan.detectable_difference is None
     assert pair.plan.required_seeds == 12
+    of_data_sets = Scores("A", "B", "", x, y, (x, y), True, "data set")
+    assert compare([of_data_sets], QUICK).pairs[0].plan.required_seeds == 5  # by t: ranks take 6
     scores = [
         Scores("A", "B", str(k), draw.normal(9, 0.1, 5), draw.normal(0, 0.1, 5)) for k in range(15)
     ]

@@ -197,6 +197,16 @@ def test_labels_of_several_types(tmp_path: Path, gold: Any, predicted: Any, righ
         assert read(path).known.tolist() == [right]
 
 
+def test_nested_keys_of_answers(tmp_path: Path) -> None:
+    """Dies if a nested score is lost behind the first line, or a label is taken apart."""
+    labels = {"right": {"is": 1}, "said": {"is": 1}}
+    every = [{"item": k, "on": {"f1": k / 4}, **labels} for k in range(4)]
+    path = lines(tmp_path / "a.jsonl", every)
+    nested = read(path, columns={"score": "on.f1"})
+    assert nested.known.tolist() == [0.0, 0.25, 0.5, 0.75]
+    assert read(path, columns={"gold": "right", "predicted": "said"}).known.tolist() == [1] * 4
+
+
 @pytest.mark.parametrize(
     "answers",
     [
