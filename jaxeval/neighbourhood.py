@@ -38,6 +38,7 @@ class _Trend(NamedTuple):
 class _Neighbourhood(Result):
     """Scores of random settings near a config's, in the metric's unit."""
 
+    name: str  # of the config
     metric: str
     part: str
     width: float
@@ -83,7 +84,7 @@ class _Neighbourhood(Result):
             [answer],
             [f"{label} of {self.settings} settings{failed}: {spread}", *table],
             figures=lambda: [self._figure(label, margin)],
-            title="Neighbourhood of a setting",
+            title=f"Neighbourhood of {self.name}",
             signature=text.versions(),
         )
 
@@ -170,7 +171,8 @@ def neighbourhood(
     first, scored = rows[0], [getattr(row, part) for row in rows]
     near = first.margin if within is None else within
     found = _describe(scored, drawn, near, first.higher_is_better)
-    return _Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
+    shown = {"unit": first.unit, "ranges": ranges, **found}
+    return _Neighbourhood(whole.name, first.metric, part, width, **shown)
 
 
 def _choose_ranges(

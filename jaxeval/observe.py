@@ -80,9 +80,10 @@ def _announce(
     started: running.Started,
 ) -> None:
     """Says which cohort comes next, and how many members each experiment not yet said has."""
-    if started.cohort.estimate is not None:
-        size = started.cohort.estimate.shape.describe()
-        cli.say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
+    estimate = started.cohort.estimate
+    if estimate is not None or len(planned) > 1:
+        size = f": {estimate.shape.describe()}" if estimate else ""
+        cli.say(f"\ncohort {started.number + 1} of {len(planned)}{size}")
     for record in started.cohort.records:
         if record.id in announced:
             continue

@@ -20,7 +20,7 @@ RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 def _described(scores: list, settings: list | None = None, within: float = 0.01, higher=True):
     found = verb._describe(scores, settings or [{"a": 1.0}] * len(scores), within, higher)
     ranges = dict.fromkeys(found["points"][0].keys() - {"score"}, Range(0.0, 9.0))
-    return verb._Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
+    return verb._Neighbourhood("mine", "f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
 
 
 def test_settings_fill_their_intervals_and_no_more() -> None:
@@ -110,6 +110,7 @@ def test_the_answer_and_the_figure_are_those_of_the_direction() -> None:
         around = _described(scores, [{"a": float(k)} for k in range(6)], higher=higher)
         found = around.document()
         assert found.answer[0].startswith(f"{near} of the other settings, ")
+        assert found.title == "Neighbourhood of mine"
         assert f"of 6 settings, 1 without a score: best {best}, median 70.00" in found.blocks[0]
         (figure,) = found.figures()
         (panel,) = figure.drawing.axes

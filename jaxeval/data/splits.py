@@ -149,7 +149,8 @@ def _stratified(groups: Groups, number: int) -> np.ndarray:
         order = order[np.argsort(groups.labels[order], kind="stable")]
         # an order of the parts in which every stretch has about the proportions of all
         counts = np.bincount(groups.part[members], minlength=len(PARTS))
-        places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts])
+        shares = [(np.arange(count) + 0.5) / max(count, 1) for count in counts.tolist()]
+        places = np.concatenate(shares)
         mixed = np.repeat(np.arange(len(counts)), counts)[np.argsort(places, kind="stable")]
         # rotated at random, so that all groups are equally likely to be in a part
         part[order] = np.roll(mixed, int(generator.integers(len(members))))

@@ -109,7 +109,7 @@ class _Pages:
     async def queue(self, request: Request) -> Page:
         """Answers with all submissions of vectors, the last one first."""
         every = self._board.every("vectors")[::-1]
-        waiting = text.counted(sum(of.pending for of in every), "file waits", "files wait")
+        waiting = text.counted(sum(of.pending for of in every), "file is", "files are")
         rows = [
             (
                 *(Link(of.name, f"/vectors/{of.id}"), self._state(of), of.about),

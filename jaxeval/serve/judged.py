@@ -155,7 +155,7 @@ def _linked(block: Block, ids: Mapping[str, str]) -> Block:
     """Makes the names in the first column of a table lead to their pages."""
     if not isinstance(block, Table):
         return block
-    box = "v" if "rank" in block.columns else ""
+    box = "v" if judgement.MEAN in block.columns else ""
     rows = [
         (Link(name, f"/vectors/{ids[name]}", box) if name in ids else name, *cells)
         for name, *cells in block.rows

@@ -156,7 +156,8 @@ def average(each: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts
         between = tuple(scaled(of) for parts in each for of in parts.between)
         return Parts(items, between, tuple(scaled(of) for p in each for of in p.interaction))
     means = [level.mean(0) for level in levels]
-    between = tuple(Variance(of.var(ddof=1) / len(of), np.asarray(len(of) - 1.0)) for of in means)
+    each_of = ((of.var(ddof=1) / len(of), len(of) - 1.0) for of in means)
+    between = tuple(Variance(*map(np.asarray, both)) for both in each_of)
     models = zip(*(parts.interaction for parts in each), strict=True)
     return Parts(items, between, tuple(scaled(*of) for of in models))
 

@@ -106,8 +106,9 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     words = ["ablation", *TOY, "--out", str(tmp_path / "r"), "--seeds", "2"]
     words += ["--variants", str(file)]
     assert command.main(words) == 0
-    said = capsys.readouterr().out
-    assert "4 models" in said and "3 comparisons" in said  # not those of two variants
+    said = capsys.readouterr()
+    assert "4 models" in said.out and "3 comparisons" in said.out  # not those of two variants
+    assert "\ncohort 3 of 4\n" in said.err  # how far it is
     rows = runs.load(tmp_path / "r")
     trained = {(row.name, row.epochs) for row in rows}
     assert trained == {("toy", 4), *((f"toy (to {n})", n) for n in (2, 3, 5))}
