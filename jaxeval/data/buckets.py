@@ -82,8 +82,8 @@ def lay_out(
 
     A bucket's arrays are NAME [N, T] and NAME_length [N] (of "forms": length). If `tight`,
     sequences are padded to the longest of their name in a bucket. `targets`: of each row, 1 by
-    default. `trained`: the number of rows, the first ones, that no split evaluates; the others,
-    which none trains on, may lie in the last bucket only (`evaluate_together`).
+    default. `trained`: number of leading rows if they are train in every split; the others, dev
+    and test, may then lie in the last bucket only (`evaluate_together`).
     """
     lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
     targets = [1] * len(lengths) if targets is None else targets
@@ -176,17 +176,17 @@ def assign(
 def evaluate_together(
     rows: list[np.ndarray], shapes: Sequence[Shape], trained: int
 ) -> list[np.ndarray]:
-    """Moves the rows from number `trained` on to the last bucket, the widest.
+    """Moves the rows from number `trained` on, dev and test, to the last bucket, the widest.
 
-    Evaluation is then compiled for one shape. All rows stay if that takes longer, or if a bucket
-    would be empty. Rows before `trained` keep their places.
+    Evaluation is then compiled for one shape. All rows stay if padding would cost more, or if a
+    bucket would be empty. Rows before `trained` keep their places.
     """
     first = [own[own < trained] for own in rows]
     moved = np.sort(np.concatenate([own[own >= trained] for own in rows]))
     pairs = zip(rows, first, shapes, strict=True)
     before = sum((len(own) - len(kept)) * shape.width for own, kept, shape in pairs)
     padding = len(moved) * shapes[-1].width - before
-    if padding > _EVALUATED_SHAPE_COST * (len(shapes) - 1) or not all(map(len, first)):
+    if padding > _EVALUATED_SHAPE_COST * (len(shapes) - 1) or not all(map(len, first[:-1])):
         return rows
     return [*first[:-1], np.concatenate([first[-1], moved])]
 

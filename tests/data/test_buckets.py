@@ -72,7 +72,7 @@ def test_rows_lie_where_their_targets_fit(monkeypatch: pytest.MonkeyPatch) -> No
     [
         (2, 4, [[0], [1, 2, 3, 4]]),
         (2, 3, [[0, 2, 3], [1, 4]]),  # four more padded positions cost more than a shape
-        (1, 9, [[0, 2, 3], [1, 4]]),  # the last bucket would hold no row to train on
+        (0, 9, [[0, 2, 3], [1, 4]]),  # the first bucket would be empty
     ],
 )
 def test_rows_to_evaluate_lie_together(
