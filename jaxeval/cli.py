@@ -133,4 +133,5 @@ def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # --seed 100 would be --seeds 100: 100 members
     )

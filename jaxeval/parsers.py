@@ -148,7 +148,7 @@ def _parsed(
 def _refuse_unknown_flag(parser: argparse.ArgumentParser, word: str) -> None:
     """Names the nearest flag, before argparse asks for those that are required."""
     flag, known = word.partition("=")[0], parser._option_string_actions
-    if not flag.startswith("--") or " " in word or any(of.startswith(flag) for of in known):
+    if not flag.startswith("--") or " " in word or flag in known:
         return  # as argparse sees it
     if near := errors.meant(flag, known):
         raise ConfigError(f"{flag}: no such argument; {near}")

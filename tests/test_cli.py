@@ -135,7 +135,7 @@ def test_an_output_that_is_not_read_is_no_verdict(case: str) -> None:
 LONG = [
     ("train", []), ("sweep", ["--space", "s.toml"]), ("ablation", ["--variants", "v.toml"]),
     ("select", ["a", "b"]), ("tune", ["--space", "s.toml"]), ("report", ["runs"]),
-    ("vectors", ["svd", "c.txt", "--out", "v.txt"]),
+    ("vectors", ["svd", "c.txt", "--output", "v.txt"]),
 ]  # fmt: skip
 
 

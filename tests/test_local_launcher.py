@@ -121,6 +121,13 @@ def test_what_is_no_engine_is_refused(text: str) -> None:
         launchers.prepare(text)
 
 
+def test_a_machine_without_slurm_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the message repeats the engine or its colon."""
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match=r"^--launch slurm: no sbatch here; expected a machine"):
+        launchers.prepare("slurm")
+
+
 def test_how_many_processes_there_can_be() -> None:
     """Dies if one process is an engine, or the most that are allowed, or two, are refused."""
     assert launchers.prepare("local:1") is None

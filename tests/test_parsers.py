@@ -167,6 +167,7 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "said"),
     [
         (["--sedes", "8"], "--sedes: no such argument; did you mean --seeds?"),
+        (["--seed", "100"], "--seed: no such argument; did you mean --seeds?"),
         (["lsit", "a"], "lsit: no such file or subcommand; did you mean list?"),
     ],
 )

@@ -57,7 +57,8 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
     totals = np.array([float(line[2]) for line in lines]).reshape(2, 3)
     assert (np.diff(totals) <= 0).all() and (totals < 0).all() and (totals > -50).all()
     assert np.exp(totals).sum(1).max() < 1.001
-    assert max(len(line[1]) for line in lines) <= 5
+    short = predicting.predicted(pairs, "--max-length", "1", file=file)
+    assert max(len(line[1]) for line in short) == 1 < max(len(line[1]) for line in lines)
     wide = predicting.predicted(pairs, "--beam", "3", "--max-length", "4", file=file)
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
     with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):

@@ -15,6 +15,9 @@ from jaxeval.data.word_table import SavedWords, WordSettings
 
 # a compiled shape costs about as much as training so many padded positions in each of ten epochs
 _SHAPE_COST = 3000.0
+# compiling evaluation for one more shape costs about as much as evaluating so many padded
+# positions of dev and test in each of ten epochs of eight members
+_EVALUATED_SHAPE_COST = 10_000
 
 
 class Shape(NamedTuple):
@@ -42,6 +45,7 @@ def lay_out_words(
     batch_size: int,
     settings: WordSettings,
     targets: Sequence[int] | None = None,
+    trained: int | None = None,
 ) -> Laid:
     """Returns sentences as numbers of their forms in buckets, as `lay_out` does."""
     number = {form: n for n, form in enumerate(forms)}
@@ -49,7 +53,7 @@ def lay_out_words(
         name: [[number[word] for word in sentence] for sentence in own]
         for name, own in sentences.items()
     }
-    return lay_out(numbers, batch_size, settings.max_widths, targets=targets)
+    return lay_out(numbers, batch_size, settings.max_widths, False, targets, trained)
 
 
 def encode(
@@ -72,17 +76,21 @@ def lay_out(
     most: int,
     tight: bool = False,
     targets: Sequence[int] | None = None,
+    trained: int | None = None,
 ) -> Laid:
     """Pads sequences of numbers to `most` widths or fewer; row n is the n-th of each name.
 
     A bucket's arrays are NAME [N, T] and NAME_length [N] (of "forms": length). If `tight`,
     sequences are padded to the longest of their name in a bucket. `targets`: of each row, 1 by
-    default.
+    default. `trained`: number of leading rows if they are train in every split; the others, dev
+    and test, may then lie in the last bucket only (`evaluate_together`).
     """
     lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
     targets = [1] * len(lengths) if targets is None else targets
     shapes = choose_shapes(lengths, targets, batch_size, most)
     rows, columns = assign(lengths, targets, shapes), []
+    if trained is not None:
+        rows = evaluate_together(rows, shapes, trained)
     for inside, shape in zip(rows, shapes, strict=True):
         arrays = {}
         for name, each in sequences.items():
@@ -163,6 +171,24 @@ def assign(
         bucket = np.searchsorted(widths, sizes[inside])
         assigned += [inside[bucket == b] for b in range(len(widths))]
     return assigned
+
+
+def evaluate_together(
+    rows: list[np.ndarray], shapes: Sequence[Shape], trained: int
+) -> list[np.ndarray]:
+    """Moves the rows from number `trained` on, dev and test, to the last bucket, the widest.
+
+    Evaluation is then compiled for one shape. All rows stay if padding would cost more, or if a
+    bucket would be empty. Rows before `trained` keep their places.
+    """
+    first = [own[own < trained] for own in rows]
+    moved = np.sort(np.concatenate([own[own >= trained] for own in rows]))
+    pairs = zip(rows, first, shapes, strict=True)
+    before = sum((len(own) - len(kept)) * shape.width for own, kept, shape in pairs)
+    padding = len(moved) * shapes[-1].width - before
+    if padding > _EVALUATED_SHAPE_COST * (len(shapes) - 1) or not all(map(len, first[:-1])):
+        return rows
+    return [*first[:-1], np.concatenate([first[-1], moved])]
 
 
 def pad(sequences: Sequence[Sequence[int]], width: int) -> np.ndarray:

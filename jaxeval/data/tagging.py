@@ -113,7 +113,9 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     in_words = {"forms": [sentence.words for sentence in sentences]}
-    laid = buckets.lay_out_words(in_words, forms, batch_size, settings)
+    # with the vocabulary of all parts, random splits mix them
+    trained = len(parts["train"]) if settings.vocabulary == "train" else None
+    laid = buckets.lay_out_words(in_words, forms, batch_size, settings, trained=trained)
     number = {label: k for k, label in enumerate(labels)}
     for bucket, shape, arrays in zip(*laid, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]

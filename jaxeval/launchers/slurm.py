@@ -96,5 +96,6 @@ def make(options: str) -> Slurm:
         _run([*launcher.words, "--test-only"], "#!/bin/sh\n")
     except RunError as error:
         if "allocation failure" not in str(error):  # else the cluster may have the nodes later
-            raise ConfigError(f"{argument('launch', f'slurm:{options}')}: {error}") from None
+            named = argument("launch", f"slurm:{options}".removesuffix(":"))
+            raise ConfigError(f"{named}: {str(error).removeprefix('slurm: ')}") from None
     return launcher

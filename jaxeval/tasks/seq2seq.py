@@ -200,16 +200,17 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     size = config.training.evaluation_batch_size
     laid = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
-    steps = (options.max_length or config.data.max_length) + 1  # END
+    most = options.max_length or config.data.max_length
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Tree:
         model = _make_model(config.model, vocabularies, hparams)
-        return model.apply({"params": params}, batch, width, steps, True, method=_search)
+        return model.apply({"params": params}, batch, width, most + 1, True, method=_search)  # END
 
     def read(outputs: list[tuple[np.ndarray, np.ndarray]]) -> list[list[tuple[str, float]]]:
         unit = config.data.target_symbols
         named = (
-            [(vocabularies.target_text(s, unit), total) for s, total in zip(*both, strict=True)]
+            # an output without END fills its place
+            [(vocabularies.target_text(s[:most], unit), p) for s, p in zip(*both, strict=True)]
             for both in ((sequences.tolist(), totals.tolist()) for sequences, totals in outputs)
         )
         return [[h for h in each if math.isfinite(h[1])][: options.n_best] for each in named]

@@ -65,3 +65,23 @@ def test_rows_lie_where_their_targets_fit(monkeypatch: pytest.MonkeyPatch) -> No
     assert [rows.tolist() for rows in laid.rows] == [[0], [1, 2]]
     assert [each["forms"].tolist() for each in laid.columns] == [[[5, 0]], [[6, 7, 0], [8, 9, 4]]]
     assert laid.columns[1]["length"].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("trained", "cost", "expected"),
+    [
+        (2, 4, [[0], [1, 2, 3, 4]]),
+        (2, 3, [[0, 2, 3], [1, 4]]),  # four more padded positions cost more than a shape
+        (0, 9, [[0, 2, 3], [1, 4]]),  # the first bucket would be empty
+    ],
+)
+def test_rows_to_evaluate_lie_together(
+    trained: int, cost: int, expected: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if few rows are evaluated in several shapes, or many in one; or a bucket is empty."""
+    monkeypatch.setattr(buckets, "_EVALUATED_SHAPE_COST", cost)
+    monkeypatch.setattr(buckets, "choose_shapes", lambda *_: [Shape(1), Shape(3)])
+    sequences = {"forms": [[5], [6, 7], [8], [9], [4, 3]]}
+    laid = buckets.lay_out(sequences, 2, 9, trained=trained)
+    assert [rows.tolist() for rows in laid.rows] == expected
+    assert laid.columns[1]["forms"].shape == (len(expected[1]), 3)

@@ -60,6 +60,20 @@ def test_laws(name: str) -> None:
     of_words.check(prepared, np.arange(6), bucket, decisions)
 
 
+def test_tags_do_not_depend_on_the_bucket() -> None:
+    """Dies if padding changes a tag: dev and test of a small corpus lie in its widest bucket."""
+    prepared = _prepared([])
+    task, batch = prepared.problem.task, of_words.batch(prepared.data, np.arange(6), -1)
+    wider = {n: c if c.ndim == 1 else np.pad(c, ((0, 0), (0, 7))) for n, c in batch.rows.items()}
+    params, predict = _init(task, 7, batch), jax.jit(task.predict)
+    each = [
+        np.asarray(predict(params, (), own, jax.random.key(0), {})[0])
+        for own in (batch, batch._replace(rows=wider))
+    ]
+    real = np.arange(each[0].shape[1]) < batch.rows["length"][:, None]
+    assert (each[0] == each[1][:, : each[0].shape[1]])[real].all()
+
+
 @pytest.mark.parametrize("selected", [False, True])
 def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     """Dies if another label's log-probability is picked, or padding counts."""
