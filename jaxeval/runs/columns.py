@@ -4,10 +4,9 @@ import contextlib
 import csv
 import dataclasses
 import gc
-import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def paused_collector() -> Iterator[None]:
 
 
 @paused_collector()
-def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Columns:
+def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
     """Reads the columns of a file; of JSON lines only the wanted ones, if any are named.
 
     .json, .jsonl, .ndjson and .parquet are read as such. Any other file is JSON lines if its first
@@ -188,29 +187,24 @@ def _is_object(line: str) -> bool:
 
 
 def _from_records(
-    records: Sequence[Mapping[str, object]],
-    path: str | Path,
-    rows: Sequence[int],
-    whole: Callable[[str], object] = role,
+    records: Sequence[Mapping], path: str | Path, rows: Sequence[int], wanted: Collection[str] = ()
 ) -> Columns:
     """Returns the columns of records; None where a record lacks a key."""
-    each = zip(records, rows, strict=True)
-    flat = [_flat(record, whole, path, row) for record, row in each]
-    names = list(dict.fromkeys(name for record in flat for name in record))
-    values = {name: [record.get(name) for record in flat] for name in names}
-    return Columns(str(path), values, rows)
+    whole = wanted.__contains__ if wanted else role
+    with parsing("not a table", path):  # nested too deeply
+        flat = [_flat(*each, path, whole) for each in zip(records, rows, strict=True)]
+    names = dict.fromkeys(name for record in flat for name in record)
+    return Columns(str(path), {name: [of.get(name) for of in flat] for name in names}, rows)
 
 
 def _flat(
-    record: Mapping[str, object], whole: Callable[[str], object], path: str | Path, row: int
+    record: Mapping[str, object], row: int, path: str | Path, whole: Callable[[str], object]
 ) -> Mapping[str, object]:
     """Joins nested keys by dots, but not below a key that is whole, such as labels with fields."""
     if not any(isinstance(value, dict) for value in record.values()):
         return record
-    with parsing("not a table", path):  # nested too deeply
-        each = ([(k, of)] if whole(k) else leaves(of, k) for k, of in record.items())
-        cells = [*itertools.chain.from_iterable(each)]
-    _refuse_twice([k for k, _ in cells], f"row {row}: the key {{}} occurs twice", path)
+    cells = [c for k, of in record.items() for c in ([(k, of)] if whole(k) else leaves(of, k))]
+    _refuse_twice([key for key, _ in cells], f"row {row}: the key {{}} occurs twice", path, None)
     return dict(cells)
 
 
@@ -255,16 +249,15 @@ def _delimiter(header: str) -> str:
     return "\t" if "\t" in header else max(",;", key=header.count)
 
 
-def _read_json_lines(path: str | Path, wanted: Callable[[str], bool] | None) -> Columns:
-    numbers, records = list[int](), list[Mapping[str, object]]()
+def _read_json_lines(path: str | Path, wanted: Collection[str]) -> Columns:
+    records = dict[int, dict[str, Json]]()
+    tops = {*wanted, *(name.partition(".")[0] for name in wanted)}
     for number, record in json_lines(path):
-        flat = _flat(record, wanted or role, path, number)
         if wanted and records:  # the first record has all keys, for messages
-            flat = {key: value for key, value in flat.items() if wanted(key)}
-        numbers.append(number)
-        records.append(flat)
+            record = {key: value for key, value in record.items() if key in tops}
+        records[number] = record
         _refuse_many(len(records), path)
-    return _from_records(records, path, numbers, wanted or role)
+    return _from_records([*records.values()], path, [*records], wanted)
 
 
 def _read_json(whole: str, path: str | Path) -> Columns:
@@ -296,9 +289,7 @@ def _read_parquet(path: str | Path) -> Columns:
     return Columns(str(path), values, range(1, table.num_rows + 1))
 
 
-def _refuse_twice(
-    names: Sequence[str], message: str, path: str | Path, line: int | None = None
-) -> None:
+def _refuse_twice(names: Sequence[str], message: str, path: str | Path, line: int | None) -> None:
     if len({*names}) < len(names):
         name = next(name for name, times in Counter(names).items() if times > 1)
         raise DataError(message.format(repr(name)), path, line)

@@ -32,7 +32,7 @@ def read(log: Log) -> Rows:
     columns |= {"cluster": log.layout.cluster} if log.layout.cluster else {}
     wanted = {*items.ROLES, *items.KEYS, *_ANSWERS, "gold", *columns.values()}
     lines, label = log.path.suffix not in TABLES, "name"
-    table = files.read(log.path, wanted.__contains__)
+    table = files.read(log.path, wanted)
     if lines:
         item = columns.get("item", "item")
         cells = table.values.get(item, [None] * len(table))
