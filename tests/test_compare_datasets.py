@@ -51,6 +51,13 @@ def test_one_score_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture) -> 
     assert (pair["a"], pair["b"]) == ("A", "B")
     with pytest.raises(JaxevalError, match="A and C: 1 data set in common; expected at least 5"):
         comparing.main(lacking, "A", "C", "--missing", "drop")
+    rows = [
+        f"d{k},8.{k * 37 % 11:02},8.{k * 53 % 13:02},{'' if k > 3 else 8.1 + k / 99}\n"
+        for k in range(9)
+    ]
+    lacking.write_text("dataset,A,B,C\n" + "".join(rows))  # two pairs can show nothing
+    shown = comparing.shown(capsys, lacking, "--missing", "drop")
+    assert "No difference between the 3 models" in shown and " of the pair known best is" in shown
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from jaxeval.stats.results import Effect, Rules
 from jaxeval.stats.study import Board, Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
+_KNOWN_BEST = " of the pair known best"
 WITHHELD = "too many answers or tasks are missing"
 
 
@@ -116,7 +117,10 @@ def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
     known = [p.detectable_difference for p in plans if p.detectable_difference is not None]
     if known:
         power = f"(power {100 * rules.power:g} %)"
-        return f"; a difference of {span(min(known), max(known), scale)} is detected {power}"
+        seen = span(min(known), max(known), scale)
+        if len(known) < len(plans):  # others have too few scores, or do not vary
+            seen = scale.difference(min(known)) + _KNOWN_BEST
+        return f"; a difference of {seen} is detected {power}"
     never = bool(plans) and all(plan.least_p > rules.alpha for plan in plans)
     return "; no difference, however large, could be shown" if never else ""
 
@@ -131,7 +135,7 @@ def detectable_on(board: Board, study: Study) -> str:
         alike = "what is detected is not known, as two models differ by the same on all items"
         return f"; {why or alike}" if never or unknown else ""
     scale = words.score_format(study, board.data_set)
-    seen = scale.difference(smallest) + " of the pair known best"
+    seen = scale.difference(smallest) + _KNOWN_BEST
     if largest is not None:
         seen = span(smallest, largest, scale)
     return f"; a difference of {seen} is detected (power {100 * POWER:g} %)"
