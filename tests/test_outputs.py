@@ -61,7 +61,7 @@ READ = [
     "predict R --input t.csv --output t.csv",
     "sensitivity state.json --json state.json",
     "vectors analogies v.txt bats --json bats/I/plural.txt",
-    "vectors svd v.txt --out v.txt",
+    "vectors svd v.txt --output v.txt",
     "vectors judge v.txt --data ner=data --json v.txt",
     "runs export s.db --to soft.db",
     "report s.db --save s.html --json s.db",
