@@ -13,15 +13,15 @@ from jaxeval import backend
 
 backend.prepare()
 
-import jax  # noqa: E402  (after the environment is prepared)
-import numpy as np  # noqa: E402
-import processes  # noqa: E402
+import jax
+import numpy as np
+import processes
 
-from jaxeval import studies  # noqa: E402
-from jaxeval.contracts import Member  # noqa: E402
-from jaxeval.population import host  # noqa: E402
-from jaxeval.studies import memory  # noqa: E402
-from jaxeval.studies import prepared as preparing  # noqa: E402
+from jaxeval import studies
+from jaxeval.contracts import Member
+from jaxeval.population import host
+from jaxeval.studies import memory
+from jaxeval.studies import prepared as preparing
 
 # 2 x 100 BiLSTM, character CNN, CRF, global norm 1, Nadam, frozen 100-dimensional vectors
 MODEL = (

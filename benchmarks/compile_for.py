@@ -31,15 +31,15 @@ os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"  # nothing is run on one
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"  # it cannot be read back without a device
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}"
 
-import common  # noqa: E402
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-from jax._src import xla_bridge  # noqa: E402
-from jax.experimental import topologies  # noqa: E402
-from jax.sharding import NamedSharding, PartitionSpec  # noqa: E402
+import common
+import jax
+import numpy as np
+from jax._src import xla_bridge
+from jax.experimental import topologies
+from jax.sharding import NamedSharding, PartitionSpec
 
-from jaxeval import studies  # noqa: E402
-from jaxeval.population import engine, lanes  # noqa: E402
+from jaxeval import studies
+from jaxeval.population import engine, lanes
 
 # an H100 SXM, as XLA describes one
 _H100 = """gpu_device_info {

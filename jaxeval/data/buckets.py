@@ -53,7 +53,7 @@ def lay_out_words(
         name: [[number[word] for word in sentence] for sentence in own]
         for name, own in sentences.items()
     }
-    return lay_out(numbers, batch_size, settings.max_widths, False, targets, trained)
+    return lay_out(numbers, batch_size, settings.max_widths, targets=targets, trained=trained)
 
 
 def encode(

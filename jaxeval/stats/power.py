@@ -243,7 +243,8 @@ def _required(
     few = scores.fewest
     if scores.by_ranks:
         few = next(n for n in range(few, _MOST) if _least(design.paired, n, n) <= design.level)
+    if scores.by_ranks and scores.unit == "data set":
         by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
-        if scores.unit == "data set" and by_t and by_t < few:  # of so few the means are tested
+        if by_t and by_t < few:  # of so few the means are tested
             return max(by_t, scores.fewest)
     return max(seeds, few)
