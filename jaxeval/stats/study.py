@@ -141,7 +141,7 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
     units, copies = samples.samples(scores, unit).without_copies()
     chosen = over_runs.chosen(scores, units, control, rules.alpha, copies)
     pairs, families = over_runs.compared(chosen, rules, scores)
-    across = datasets.across(units, rules, scores.higher_is_better)
+    across = datasets.across(units, rules, scores.higher_is_better, pairs)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean, overall, board = None, list[Pair](), None
     if mean is not None and control in (None, *mean.by_data_set[""]):

@@ -237,9 +237,10 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
         )
         enough = test.n[0] >= FEW_DATA_SETS
         differ = enough and test.p_value <= study.rules.alpha
-        shown = "the models differ" if differ else "no difference between the models was shown"
-        yield f"{over} {shown if enough else _NO_CONCLUSION}: {tested}."
-        if differ:
+        shown = " the models differ" if differ else " no difference between the models was shown"
+        shown = "" if by_data_set else shown  # the pairs' own tests say it
+        yield f"{over}{shown if enough else f' {_NO_CONCLUSION}'}: {tested}."
+        if differ and not by_data_set:
             yield _nemenyi(ranking)
     elif across.signed_rank is not None and not by_data_set:  # else the pair's own test
         yield f"{over} {_signed_rank(across, study)}."
