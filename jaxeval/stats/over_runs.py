@@ -111,17 +111,18 @@ def _pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
 
 
 def compared(
-    found: Sequence[RunScores], rules: Rules, scores: Scores
+    found: Sequence[RunScores], rules: Rules, scores: Scores, left_out: int = 0
 ) -> tuple[list[Pair], Families]:
-    """Runs tests, effects and plans of all pairs."""
+    """Runs tests, effects and plans of all pairs; `left_out` as in `pairs.adjust`."""
     bounds = scores.bounds
     tests = [of.tests(rules) for of in found]
-    adjusted, families = pairs.adjust(tests, found, rules)
+    adjusted, families = pairs.adjust(tests, found, rules, left_out)
     results = []
     for of, tested, p_values in zip(found, tests, adjusted, strict=True):
         effects = of.effects(rules, scores.higher_is_better)
         gap = effects["difference"]
-        plan = power.plan(of, rules, families, gap.interval)
+        # a plan is of a single look
+        plan = power.plan(of, rules, families, gap.interval) if of.looks == 1 else None
         if bounds is not None:
             width = bounds[1] - bounds[0]
             inside = gap.interval.clip(-width, width)
@@ -144,6 +145,7 @@ def compared(
             effects=effects,
             plan=plan,
             wider=(tested[spread].direction or 0) if wide and spread else 0,
+            looks=of.looks,
             scores=of,
         )
         results.append(pair)

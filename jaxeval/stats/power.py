@@ -154,17 +154,18 @@ def _stream(count: int) -> np.ndarray:
     return drawn
 
 
-def by_ranks(scores: Sequence[RunScores], alpha: float) -> bool:
+def by_ranks(scores: Sequence[RunScores], alpha: float, left_out: int = 0) -> bool:
     """True if location is tested by ranks: one comparison of ten scores or more, or data sets.
 
     Ranks see more of skewed scores and of failed runs. At the level that several comparisons leave
     they cannot reject, or do so too often if spreads differ (`benchmarks/verdict_levels.py`). So
     they are not taken for so few data sets that no signed ranks reach the level.
     """
+    many = len(scores) + left_out
     if any(pair.unit == "data set" for pair in scores):
         fewest = min((pair.units for pair in scores if pair.units >= pair.fewest), default=0)
-        return len(scores) * _least(True, fewest, fewest) <= alpha
-    return len(scores) == 1 and min(map(len, scores[0].compared)) >= _RANKED
+        return many * _least(True, fewest, fewest) <= alpha
+    return many == 1 and min(map(len, scores[0].compared)) >= _RANKED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,15 +180,16 @@ class Primary:
     PLANNED_SDS: ClassVar[float] = 3.0
 
 
-def primary(scores: Sequence[RunScores], rules: Rules) -> Primary:
+def primary(scores: Sequence[RunScores], rules: Rules, left_out: int = 0) -> Primary:
     """Says what the primary tests of a design can show, from the numbers of scores alone."""
+    many, how = len(scores) + left_out, pairs.correction(scores, rules, left_out)
     tests = tuple(dict.fromkeys(pair.location_test for pair in scores))
     smallest = min(scores, key=lambda pair: sorted(map(len, pair.compared)), default=None)
     needed = None
     if smallest is not None:
-        design = _design(smallest, (1.0, None), rules, len(scores))
+        design = _design(smallest, (1.0, None), rules, many)
         needed = _required(Primary.PLANNED_SDS, smallest, rules, design)
-    return Primary(tests, pairs.correction(scores, rules), len(scores), rules.alpha, needed)
+    return Primary(tests, how, many, rules.alpha, needed)
 
 
 def _design(

@@ -242,7 +242,7 @@ def _by_how_much(study: Study, scale: ScoreFormat) -> str:
         return ""
     low, high = sorted(map(abs, (min(gaps), max(gaps))))
     side = "higher" if study.scores.higher_is_better else "lower"
-    names = dict.fromkeys(map(claims.test_name, study.pairs))
+    names = dict.fromkeys(words.TESTS[pair.primary] for pair in study.pairs)
     how = f"{' or '.join(names)}, {words.sizes(study.pairs)}"
     most = max(pair.p_adjusted for pair in study.pairs)
     p = f", {words.p_name(study)} {text.p_value(most).replace('=', 'at most')}"

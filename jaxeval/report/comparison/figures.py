@@ -138,7 +138,7 @@ def _rank_diagram(ranking: Ranking, study: Study) -> Figure:
         joined = [ranks[name] for name in group]
         axes.plot(joined, [-0.2 - 0.22 * k] * len(joined), "ko-", linewidth=2, markersize=5)
     assert study.run_design is not None
-    tested = words.primary(study.run_design.primary, study.pairs)
+    tested = words.primary(study.run_design.primary)
     if study.run_design.unit != "dataset":
         critical, tested = ranking.critical_difference, f"Nemenyi's test, level {ranking.alpha:g}"
         axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
