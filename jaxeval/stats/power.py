@@ -239,14 +239,23 @@ def _range(
 def _required(
     difference: float, scores: RunScores, rules: Rules, design: TestDesign, simulated: bool = True
 ) -> int | None:
-    seeds = design.required_seeds(difference, rules.power, simulated=simulated)
-    if seeds is None:
+    """Units of each model that show a difference, by the test that so many units have."""
+    by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
+    ranked = _fewest_ranked(scores, design)
+    if by_t is None:
         return None
-    few = scores.fewest
-    if scores.by_ranks:
-        few = next(n for n in range(few, _MOST) if _least(design.paired, n, n) <= design.level)
-    if scores.by_ranks and scores.unit == "data set":
-        by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
-        if by_t and by_t < few:  # of so few the means are tested
-            return max(by_t, scores.fewest)
-    return max(seeds, few)
+    if by_t < ranked and (not scores.by_ranks or scores.unit == "data set"):
+        return max(by_t, scores.fewest)
+    test: Any = "wilcoxon_signed_rank" if design.paired else "brunner_munzel"
+    by_ranks = dataclasses.replace(design, test=test)
+    seeds = by_ranks.required_seeds(difference, rules.power, simulated=simulated)
+    return None if seeds is None else max(seeds, int(ranked))
+
+
+def _fewest_ranked(scores: RunScores, design: TestDesign) -> float:
+    """Units from which location is tested by ranks (`by_ranks`); infinity: always by t."""
+    data_sets = scores.unit == "data set"
+    if design.comparisons > 1 and not data_sets:
+        return math.inf
+    least = scores.fewest if data_sets or scores.by_ranks else _RANKED
+    return next(n for n in range(least, _MOST) if _least(design.paired, n, n) <= design.level)
