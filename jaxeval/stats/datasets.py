@@ -57,7 +57,7 @@ class Across:
     means: Mapping[str, np.ndarray]  # model -> [N] mean score of each data set
     ranking: Ranking | None  # of three or more models
     signed_rank: HypothesisTest | None  # of two models
-    aggregates: _Aggregates | None  # None if no data set has two runs of a model
+    aggregates: _Aggregates | None  # None if no data set has two independent runs of a model
     one_scale: bool  # typical scores of all data sets are within a factor of ten
 
 
@@ -67,7 +67,7 @@ def across(
     """Compares models over data sets; None for one model, or fewer than two common data sets.
 
     Args:
-      pairs: if data sets are the units, the pairs, whose tests decide.
+      pairs: whose tests decide, if data sets are the units.
     """
     by_data_set, with_failed = _runs(samples), _runs(samples.with_failed(higher))
     models = list(dict.fromkeys(m for by_model in by_data_set.values() for m in by_model))
@@ -77,7 +77,8 @@ def across(
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
     several = signed = ranked = None
-    if any(len(scores) > 1 for strata in runs.values() for scores in strata):
+    overlap = any(pair.scores.overlap for pair in pairs if pair.scores)
+    if not overlap and any(len(scores) > 1 for strata in runs.values() for scores in strata):
         all_runs = {m: [with_failed[d][m] for d in common] for m in models}
         several = _aggregate(runs, all_runs, rules, higher)
     if len(models) == 2:

@@ -7,7 +7,7 @@ equivalence, if a margin is given; all others.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class RunScores:
     # the same with a score worse than all others for each run that failed; None: none failed
     with_failed: "RunScores | None" = None
     by_ranks: bool = False  # location is tested by ranks, else by means
+    overlap: float = 0.0  # of the splits of several cross-validations: `describe.mean_gap`
     looks: int = 1  # at scores that grew in between; after several, tests hold at any look
     resampled: bool = True  # False for very many scores: no permutations and bootstraps
 
@@ -43,6 +44,8 @@ class RunScores:
         """The primary test, of location."""
         if self.looks > 1:
             return "anytime_t"
+        if self.overlap:
+            return "corrected_t"
         if self.by_pairs:
             return "wilcoxon_signed_rank" if self.by_ranks else "paired_t"
         return "brunner_munzel" if self.by_ranks else "welch_t"
@@ -51,9 +54,9 @@ class RunScores:
     def spread_test(self) -> str | None:
         """The test of spread; None for data sets, whose spread is not the models'.
 
-        None too after several looks, which it does not carry.
+        None too after several looks and for splits that overlap, which it does not carry.
         """
-        if self.unit == "data set" or self.looks > 1:
+        if self.unit == "data set" or self.looks > 1 or self.overlap:
             return None
         return "pitman_morgan" if self.by_pairs else "brown_forsythe"
 
@@ -99,8 +102,18 @@ class RunScores:
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
     def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
-        """Runs all tests, by name; those on pairs if there are two pairs or more."""
+        """Runs all tests, by name; those on pairs if there are two pairs or more.
+
+        Of splits that overlap the corrected test and equivalence: no other test allows for that.
+        """
         a, b, found = self.first, self.second, dict[str, HypothesisTest]()
+        how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
+        if self.overlap:
+            found["corrected_t"] = hypotheses.corrected_t(*self.compared, self.overlap)
+        if rules.margin is not None:
+            found["tost"] = hypotheses.tost(*self.compared, rules.margin, **how)
+        if self.overlap:
+            return found
         found["brunner_munzel"] = hypotheses.brunner_munzel(a, b, seed=rules.seed)
         found |= {name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()}
         found["welch_t"] = hypotheses.welch_t(a, b)
@@ -118,8 +131,6 @@ class RunScores:
             found["permutation_test"] = hypotheses.permutation_test(
                 *self.compared, paired=self.by_pairs, resamples=rules.resamples, seed=rules.seed
             )
-        if rules.margin is not None:
-            found["tost"] = hypotheses.tost(*self.compared, rules.margin, paired=self.by_pairs)
         if self.looks > 1:
             found |= sequential.tests(*self.compared, paired=self.by_pairs, margin=rules.margin)
         return found
@@ -136,7 +147,11 @@ class RunScores:
         if self.by_pairs:
             x, y = of.compared
             within = improvement(sign * x, sign * y, paired=True, confidence=level)
-        gap = describe.difference(*self.compared, paired=self.by_pairs, confidence=level)
+        how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
+        gap = describe.difference(*self.compared, confidence=level, **how)
+        if self.overlap:
+            unknown = Interval.none(level, "splits overlap")
+            a12, within = (dataclasses.replace(won, interval=unknown) for won in (a12, within))
         return {"difference": gap, "probability_of_improvement": within, "a12": a12}
 
 

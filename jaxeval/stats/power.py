@@ -36,6 +36,7 @@ class TestDesign:
     comparisons: int = 1  # by which the level is divided (Bonferroni)
     test: Literal["t", "brunner_munzel", "wilcoxon_signed_rank"] = "t"
     paired: bool = False
+    overlap: float = 0.0  # of pairs: `describe.mean_gap`
 
     @property
     def _sds(self) -> tuple[float, float]:
@@ -73,7 +74,7 @@ class TestDesign:
     def _error(self, n: int, m: int) -> tuple[float, float]:
         """Squared standard error of the difference, and its degrees of freedom."""
         if self.paired:
-            return self.sd**2 / n, n - 1.0
+            return self.sd**2 * (1 / n + self.overlap), n - 1.0
         total = self.sd**2 / n + self._sds[1] ** 2 / m
         share = self.sd**2 / n / total
         return total, 1.0 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
@@ -162,6 +163,8 @@ def by_ranks(scores: Sequence[RunScores], alpha: float, left_out: int = 0) -> bo
     they are not taken for so few data sets that no signed ranks reach the level.
     """
     many = len(scores) + left_out
+    if any(pair.overlap for pair in scores):
+        return False
     if any(pair.unit == "data set" for pair in scores):
         fewest = min((pair.units for pair in scores if pair.units >= pair.fewest), default=0)
         return many * _least(True, fewest, fewest) <= alpha
@@ -196,7 +199,8 @@ def _design(
     scores: RunScores, sds: tuple[float, float | None], rules: Rules, comparisons: int
 ) -> TestDesign:
     test: Any = scores.location_test if scores.by_ranks else "t"
-    return TestDesign(*sds, rules.alpha, max(1, comparisons), test, scores.by_pairs)
+    of_pairs = scores.by_pairs, scores.overlap
+    return TestDesign(*sds, rules.alpha, max(1, comparisons), test, *of_pairs)
 
 
 def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:
@@ -255,7 +259,7 @@ def _required(
 def _fewest_ranked(scores: RunScores, design: TestDesign) -> float:
     """Units from which location is tested by ranks (`by_ranks`); infinity: always by t."""
     data_sets = scores.unit == "data set"
-    if design.comparisons > 1 and not data_sets:
+    if design.overlap or (design.comparisons > 1 and not data_sets):
         return math.inf
     least = scores.fewest if data_sets or scores.by_ranks else _RANKED
     return next(n for n in range(least, _MOST) if _least(design.paired, n, n) <= design.level)

@@ -148,9 +148,9 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         in_mean = over_runs.chosen(scores, mean, control, rules.alpha)
         found, _ = over_runs.compared(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
-        (means,) = over_runs.means(mean, rules, scores.bounds).values()
+        (means,) = over_runs.means(mean, rules, scores).values()
         board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
-    each = over_runs.means(units, rules, scores.bounds).items()
+    each = over_runs.means(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),

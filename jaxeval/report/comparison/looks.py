@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jaxeval import files
-from jaxeval.errors import ConfigError, parsing
+from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.report import text
 from jaxeval.stats import over_runs, power, results
 from jaxeval.stats.pairs import Pair
@@ -42,6 +42,9 @@ def with_looks(study: Study, path: Path) -> Study:
       RunError: it cannot be written, or another process works with it.
     """
     families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
+    if any(pair.scores and pair.scores.overlap for of in families for pair in of):
+        found = "found splits of several cross-validations, which overlap"
+        raise ConfigError(f"{argument('ledger', path)}: expected independent runs, {found}")
     busy, looked = f"{path}: another process works with this ledger", dict[str, _Entry]()
     with files.locked(files.lock_of(path, "ledger"), busy):
         seen = _seen(path)

@@ -23,6 +23,7 @@ TESTS = {
     "welch_t": "Welch's t",
     "paired_t": "t on pairs",
     "anytime_t": "e-process of t",
+    "corrected_t": "corrected resampled t",
     "sign_test": "sign test",
     "permutation_test": "permutation of means",
     "tost": "equivalence (TOST)",
