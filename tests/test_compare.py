@@ -270,7 +270,7 @@ def test_repeated_cross_validations_have_the_corrected_test(
     assert any("several cross-validations overlap" in line for line in tree["warnings"])
     with pytest.raises(JaxevalError, match="--ledger l: expected independent runs"):
         comparing.main(path, "--ledger", "l")
-    with pytest.raises(JaxevalError, match="cv.csv: expected independent runs"):
+    with pytest.raises(JaxevalError, match=r"cv\.csv: expected independent runs"):
         jaxeval.settle_table(path, "A", "B")
 
 
