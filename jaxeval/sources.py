@@ -19,6 +19,7 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import results
 
+
 @parameters.verb
 def read_scores(
     source: "str | Path | Any",
