@@ -25,7 +25,7 @@ from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 
 _RESULT = "result.json"
-_MOST_PAIRS = 2_000  # of models on a data set: comparing them takes 30 s of a core, their page 4 MB
+_MOST_PAIRS = 2_000  # of models on a data set: comparing them takes 30 CPU s, their page 4 MB
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
