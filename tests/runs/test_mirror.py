@@ -102,7 +102,9 @@ def test_what_comes_back_is_what_was_sent(
     send = target.send
     with monkeypatch.context() as patched:
         patched.setattr(target, "send", part)
-        with pytest.raises(RunError, match=rf"{to}.* failed \(no room\); the same command goes on"):
+        with pytest.raises(
+            RunError, match=rf"{to}.* failed \(no room\); the same command goes on"
+        ):
             main(command)
     for _ in range(2):
         assert main(command) == 0
