@@ -68,6 +68,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert slow.scores().shape == (5,) and (slow.scores("dev") != slow.scores("test")).any()
     whole = jaxeval.load("runs")
     assert whole.names == ("fast", "slow") and len(whole) == 10
+    assert "fast" in whole and whole.rows[0] in whole and "fas" not in whole
     assert whole["slow"].rows == slow.rows
     found = compare(fast, slow)
     assert any("fast and slow differ in training." in note for note in found.document().notes)

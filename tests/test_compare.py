@@ -245,6 +245,35 @@ def test_what_a_design_cannot_say_is_warned_of(
     assert (said.lstrip("-") in " ".join(warnings)) != said.startswith("-")
 
 
+@pytest.mark.parametrize("repeat", ["repeat", "seed"])
+def test_repeated_cross_validations_have_the_corrected_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture, repeat: str
+) -> None:
+    """Dies if fold k of all repeats is one split, or overlap is not allowed for; if seeds on the
+    same folds count as splits."""
+    path, draw = tmp_path / "cv.csv", np.random.default_rng(0)
+    gaps = draw.normal(0.01, 0.02, (5, 4))
+    a = draw.normal(0.5, 0.1, gaps.shape)
+    rows = [f"{r},{f},{a[r, f]},{a[r, f] + gap}" for (r, f), gap in np.ndenumerate(gaps)]
+    path.write_text("\n".join([f"{repeat},fold,A,B", *rows]))
+    tree = comparing.json_of(capsys, path, "--margin", "0.05")
+    (pair,) = tree["pairs"]
+    if repeat == "seed":
+        assert pair["primary"] == "paired_t" and pair["n"] == [4, 4]
+        return
+    t = gaps.mean() / np.sqrt(gaps.var(ddof=1) * (1 / 20 + 1 / 3))  # test 1/4, training 3/4
+    assert pair["p_value"] == pytest.approx(2 * scipy_stats.t.sf(t, 19)) and pair["n"] == [20, 20]
+    half = scipy_stats.t.isf(0.025, 19) * gaps.mean() / t
+    ends = [-gaps.mean() - half, -gaps.mean() + half]
+    assert [pair["interval"][end] for end in ("low", "high")] == pytest.approx(ends)
+    assert {*pair["tests"]} == {"corrected_t", "tost"}
+    assert any("several cross-validations overlap" in line for line in tree["warnings"])
+    with pytest.raises(JaxevalError, match="--ledger l: expected independent runs"):
+        comparing.main(path, "--ledger", "l")
+    with pytest.raises(JaxevalError, match=r"cv\.csv: expected independent runs"):
+        jaxeval.settle_table(path, "A", "B")
+
+
 def test_seeds_within_splits_are_no_replicates(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -142,6 +142,9 @@ def build(
         names = {name for form in forms for name in words.spellings(form)}
         read, unknown = _read(settings, settings.vectors, names)
         findings = _coverage(counts, read.index, settings.vectors)
+        if read.repeated:
+            again = f"repeated words in {settings.vectors}: {read.repeated:,}; the first counts"
+            findings = findings.joined(checks.Findings(warnings=[again]))
     return forms, _table(settings, forms, vocabulary, read, unknown), findings
 
 

@@ -6,6 +6,7 @@ leaderboards and comparisons are made of these.
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
 
 _RESULT = "result.json"
+_MOST_PAIRS = 2_000  # of models on a data set: comparing them takes 30 CPU s, their page 4 MB
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
@@ -65,7 +67,12 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
 
     os.chdir(Path(file).parent)
     with errors.called_from(_of_form):
-        found = compare(read(Path(file).name, sources.layout(**options)))
+        scores = read(Path(file).name, sources.layout(**options))
+        pairs = math.comb(len(scores.models), 2) * len(scores.data_sets)
+        if pairs > _MOST_PAIRS:
+            most = f"expected at most {_MOST_PAIRS:,}; jaxeval compare has no limit"
+            raise DataError(f"{pairs:,} pairs of models on data sets; {most}", scores.source)
+        found = compare(scores)
         document = found.document()
     rows: list[dict[str, Json]] = []
     for data_set, model, of in words.described(found.study):

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import sys
-import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -111,9 +110,7 @@ class Pages:
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
-        state = known.state(time.time(), self._followed.begun)
-        waits = state == "ended" and index.goes_on(known, Path(self._location))
-        return "begun" if waits else state
+        return index.state(known, self._followed, Path(self._location))
 
     def _search_file(self, experiment: str) -> Path:
         """Returns where `tune` keeps the state of a search."""

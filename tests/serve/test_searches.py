@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import jaxeval
+from jaxeval import files
 from jaxeval.report import render
 from jaxeval.sensitivity import analysis
 from tests.serve import folders
@@ -73,7 +74,7 @@ def test_a_search_goes_on(site: TestClient) -> None:
     assert "2 fresh seeds give dev 71.00" in page.text
     best = data.json()["best"]
     assert best["values"]["layers"] == 4 and len(data.json()["evaluations"]) == 13
-    assert "begun: 12 members ended" in site.get(f"/e/{folders.SEARCH}").text
+    assert "stalled: 12 members ended" in site.get(f"/e/{folders.SEARCH}").text
     compared = site.get(f"/compare?e={folders.TUNED}&e={folders.SEARCH}").text
     assert "&#39;base, tuning&#39; has settings of a search: jaxeval tune<" in compared
 
@@ -93,13 +94,16 @@ def test_a_sweep_that_has_begun_has_a_page(tmp_path: Path) -> None:
 
 
 def test_a_sweep_ends_with_its_last_run(tmp_path: Path) -> None:
-    """Dies if a sweep has "ended" while the program of its next cohort compiles."""
+    """Dies if a sweep has "ended" while the program of its next cohort compiles, or compiles once
+    its process was killed."""
     fabricated.fill(tmp_path, ("transformer",), count=6)
     (tmp_path / "sweeps").mkdir()
     (plan := tmp_path / "sweeps" / "sweep0.json").write_text('{"runs": [0, 0, 0, 0, 0, 0, 0]}')
     site = client(tmp_path)
-    assert site.get("/index.json").json()["experiments"][0]["state"] == "begun"
-    assert "begun: 6 members ended" in site.get("/e/sweep0").text
+    with files.locked(tmp_path / "checkpoints" / "sweep0.lock", ""):
+        assert site.get("/index.json").json()["experiments"][0]["state"] == "begun"
+        assert "begun: 6 members ended" in site.get("/e/sweep0").text
+    assert client(tmp_path).get("/e/sweep0.json").json()["state"] == "stalled"
     plan.write_text('{"runs": [0, 0, 0, 0, 0, 0]}')
     assert client(tmp_path).get("/e/sweep0.json").json()["state"] == "ended"
 
