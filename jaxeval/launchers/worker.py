@@ -51,7 +51,7 @@ def _session() -> "Session":
     """Data and programs, which all jobs of this process share."""
     from jaxeval.studies import running
 
-    gc.freeze()  # a tenth of tracing is spent on looking through what was imported
+    gc.freeze()  # looking through what was imported takes a twentieth of a small job
     return running.Session()
 
 

@@ -174,7 +174,7 @@ def compile_all(
     """Compiles the programs for these shapes in parallel threads, and returns the new engine.
 
     Programs are traced one after the other, the longest first, since tracing holds Python's lock.
-    More threads than cores would take a tenth more CPU time.
+    More threads than cores would take a twentieth more CPU time.
     Yields when the compilation of each program begins, and when it has ended.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
