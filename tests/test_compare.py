@@ -63,18 +63,6 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
     assert summary["median"] == pytest.approx(np.median(a)) and summary["n"] == 12
 
 
-def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the higher perplexity is recommended."""
-    path = tmp_path / "ppl.csv"
-    draw = np.random.default_rng(1)
-    lines = [f"{draw.normal(90, 1):.3f},{draw.normal(80, 1):.3f}" for _ in range(10)]
-    path.write_text("A,B\n" + "\n".join(lines))
-    shown = comparing.shown(capsys, path, "--lower-is-better", "--details")
-    assert shown.startswith("B is better than A: score ")
-    assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
-    assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
-
-
 def test_data_sets_are_summed_up_drawn_and_pasted(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
