@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -166,19 +165,12 @@ def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None
 
 def test_two_processes_share_a_ledger(folder: Path) -> None:
     """Dies if a decision is lost or doubled, two have one level, or a seed has two scores."""
-    gains = ("slow=0.84", "slow=0.801", "slow=0.76", "slow=0.8005")
-    words = [sys.executable, "-m", "jaxeval", "settle", "command", _command("slow=0.8")]
     more = ["--correction", "e-lond", "--seeds", "6", "--json", "-"]
     running = [
-        subprocess.Popen(
-            [*words, _command(gain), *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for gain in gains
+        processes.start("settle", "command", _command("slow=0.8"), _command(f"slow={gain}"), *more)
+        for gain in (0.84, 0.801, 0.76, 0.8005)
     ]
-    found = [json.loads(process.communicate(timeout=50)[0]) for process in running]
+    found = [json.loads(process.wait(50).stdout) for process in running]
     with ledger.opened(folder / "settle.db", read_only=True) as book:
         every = book.comparisons()
         scores = book.scores(every[0].base.id)

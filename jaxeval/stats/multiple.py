@@ -126,7 +126,7 @@ def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.nda
     return np.asarray(reached[np.searchsorted(-least[order], -bounds, "right")])
 
 
-def _tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
+def tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
     """Groups models, best first, so that every pair that was not told apart shares a group.
 
     Each model is in at least one group, and no group holds another.
@@ -164,7 +164,7 @@ def places(
       apart: the pairs (better, worse).
     """
     order = sorted(means, key=lambda model: -means[model])
-    tied, found = _tie_groups(order, {*map(frozenset, apart)}), {}
+    tied, found = tie_groups(order, {*map(frozenset, apart)}), {}
     for model in order:
         rank = 1 + sum(mean > means[model] for mean in means.values())
         better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
