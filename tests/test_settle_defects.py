@@ -128,6 +128,17 @@ def test_a_candidate_that_was_killed_is_no_fresh_base() -> None:
         assert book.begin(tried, Side("d", "d", ""), "", ASKED).known == 1
 
 
+def test_a_full_disk_is_named() -> None:
+    """Dies if the message is that of the transaction which it ended."""
+    sides = Side("a", "a", ""), Side("b", "b", "")
+    with (
+        pytest.raises(RunError, match=r"night.db: cannot be used \(database or disk is full\)"),
+        ledger.opened(Path("night.db")) as book,
+    ):
+        book._rows("PRAGMA max_page_count = 1")
+        book.begin(*sides, "a note of many pages" * 1000, ASKED)
+
+
 def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None:
     """Dies if a crash withholds the claim, is tried again later, or counts for its side; or if
     what ran is not said, or what was known is."""

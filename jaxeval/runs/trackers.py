@@ -82,7 +82,8 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
             return "MLflow", [*_read_mlflow(sql.execute).values()]
         if {"metrics", "configs", "system_metrics"} <= tables:
             return "trackio", [*_read_trackio(sql.execute).values()]
-    raise DataError("a database without runs of MLflow or trackio; ours end in .sqlite", path)
+    ours = "runs of jaxeval end in .sqlite, and jaxeval settle report reads ledgers"
+    raise DataError(f"a database without runs of MLflow or trackio; {ours}", path)
 
 
 def _read_mlflow(select: _Select) -> Mapping[str, Run]:

@@ -103,10 +103,13 @@ class Pages:
             document = document._replace(title=title, notes=[*notes, *document.notes])
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
-    def stamp(self, asked: Asked) -> float:
-        """Returns the time of the last change of what is not in the database."""
-        file = self._search_file(asked.experiments[0]) if asked.kind == "tune" else None
-        return file.stat().st_mtime if file and file.is_file() else 0.0
+    def stamp(self, asked: Asked) -> tuple[float, int]:
+        """Returns what changes with a search's file, and with seeds of its best setting."""
+        if asked.kind != "tune":
+            return 0.0, 0
+        file = self._search_file(asked.experiments[0])
+        ended = sum(of.version for of in self._followed.experiments.values())
+        return file.stat().st_mtime if file.is_file() else 0.0, ended
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
