@@ -13,7 +13,7 @@ from pathlib import Path
 from jaxeval.errors import RunError
 
 _GROUPS, _MOUNTED = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-SHARED_BY = "JAXEVAL_SHARED_BY"  # processes, as their launcher says
+SHARED_BY = "JAXEVAL_MEMORY_SHARED_BY"  # processes, as their launcher says
 _DEADLOCKS = "deadlocks when orthogonal matrices are drawn for several members on few cores"
 _REFUSED = {  # versions of jax
     "0.10.": _DEADLOCKS,
@@ -100,24 +100,19 @@ def describe() -> str:
 
 
 def cores() -> int:
-    """Returns the cores that the process may keep busy, at least one; `local:N` shares them."""
+    """Returns the number of cores that the process may keep busy, at least one."""
     known = hasattr(os, "sched_getaffinity")
     count = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
     limits = _limits("cpu.max")  # microseconds of a core's time, and in how many
     shares = [quota / period for quota, period, *_ in limits if quota > 0 and period > 0]
-    return max(1, int(min([count, *shares]) / _sharing()))
+    return max(1, int(min([count, *shares])))
 
 
 def memory() -> float:
-    """Returns the bytes of memory that the process may have; `local:N` shares them."""
+    """Returns the bytes of memory that the process may have; workers of `local:N` share them."""
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     known = min([there, *(limit for limit, *_ in _limits("memory.max") if limit > 0)])
-    return known / _sharing()
-
-
-def _sharing() -> int:
-    """Processes that share the cores and the memory."""
-    return int(os.environ.get(SHARED_BY, "1"))
+    return known / int(os.environ.get(SHARED_BY, "1"))
 
 
 def _limits(name: str) -> Iterator[list[int]]:

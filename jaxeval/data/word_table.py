@@ -211,7 +211,10 @@ def _coverage(
     if not train:
         message = "it has no vector of any word of train; expected vectors of the same language"
         raise DataError(message, path)
-    shown = (f"{part} {f['tokens']:.1%} ({f['types']:.1%})" for part, f in fractions.items())
+    shown = (
+        f"{part} {100 * f['tokens']:.1f} % ({100 * f['types']:.1f} %)"
+        for part, f in fractions.items()
+    )
     remark = f"tokens (types) with a vector in {path}: {', '.join(shown)}"
-    few = f"only {train:.1%} of train's tokens have a vector in {path}"
+    few = f"only {100 * train:.1f} % of train's tokens have a vector in {path}"
     return checks.Findings({"vectors": fractions}, [remark], [few] if train < _FEW else [])

@@ -13,7 +13,6 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh
 
-from jaxeval import backend
 from jaxeval.contracts import Array, Corpus, Member, Split, Tree
 from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member
@@ -174,7 +173,6 @@ def compile_all(
     """Compiles the programs for these shapes in parallel threads, and returns the new engine.
 
     Programs are traced one after the other, the longest first, since tracing holds Python's lock.
-    More threads than cores would take a twentieth more CPU time.
     Yields when the compilation of each program begins, and when it has ended.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
@@ -185,7 +183,7 @@ def compile_all(
 
     for name in calls:
         yield Compiling(name, None, False)
-    pool, compiling, programs = futures.ThreadPoolExecutor(backend.cores()), [], dict[str, Any]()
+    pool, compiling, programs = futures.ThreadPoolExecutor(), [], dict[str, Any]()
     try:
         for name, each in calls.items():
             begin = time.perf_counter()

@@ -158,7 +158,10 @@ class JudgedVectors(Result):
     def document(self) -> Document:
         """Returns the best file in each mode, scores, relative error reduction, comparisons."""
         share = {key: of["test"] for key, of in self.coverage.items()}
-        cells = {key: f"{of['tokens']:.1%} ({of['types']:.1%})" for key, of in share.items()}
+        cells = {
+            key: f"{100 * of['tokens']:.1f} % ({100 * of['types']:.1f} %)"
+            for key, of in share.items()
+        }
         covered = [(name, *(cells[name, task] for task in self.metrics)) for name in self.files]
         title = "Tokens (types) of test with a vector"
         return Document(

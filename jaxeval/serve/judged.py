@@ -21,7 +21,7 @@ from jaxeval.report import render
 from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Block, Document, Link, Table, to_csv
 from jaxeval.report.vectors import JudgedVectors
-from jaxeval.stats import judgement
+from jaxeval.stats import describe, judgement
 from jaxeval.stats.judgement import Judgement
 
 _RESULT = "result.json"
@@ -176,9 +176,10 @@ def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
     places = {row.model: row for row in board.rows} if board else {}
     for name, by_task in mode.scores.items():
         place = places.get(name)
-        interval = place and place.mean.interval
-        row: dict[str, Json] = {"id": ids[name], "name": name}
-        row |= {"mean": float(np.nanmean(by_task.mean(axis=0)))}
+        means = by_task.mean(axis=0)
+        mean = describe.summarize(means[~np.isnan(means)])
+        interval = place.mean.interval if place else mean.interval
+        row: dict[str, Json] = {"id": ids[name], "name": name, "mean": mean.mean}
         row |= {"low": interval and interval.low, "high": interval and interval.high}
         row |= {"rank": place and place.rank, "tied": tables.tied(place.groups) if place else ""}
         row |= {"best_rank": place and place.low, "worst_rank": place and place.high}

@@ -165,19 +165,22 @@ class Pages:
     def _compare(self, known: Sequence[Followed]) -> Page:
         """Compares experiments with the first: what may be said however often one looks."""
         answers, blocks, notes, settled = list[str](), list[Table](), list[str](), list[Json]()
+        apart: dict[str, Json] = {}
         level = _ALPHA / max(1, len(known) - 1)
         for other in known[1:]:
             members, note = self._comparable(known[0], other)
             notes += note
             pair = f"{other.name} against {known[0].name}"
             if len({row.experiment for row in members}) < 2:
-                answers.append(f"{pair}: one of them has no seed that counts yet")
+                apart[pair] = "one of them has no seed that counts yet"
+                answers.append(f"{pair}: {apart[pair]}")
                 continue
             try:
                 layout = Layout(models=[known[0].id, other.id])
                 table = native.scores(members, self._location, layout)
                 found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
+                apart[pair] = str(error)
                 answers.append(f"{pair}: not compared: {error}")
                 continue
             shown = found.document()
@@ -197,7 +200,7 @@ class Pages:
             title=f"Comparison: {', '.join(of.name for of in known)}",
             signature=f"{self._signature} | the claim holds however often one looks",
         )
-        return self._scored(document, known, {"settled": settled})
+        return self._scored(document, known, {"settled": settled, "not_compared": apart})
 
     def _comparable(self, base: Followed, other: Followed) -> tuple[list[MemberRow], list[str]]:
         """Returns the members before the first one that still trains, and notes.

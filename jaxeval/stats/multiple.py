@@ -28,8 +28,10 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
         adjusted = ordered * count
     elif method == "holm":
         adjusted = np.maximum.accumulate(ordered * (count - rank + 1))
-    else:
+    elif method == "benjamini_hochberg":
         adjusted = np.minimum.accumulate((ordered * count / rank)[::-1])[::-1]
+    else:
+        raise ValueError(f"unknown method of correction: {method!r}")
     result = np.empty(count)
     result[order] = np.minimum(adjusted, 1.0)
     return np.where(unknown, np.nan, result)

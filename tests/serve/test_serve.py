@@ -179,6 +179,10 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
         store.record(ends, [late])
     settled = client(tmp_path).get(f"/compare.json?e={0:016x}&e={2:016x}").json()["settled"][0]
     assert settled["looks"] == 3
+    write(tmp_path, "none", 4, ended=0, training=1)
+    told = client(tmp_path).get(f"/compare.json?e={0:016x}&e={4:016x}").json()
+    lacking = {"none against a": "one of them has no seed that counts yet"}
+    assert told["not_compared"] == lacking and told["settled"] == []
     levels = client(tmp_path).get(f"/compare.json?e={0:016x}&e={1:016x}&e={2:016x}").json()
     assert [found["level"] for found in levels["settled"]] == [0.025, 0.025]
     write(tmp_path, "new", 3, ended=0, training=1)

@@ -26,6 +26,8 @@ def test_golden() -> None:
     np.testing.assert_allclose(
         multiple.adjust_p_values((0.01, 0.04, 0.03, 0.5)), [0.04, 0.09, 0.09, 0.5]
     )
+    with pytest.raises(ValueError, match="unknown method of correction: 'hochberg'"):
+        multiple.adjust_p_values(given_p, "hochberg")  # type: ignore[arg-type]
 
 
 @given(p_values, st.floats(0.01, 0.5))

@@ -166,23 +166,23 @@ def _by_data_set(study: Study) -> Table:
         cells = {(data_set, model): cell for (model, data_set), cell in cells.items()}
     rows = [(d, *(cells.get((d, a), "-") for a in across)) for d in down]
     head = (_metric(study, scale), *(name or "mean ± sd" for name in across))
-    return Table(head, rows, _caption(study))
+    title, bold = _caption(study)
+    return Table(head, rows, title, bold=bold)
 
 
-def _caption(study: Study) -> str:
+def _caption(study: Study) -> tuple[str, str]:
+    """Returns the title of means by data set, and what bold ones are."""
     better = "higher" if study.scores.higher_is_better else "lower"
     metric = f"{study.scores.metric or 'score'} ({better} is better)"
     assert study.run_design is not None
     if study.run_design.unit == "dataset":
-        return f"One {metric} a {study.noun}; none is tested, and none is bold."
+        return f"One {metric} a {study.noun}; none is tested, and none is bold.", ""
     if not study.pairs:
-        return f"Mean ± sd of {metric}; models of one run are not tested."
+        return f"Mean ± sd of {metric}; models of one run are not tested.", ""
     n = text.ranging(summary.n for *_, summary in words.described(study))
     tests = words.primary(study.run_design.primary)
-    return (
-        f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        f"all models compared on the {study.noun} ({tests})."
-    )
+    bold = f"shown to be better than all models compared on the {study.noun} ({tests})."
+    return f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s.", bold
 
 
 def leaderboard(board: Board, study: Study) -> Table:
