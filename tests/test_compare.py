@@ -203,6 +203,7 @@ _DRAW = np.random.default_rng(3)
 _SPLITS = _DRAW.normal(0.8, 0.05, (2, 10))
 _WIDE = [*_rows("A", 0.8 + np.arange(-5, 5) / 750), *_rows("B", 0.7 + np.arange(30) / 7500)]
 _CRASHED = [f"{m},{d},{k},.{k}" for m in "AB" for d in "yx" for k in range(4)][:-1]
+_LOST = [f"B,y,{k},.{k}" for k in (0, 3)]
 _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.001), "B,99,0.5"]
 
 
@@ -216,6 +217,8 @@ _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.00
         ("seed", _WIDE, [], "scores of A are spread 2 times"),
         ("seed", _WIDE[:22], [], "-scores of A are spread"),
         ("dataset,seed", _CRASHED, [], "seeds of B: 4 on y, 3 on x; every data set weighs the"),
+        ("dataset,seed", _CRASHED, [], "-is not tested"),
+        ("dataset,seed", [r for r in _CRASHED if r not in _LOST], [], "B has 2 seeds with"),
     ],
 )
 def test_what_a_design_cannot_say_is_warned_of(

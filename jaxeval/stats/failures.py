@@ -14,8 +14,8 @@ from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import describe, multiple
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Method, Rules, on, sign, varies
-from jaxeval.stats.samples import Samples
+from jaxeval.stats.results import Method, Rules, gaps, on, sign, varies
+from jaxeval.stats.samples import FEWEST, Samples
 
 _FOLDS = 10  # of one cross-validation, at most
 _MOST_ALIKE = 4  # warnings of one kind
@@ -124,6 +124,7 @@ def warnings(
             if len(of.scores) > 1 and not varies(of.scores)
         )
         yield from _shortened(_uneven(units))
+        yield from _not_averaged(units)
     yield from _of_unit(scores, units)
     yield from _shortened(
         f"{pair.a}, {pair.b}{on(pair.data_set)}: paired tests use the {pair.pairs} units that "
@@ -169,6 +170,20 @@ def _uneven(units: Samples) -> Iterator[str]:
             yield f"{units.unit}s of {model}: {named}; every data set weighs the same"
 
 
+def _not_averaged(units: Samples) -> Iterator[str]:
+    """Says why the mean over data sets is not tested, if runs are missing."""
+    each = [*units.by_data_set.values()]
+    alike = len(each) > 1 and all(of.keys() == each[0].keys() for of in each)
+    if units.unit not in ("seed", "split") or not alike:
+        return
+    whole = units.averaged_over([*units.by_data_set]).by_data_set[""]
+    counts = {model: len(of.scores) for model, of in whole.items()}
+    fewest = min(counts, key=lambda model: counts[model])
+    if counts[fewest] < FEWEST <= max(len(of[fewest].scores) for of in each):
+        lacks = f"{fewest} has {counts[fewest]} {units.unit}s with a score on each"
+        yield f"the mean over data sets is not tested: {lacks}; expected at least {FEWEST}"
+
+
 def collapsed(scores: Scores, units: Samples) -> list[str]:
     """Names models of which few scores are far worse than all others, as if these runs failed.
 
@@ -211,8 +226,8 @@ def _gaps(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, flo
     for data_set, by_model in units.by_data_set.items():
         for model in by_model:
             both = {b: units.paired(data_set, model, b) for b in by_model if b != model}
-            found = {b: sign * (x - y) for b, (x, y) in both.items()}
-            fallen = (b for b, gaps in found.items() if _fallen(np.sort(gaps), 0.0))
+            found = {b: sign * gaps(*of) for b, of in both.items()}
+            fallen = (b for b, of in found.items() if _fallen(np.sort(of), 0.0))
             if (other := next(fallen, None)) is not None:
                 others = by_model[other].labels
                 labels = (d for d in by_model[model].labels.tolist() if d in others)

@@ -129,6 +129,14 @@ def test_few_scores_that_seem_to_be_of_failed_runs_are_named(data_sets: bool) ->
         assert line.endswith(advice or "and counts.")
 
 
+def test_differences_that_are_equal_but_for_rounding_are_alike() -> None:
+    """Dies if one tie among gaps of .1 is called a failed run, as .9 - .8 is not .8 - .7."""
+    low = [0.8, 0.8, 0.9, 0.7, 0.6, 0.5]
+    of = {f"d{k}": {"A": [round(x + 0.1 * (k != 1), 1)], "B": [x]} for k, x in enumerate(low)}
+    scores = runs(of)
+    assert not failures.collapsed(scores, samples.samples(scores))
+
+
 def test_items_with_a_failed_answer_are_counted() -> None:
     """Dies if an item counts as failed only where all its answers are."""
     data = task("t", "acc", {"a": np.ones((9, 2)), "b": np.ones((9, 2))})

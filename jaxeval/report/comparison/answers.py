@@ -80,7 +80,7 @@ def _doubtful(study: Study, design: RunDesign) -> list[str]:
 
 def _copies(study: Study, design: RunDesign) -> Iterator[str]:
     """Yields a sentence on each model that has one run, and so is not tested."""
-    scale, others = words.score_format(study), list[str]()
+    scale, others = words.score_format(study), dict[str, list[str]]()
     for one in design.copies:
         score, where = scale(one.score), on(one.data_set)
         beside = _beside_runs(study, design, one, scale)
@@ -90,10 +90,13 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
         elif beside:
             yield f"{one.model} has one score{where}, {score}; a test needs {FEWEST}.{beside}"
         else:
-            others.append(f"{one.model} ({score}{where})")
+            others.setdefault(one.model, []).append(f"{score}{where}")
     if others:
         has = "have one score each" if len(others) > 1 else "has one score"
-        yield f"{text.few(others)} {has}; a test needs {FEWEST}."
+        if any(of[1:] for of in others.values()):
+            has = f"{has.removesuffix(' each')} a {study.noun}"
+        named = text.few([f"{model} ({text.few(of)})" for model, of in others.items()])
+        yield f"{named} {has}; a test needs {FEWEST}."
     rows = study.boards[0].rows
     constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(rows)
     if constant and rows[1].rank > 1:
