@@ -87,10 +87,7 @@ def test_failures_are_one_line(
     scripts: Any, member: tuple[Path, Path], way: str, message: str
 ) -> None:
     """Dies if a process that failed makes the benchmark hang, or its reason is lost."""
-    with (
-        pytest.raises(SystemExit, match=message) as raised,
-        scripts[0].start(*member, 2) as group,
-    ):
+    with pytest.raises(SystemExit, match=message) as raised, scripts[0].start(*member, 2) as group:
         running = [process._popen for process in group._processes]
         group.turn(way, 1, 2)
     assert "\n" not in str(raised.value)

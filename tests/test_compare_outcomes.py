@@ -31,10 +31,7 @@ def _runs(folder: Path, kept: dict[str, float], splits: tuple[int, ...] = (0,)) 
                     counts = np.stack([right, gold, gold], axis=1)
                     f1 = float(right.sum() / gold.sum())
                     changes: dict[str, Any] = {"experiment": name, "split": split}
-                    store.record(
-                        [test_store.result(seed, **changes, dev=dev, test=f1)],
-                        [],
-                    )
+                    store.record([test_store.result(seed, **changes, dev=dev, test=f1)], [])
                     names = ("right_spans", "predicted_spans", "gold_spans")
                     key = {**changes, "seed": seed, "repeat": 0, "hparams": "{}"}
                     if skill:

@@ -95,10 +95,7 @@ def test_judged_resumed_and_told(
         ({"baseline": "c.txt"}, "baseline='c.txt': expected one of"),
         ({"changes": ["model.words.trained=true"]}, "trained cannot be changed: .* by the modes"),
         ({"changes": ["model.words={trained=true}"]}, "model.words.trained cannot be changed"),
-        (
-            {"changes": ["ner:data.vectors=c.txt"]},
-            "data.vectors cannot be .* by the files",
-        ),
+        ({"changes": ["ner:data.vectors=c.txt"]}, "data.vectors cannot be .* by the files"),
         ({"changes": {"name": "x"}}, "name cannot be changed"),
         ({"changes": ["nli:training.epochs=2"]}, "nli:training"),
     ],

@@ -17,14 +17,7 @@ ROOMS = [  # downstream only
     *("bandits", "tuning", "sensitivity", "report"),
 ]
 # what the verbs share
-OF_VERBS = {
-    "observe",
-    "launchers",
-    "results",
-    "sources",
-    "cli",
-    "parsers",
-}
+OF_VERBS = {"observe", "launchers", "results", "sources", "cli", "parsers"}
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
 API = {"__init__"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others

@@ -218,10 +218,7 @@ def test_bad_input_is_explained(
 ) -> None:
     """Dies if one of these is a traceback or goes on."""
     (tmp_path / "p.csv").write_text("rate,score\n1,0.9\n2,85.645\n3,86\n")
-    paths = {
-        "P": str(tmp_path / "p.csv"),
-        "S": _sweep(tmp_path, "s.tsv"),
-    }
+    paths = {"P": str(tmp_path / "p.csv"), "S": _sweep(tmp_path, "s.tsv")}
     if "R" in words:
         paths["R"] = str(fabricated.fill(tmp_path / "r"))
     if "L" in words:

@@ -219,27 +219,30 @@ def test_a_changed_ledger_is_one_line(folder: Path, change: str) -> None:
 # a command against itself
 
 
+def _against_itself(gain: str, **more: Any) -> Any:
+    with in_process.programs():
+        return jaxeval.settle_self(_command(gain), quiet=True, **more)
+
+
 def _count() -> int:
     return len(Path("calls").read_text().splitlines())
 
 
 def test_a_deterministic_command_runs_three_seeds_again() -> None:
     """Dies if all seeds run twice, recorded ones run again, or the noise is another one."""
-    found = jaxeval.settle_self(_command("plain=0.8"), seeds=6, quiet=True)
+    found = _against_itself("plain=0.8", seeds=6)
     assert found.deterministic and found.exit_code == 0 and _count() == 9
     assert found.sd_interval.low < found.sd < found.sd_interval.high and found.sd_within == 0
     assert "one run of a seed is enough" in repr(found)
-    assert jaxeval.settle_self(_command("plain=0.8"), seeds=6, quiet=True).first == found.first
+    assert _against_itself("plain=0.8", seeds=6).first == found.first
     assert _count() == 9
-    base = jaxeval.settle_command(
-        _command("plain=0.8"), _command("plain=0.81"), seeds=4, quiet=True
-    )
+    base = _settle("plain=0.8", "plain=0.81", seeds=4)
     assert base.known == 6 and [*base.scores["base"]] == [*found.first]
 
 
 def test_noise_within_a_seed() -> None:
     """Dies if a command whose seeds have other scores again is deterministic, or unfit."""
-    found = jaxeval.settle_self(_command("noisy=0.8"), workers=1, quiet=True)
+    found = _against_itself("noisy=0.8", workers=1)
     assert not found.deterministic and found.exchangeable and _count() == 20
     assert 0.001 < found.sd_within < 0.006 < found.sd
     assert not any("does not reach" in note for note in found.notes)
@@ -248,7 +251,7 @@ def test_noise_within_a_seed() -> None:
 
 def test_runs_that_depend_on_those_before() -> None:
     """Dies if second runs that are always higher count as noise."""
-    found = jaxeval.settle_self(_command("warms=0.8"), quiet=True)
+    found = _against_itself("warms=0.8")
     assert not found.exchangeable and found.exit_code == 1 and found.interval.low > 0
     assert "second run of a seed scores higher" in repr(found)
 
@@ -256,16 +259,16 @@ def test_runs_that_depend_on_those_before() -> None:
 def test_a_seed_that_does_not_reach_the_program() -> None:
     """Dies if scores that no seed changes pass."""
     with pytest.raises(DataError, match=r"seeds 1 to 3 have the same score, 0\.8: the seed"):
-        jaxeval.settle_self(_command("const=0.8"), seeds=9, quiet=True)
+        _against_itself("const=0.8", seeds=9)
     assert _count() == 6
-    found = jaxeval.settle_self(_command("noise=0"), quiet=True)
+    found = _against_itself("noise=0")
     assert any("does not reach" in note for note in found.notes)
 
 
 def test_a_failed_seed() -> None:
     """Dies if a crash is no error, or a score is made up."""
     with pytest.raises(RunError, match="seed 3 has no score: exit code 1"):
-        jaxeval.settle_self(_command("crash=3"), retries=0, quiet=True)
+        _against_itself("crash=3", retries=0)
 
 
 def test_too_few_seeds() -> None:

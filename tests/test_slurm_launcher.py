@@ -17,14 +17,7 @@ from jaxeval import launchers
 from jaxeval.errors import ConfigError
 from jaxeval.launchers import slurm
 from tests import processes
-from tests.test_local_launcher import (
-    WORDS,
-    halved,
-    rows,
-    same_rungs,
-    searched,
-    wait_for_epochs,
-)
+from tests.test_local_launcher import WORDS, halved, rows, same_rungs, searched, wait_for_epochs
 from tests.verbs import train, tune
 
 pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="Slurm is not installed")

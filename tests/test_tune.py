@@ -23,15 +23,17 @@ from tests.verbs import tune
 RATE: Any = {"rate": {"log_uniform": [1e-4, 1.0]}}
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
 def _loss(values: Any) -> float:
     return float((math.log10(values["rate"]) + 2) ** 2)
 
 
-def test_a_command_is_tuned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_command_is_tuned(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if failures are lost, the answer is not retrained, or what is known is done again."""
-    monkeypatch.chdir(tmp_path)
     words = tune_command.words(tmp_path, "--trials", "12", "--parallel", "4")
     tree = tune_command.json_of(capsys, words)
     assert tree["trials"] == 12 and tree["reason"] == "all trials have ended"
@@ -91,11 +93,8 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
         assert a[key] == b[key]
 
 
-def test_a_command_without_a_seed_is_run_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_command_without_a_seed_is_run_once(capsys: pytest.CaptureFixture) -> None:
     """Dies if copies of one run count as fresh seeds, or get an interval of no width."""
-    monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
     words = ["--space", "s.toml", "--method", "random", "--trials", "2", "--json", "out.json"]
     for more in (["--seeds", "2"], ["--retrain", "3"]):
@@ -113,11 +112,8 @@ def test_a_command_without_a_seed_is_run_once(
 
 
 @pytest.mark.parametrize(("flags", "best"), [([], 0), (["--no-lower-is-better"], -1)])
-def test_the_field_of_a_score_says_direction_and_unit(
-    flags: list[str], best: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_field_of_a_score_says_direction_and_unit(flags: list[str], best: int) -> None:
     """Dies if the worst of losses is taken."""
-    monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
     Path("train.sh").write_text('echo "{\\"dev\\": {\\"nll\\": $1}}"\n')
     words = ["command", "sh train.sh {x}", "--space", "s.toml", "--trials", "8"]
@@ -129,10 +125,9 @@ def test_the_field_of_a_score_says_direction_and_unit(
 
 
 def test_a_dry_run_shows_the_first_command_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if a line is not what is run, or if anything is run or written."""
-    monkeypatch.chdir(tmp_path)
     words = tune_command.words(tmp_path, "--trials", "3", "--parallel", "3")
     before = {*tmp_path.iterdir()}
     assert tune([*words, "--dry-run"]) == 0
@@ -154,11 +149,8 @@ WRONG: list[tuple[list[str], str]] = [
 ]
 
 
-def test_what_does_not_go_together_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     """Dies if a search goes on with the scores of another one, or a mistake is a traceback."""
-    monkeypatch.chdir(tmp_path)
     words = tune_command.words(tmp_path, "--trials", "4", "--retrain", "0")
     assert tune(words) == 0
     before = Path("tuning.json").read_text()
@@ -168,10 +160,9 @@ def test_what_does_not_go_together_is_refused(
     assert Path("tuning.json").read_text() == before
 
 
-def test_the_direction_can_be_corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_direction_can_be_corrected(tmp_path: Path) -> None:
     """Dies if scores are lost with a direction that was assumed and wrong, or if a flag that is
     forgotten turns a search."""
-    monkeypatch.chdir(tmp_path)
     words = [*tune_command.words(tmp_path, "--retrain", "0"), "--json", "out.json"]
     assert tune([*words, "--trials", "4"]) == 0
     words += ["--trials", "5"]

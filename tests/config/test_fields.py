@@ -91,13 +91,7 @@ def test_static_keys_are_those_that_are_not_traced() -> None:
     """Dies if members that differ in a traced value do not share a program, or those that differ
     in another key do."""
     plain = fields.static(Whole())
-    assert plain == {
-        "name": "whole",
-        "kind": "plain",
-        "size": 8,
-        "slowdown": None,
-        "rates": None,
-    }
+    assert plain == {"name": "whole", "kind": "plain", "size": 8, "slowdown": None, "rates": None}
     same = Whole(threshold=2.0, table={"drag": 0.5}, rates=Rates(first=0.5))
     assert fields.static(same) == plain
     assert fields.static(Whole(kind="other")) != plain

@@ -25,10 +25,7 @@ def test_a_browser_does_it_all(opened: Board, tmp_path: Path) -> None:
     """Dies if a form sends something else than its file and fields, or a refusal is not shown."""
     file = tmp_path / "mine.txt"
     file.write_text("mine")
-    with (
-        servers.threaded(boards.part(opened)) as address,
-        chromium.tab() as tab,
-    ):
+    with servers.threaded(boards.part(opened)) as address, chromium.tab() as tab:
         for name in ("first", "second"):
             tab.open(f"{address}/queue")
             root = tab.call("DOM.getDocument")["root"]["nodeId"]

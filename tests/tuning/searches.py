@@ -14,10 +14,7 @@ PLANE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1
 
 
 def ended(
-    space: Space,
-    count: int,
-    result: Callable[[dict], Outcome],
-    higher: bool = True,
+    space: Space, count: int, result: Callable[[dict], Outcome], higher: bool = True
 ) -> History:
     """A history of random settings; `result` gives the outcome of a setting."""
     history = History((), higher)

@@ -91,9 +91,7 @@ def test_marginal_likelihood_and_gradient(warped: bool) -> None:
     normal = -0.5 * np.sum(((theta - prior.mean) / prior.sd) ** 2)
     assert value == pytest.approx(-likelihood - normal, rel=1e-6)
     numeric = optimize.approx_fprime(
-        theta,
-        lambda t: process.negative_log_posterior(t, COLUMNS, data, prior)[0],
-        1e-6,
+        theta, lambda t: process.negative_log_posterior(t, COLUMNS, data, prior)[0], 1e-6
     )
     np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
 

@@ -76,10 +76,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: _lines(f / "a.jsonl", '{"item": 1, "answer": 2}'),
         "the columns are item, answer: --column score=NAME",
     ),
-    "no gold": (
-        lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'),
-        "no column 'gold'",
-    ),
+    "no gold": (lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'), "no column 'gold'"),
     "score is huge": (
         lambda f: _lines(f / "a.jsonl", '{"score": 1}', '{"score": -5e90}'),
         "item 2: -5e+90; expected an absolute value up to 1e+70",

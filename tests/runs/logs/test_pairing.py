@@ -141,7 +141,7 @@ def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
         read(tmp_path)
     found = read(tmp_path, metric="acc_norm,em")
     assert [(data.name, data.metric) for data in found.data_sets] == [
-        *(("arc", "acc_norm"), ("gsm", "em/strict")),
+        *(("arc", "acc_norm"), ("gsm", "em/strict"))
     ]
     assert found.data_sets[0].known.tolist() == [0.25] * 4
     assert "task own: no log of b; left out" in found.warnings and found.absent["b"] == ("own",)

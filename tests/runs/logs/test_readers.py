@@ -135,7 +135,7 @@ def test_openai_evals(tmp_path: Path) -> None:
     ]
     path = writing.evals(tmp_path / "log.jsonl", "gpt-4", events)
     assert [(row[3], row[-2]) for row in rows(read(path, metric="accuracy"))] == [
-        *(("dev.0", "scored"), ("dev.1", "scored"), ("dev.2", "failed"), ("dev.3", "unscored")),
+        *(("dev.0", "scored"), ("dev.1", "scored"), ("dev.2", "failed"), ("dev.3", "unscored"))
     ]
     assert read(path, metric="f1").known.tolist() == [0.25]
     writing.evals(path, "gpt-4", events[:3], done=False)
