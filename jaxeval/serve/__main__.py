@@ -21,12 +21,7 @@ _Port = Annotated[int, Number(1, 65535)]
 
 
 @parameters.verb
-def serve(
-    runs: str | Path,
-    *,
-    host: str = "127.0.0.1",
-    port: _Port = 8420,
-) -> None:
+def serve(runs: str | Path, *, host: str = "127.0.0.1", port: _Port = 8420) -> None:
     """Shows a runs folder in a browser, while processes train into it.
 
     Lists the experiments and the state of their members. Shows curves, scores, figures and config
@@ -103,11 +98,7 @@ def serve_board(
 
 
 @parameters.verb
-def serve_logs(
-    *paths: str,
-    host: str = "127.0.0.1",
-    port: _Port = 8420,
-) -> None:
+def serve_logs(*paths: str, host: str = "127.0.0.1", port: _Port = 8420) -> None:
     """Shows evaluation logs in a browser: two models side by side, item by item.
 
     Lists the items that one model gets right and the other wrong, with the question, the expected

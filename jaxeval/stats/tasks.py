@@ -133,9 +133,7 @@ def _missing(scores: np.ndarray) -> float:
     return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
 
 
-def _drop_copies(
-    data_sets: Sequence[DataSetScores],
-) -> list[tuple[DataSetScores, dict[str, int]]]:
+def _drop_copies(data_sets: Sequence[DataSetScores]) -> list[tuple[DataSetScores, dict[str, int]]]:
     """Drops runs that are copies of an earlier run, as greedy decoding makes them.
 
     A copy has the score of an earlier run on every item of a data set, and these scores vary. Runs
