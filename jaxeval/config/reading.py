@@ -137,7 +137,7 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     path = [str(part) for part in error["loc"]]
     key, kind, message = ".".join(path) or "config", error["type"], error["msg"]
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
-        return _unknown(cls, path)
+        return unknown(cls, path)
     message = message.removeprefix("Value error, ")
     expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
     if error["input"] is None:
@@ -150,14 +150,8 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
 
 
-def refuse_unknown(cls: type, key: str, where: str) -> None:
-    """Raises ConfigError if settings of a class have no such key; tables of any keys have all."""
-    if message := _unknown(cls, key.split(".")):
-        raise ConfigError(f"{where}: {message}")
-
-
-def _unknown(cls: type, path: Sequence[str]) -> str:
-    """Returns a message that names the first unknown part of a key, or ""."""
+def unknown(cls: type, path: Sequence[str]) -> str:
+    """Returns a message that names the first unknown part of a key of settings, or ""."""
     for end, part in enumerate(path, 1):
         known = get_fields(cls)
         if part not in known:

@@ -173,8 +173,7 @@ def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
 def _aligned(data: DataSetScores, columns: dict[str, dict[str, int]]) -> DataSetScores:
     """Puts runs of one name in the same column of all data sets, as far as there is room.
 
-    Args:
-      columns: model -> name -> column, of the data sets before; receives those of this one.
+    `columns`: model -> name -> column, of the data sets before; receives those of this one.
     """
     models = {**data.models}
     for model, of in data.models.items():
