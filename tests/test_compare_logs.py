@@ -57,7 +57,7 @@ def test_the_difference_is_that_of_the_items(tmp_path: Path, capsys: Shown) -> N
 
 
 def test_of_losses_lower_is_better(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if the log's own direction is not read, in a sentence or in the gate."""
+    """Dies if the log's own direction, or the flag, is not read, in a sentence or in the gate."""
     models.logs(tmp_path, {"new": 0.8, "old": -0.2}, metrics={"error": False})
     new, old = (f"{name}={tmp_path / name}" for name in ("new", "old"))
     tree = _json(capsys, new, old, "--gate", status=3)
@@ -65,6 +65,8 @@ def test_of_losses_lower_is_better(tmp_path: Path, capsys: Shown) -> None:
     shown = _shown(capsys, new, old, "--details")
     assert shown.startswith("old is better than new: error 0.") and " lower, 95 % CI [0." in shown
     assert _json(capsys, old, new, "--gate")["outcome"] == "better"
+    points = _scores(tmp_path / "points", {"a": [1.0, 2.0, 3.0] * 9, "b": [2.0, 3.0, 4.5] * 9})
+    assert _shown(capsys, points, "--lower-is-better").startswith("a is better than b")
 
 
 def test_runs_items_and_both(tmp_path: Path, capsys: Shown) -> None:
