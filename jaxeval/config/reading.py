@@ -85,24 +85,16 @@ def tree_of(source: Source, overrides: Sequence[str] = ()) -> dict[str, Any]:
 def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, list[str]]:
     """Returns the settings of plain data, or None and a line for each mistake."""
     # in JSON a list is a strict tuple, and NumPy's numbers are numbers
-    tree = json.loads(json.dumps(tree, default=parameters.plain))
+    plain: dict[str, Json] = json.loads(json.dumps(tree, default=parameters.plain))
     try:
-        text = json.dumps(_with_defaults(cls, tree))
-        return adapter(cls).validate_json(text, strict=True), []
+        for name, field in get_fields(cls).items():
+            if name in plain and get_fields(whole := default(field)):  # a table given in part
+                plain[name] = _over(to_dict(whole), plain[name])
+        return adapter(cls).validate_json(json.dumps(plain), strict=True), []
     except pydantic.ValidationError as error:
         # pydantic also reports a list as too short if all its values are wrong
         errors = [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
         return None, [_explain(cls, entry) for entry in errors]
-
-
-def _with_defaults(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
-    """Returns the tree with the parent's defaults in tables that are given in part."""
-    filled = dict[str, object]()
-    for name, value in tree.items():
-        field = get_fields(cls).get(name)
-        whole = None if field is None else default(field)
-        filled[name] = _over(to_dict(whole) if get_fields(whole) else None, value)
-    return filled
 
 
 def default(field: FieldInfo) -> object:
@@ -118,7 +110,7 @@ def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _over(defaults: object, values: object) -> object:
+def _over(defaults: Json, values: Json) -> Json:
     """Returns default values replaced by given ones; tables with another `name` share none."""
     if not (isinstance(defaults, dict) and isinstance(values, dict)):
         return values

@@ -75,8 +75,8 @@ def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
     for pair, (key, last) in zip(of, known.items(), strict=True):
         assert pair.scores is not None
         models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
-        text_of = json.dumps([sorted(map(float, scores)) for _, scores in models])
-        scores = hashlib.sha256(text_of.encode()).hexdigest()[:16]  # whatever their order
+        dumped = json.dumps([sorted(map(float, scores)) for _, scores in models])
+        scores = hashlib.sha256(dumped.encode()).hexdigest()[:16]  # whatever their order
         found[key] = _Entry(scores, last.looks + (scores != last.scores), tests)
     return found
 
