@@ -122,9 +122,9 @@ def _without_spread(gap: float) -> tuple[float, float]:
     return (gap * math.inf, math.nan) if gap else (0.0, 1.0)
 
 
-def corrected_t(a: Sample, b: Sample, overlap: float) -> HypothesisTest:
-    """Corrected resampled t test on pairs whose splits overlap (Nadeau & Bengio 2003)."""
-    (gap, error, freedom), n = describe.mean_gap(a, b, True, overlap)
+def corrected_t(a: Sample, b: Sample, overlap: float, *, paired: bool) -> HypothesisTest:
+    """Corrected resampled t test on splits that overlap (Nadeau & Bengio 2003)."""
+    (gap, error, freedom), n = describe.mean_gap(a, b, paired, overlap)
     found = _without_spread(gap)
     if error:
         found = gap / error, 2 * float(scipy.special.stdtr(freedom, -abs(gap / error)))
