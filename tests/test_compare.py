@@ -172,7 +172,7 @@ def test_a_model_of_one_score_is_placed_beside_the_runs_of_others(
         (["T", "A", "C"], "no model 'C'"),
         (["T", "A"], "two or more models"),
         (["T", "--column", "arch=model"], "--column arch=model: expected one of"),
-        (["T", "--unit", "split"], "--unit split: no such column"),
+        (["T", "--unit", "split"], "--unit split: no such unit"),
         (["T", "--control", "C"], "no (model|control) 'C'"),
         (["none.csv"], "no such file"),
         (["items", "none.csv"], "no such file"),
@@ -236,16 +236,17 @@ def test_what_a_design_cannot_say_is_warned_of(
     assert (said.lstrip("-") in " ".join(warnings)) != said.startswith("-")
 
 
-@pytest.mark.parametrize("repeat", ["repeat", "seed"])
+@pytest.mark.parametrize("repeat", ["repeat", "rep", "seed"])
 def test_repeated_cross_validations_have_the_corrected_test(
     tmp_path: Path, capsys: pytest.CaptureFixture, repeat: str
 ) -> None:
-    """Dies if fold k of all repeats is one split, or overlap is not allowed for; if seeds on the
-    same folds count as splits."""
+    """Dies if fold k of all repeats is one split, or overlap is not allowed for, also if folds are
+    numbered on; if seeds on the same folds count as splits."""
     path, draw = tmp_path / "cv.csv", np.random.default_rng(0)
     gaps = draw.normal(0.01, 0.02, (5, 4))
     a = draw.normal(0.5, 0.1, gaps.shape)
-    rows = [f"{r},{f},{a[r, f]},{a[r, f] + gap}" for (r, f), gap in np.ndenumerate(gaps)]
+    on = 4 * (repeat == "rep")
+    rows = [f"{r},{f + on * r},{a[r, f]},{a[r, f] + gap}" for (r, f), gap in np.ndenumerate(gaps)]
     path.write_text("\n".join([f"{repeat},fold,A,B", *rows]))
     tree = comparing.json_of(capsys, path, "--margin", "0.05")
     (pair,) = tree["pairs"]
@@ -263,6 +264,20 @@ def test_repeated_cross_validations_have_the_corrected_test(
         comparing.main(path, "--ledger", "l")
     with pytest.raises(JaxevalError, match=r"cv\.csv: expected independent runs"):
         jaxeval.settle_table(path, "A", "B")
+
+
+def test_cross_validations_of_other_splits_overlap_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if models that share no split have a test that does not allow for overlap."""
+    path, draw = tmp_path / "cv.csv", np.random.default_rng(0).normal(0.5, 0.1, (2, 3, 4))
+    rows = [f"{'AB'[m]},{3 * m + r},{f},{score}" for (m, r, f), score in np.ndenumerate(draw)]
+    path.write_text("\n".join(["model,repeat,fold,f1", *rows]))
+    (pair,) = comparing.json_of(capsys, path)["pairs"]
+    variances = draw.reshape(2, 12).var(axis=1, ddof=1) * (1 / 12 + 1 / 3)
+    t = np.ptp(draw.mean(axis=(1, 2))) / np.sqrt(variances.sum())
+    freedom = 11 * variances.sum() ** 2 / np.square(variances).sum()
+    assert pair["p_value"] == pytest.approx(2 * scipy_stats.t.sf(t, freedom))
 
 
 def test_seeds_within_splits_are_no_replicates(

@@ -104,7 +104,9 @@ def table_lines(path: str | Path) -> Iterator[str]:
     """Yields the lines of a file, but not a first one that tells Excel the delimiter."""
     lines = iterate_lines(path)
     first = next(lines, "")
-    yield from [] if re.fullmatch(r"sep=[,;\t]", first, re.IGNORECASE) else [first]
+    if re.fullmatch(r"sep=[,;\t]", first, re.IGNORECASE) and not (first := next(lines, "")):
+        raise DataError("the first line names the delimiter; expected a header below it", path)
+    yield first
     yield from lines
 
 

@@ -61,7 +61,7 @@ def _build(rows: Rows, layout: Layout) -> Scores:
     overlap = 0.0
     repeated = seed and seed.names[1:] and re.fullmatch("rep(eat|etition)?s?", repeat, re.I)
     if split and seed and repeated and (named or folds):
-        folds, overlap = False, 1 / max(1, len(split.names) - 1)
+        folds, overlap = False, 1 / max(1, _folds(rows.dataset, seed, split) - 1)
         # fold 1 of another repeat is another split
         names = tuple(f"{a}/{b}" for a in seed.names for b in split.names)
         codes = seed.codes.astype(np.int64) * len(split.names) + split.codes
@@ -70,6 +70,15 @@ def _build(rows: Rows, layout: Layout) -> Scores:
         _join_runs(rows, layout)
     found = cube.build(rows, layout)
     return dataclasses.replace(found, folds=bool(split and (named or folds)), overlap=overlap)
+
+
+def _folds(dataset: Coded, repeat: Coded, fold: Coded) -> int:
+    """The number of folds of a repeat, which may number them on; the fewest of all data sets."""
+    within = texts.pair_codes(dataset.codes, repeat.codes)
+    each = np.unique(np.stack([dataset.codes, within, fold.codes]), axis=1)
+    _, first, counts = np.unique(each[1], return_index=True, return_counts=True)
+    of = each[0, first]
+    return int(min(counts[of == data_set].max() for data_set in {*of.tolist()}))
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:

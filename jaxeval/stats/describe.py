@@ -160,8 +160,8 @@ def mean_gap(
     Equal scores have no error: their computed variance is rounding.
 
     Args:
-      overlap: test by training items of pairs whose splits overlap: the variance of their mean is
-        that of one difference times 1 / n + overlap (Nadeau & Bengio 2003).
+      overlap: test by training items of splits that overlap: the variance of a mean is that of one
+        score, or difference of a pair, times 1 / n + overlap (Nadeau & Bengio 2003).
     """
     first, second = two_samples(a, b, paired=paired)
     if paired:
@@ -169,7 +169,8 @@ def mean_gap(
         error = sd(differences) * math.sqrt(1 / n + overlap)
         return (float(np.mean(differences)), error, n - 1.0), (n,)
     sizes = len(first), len(second)
-    parts = np.array([np.var(v, ddof=1) / len(v) if varies(v) else 0.0 for v in (first, second)])
+    spread = [np.var(v, ddof=1) if varies(v) else 0.0 for v in (first, second)]
+    parts = np.array(spread) * (1 / np.array(sizes) + overlap)
     total = float(parts.sum())
     if total == 0:
         gap = gaps(*(np.mean(v, keepdims=True) for v in (first, second)))[0]

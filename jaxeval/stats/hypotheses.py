@@ -107,23 +107,28 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     return HypothesisTest(*found, (len(first), len(second)), "t distribution", sign(found[0]))
 
 
-def paired_t(a: Sample, b: Sample, overlap: float = 0.0) -> HypothesisTest:
-    """Student's t test on pairs (same seed or split); p is NaN if all differences are equal.
-
-    If their splits overlap by so much, it is corrected for this (Nadeau & Bengio 2003).
-    """
+def paired_t(a: Sample, b: Sample) -> HypothesisTest:
+    """Student's t test on pairs (same seed or split); p is NaN if all differences are equal."""
     differences = gaps(*two_samples(a, b, paired=True))
     n, mean = len(differences), float(np.mean(differences))
     statistic, p_value = _without_spread(mean)
     if varies(differences):
-        statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n / (1 + n * overlap))
+        statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
         p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(statistic)))
-    method = f"t distribution, overlap {overlap:.3g}" if overlap else "t distribution"
-    return HypothesisTest(statistic, p_value, (n,), method, sign(statistic))
+    return HypothesisTest(statistic, p_value, (n,), "t distribution", sign(statistic))
 
 
 def _without_spread(gap: float) -> tuple[float, float]:
     return (gap * math.inf, math.nan) if gap else (0.0, 1.0)
+
+
+def corrected_t(a: Sample, b: Sample, overlap: float, *, paired: bool) -> HypothesisTest:
+    """Corrected resampled t test on splits that overlap (Nadeau & Bengio 2003)."""
+    (gap, error, freedom), n = describe.mean_gap(a, b, paired, overlap)
+    found = _without_spread(gap)
+    if error:
+        found = gap / error, 2 * float(scipy.special.stdtr(freedom, -abs(gap / error)))
+    return HypothesisTest(*found, n, f"t distribution, overlap {overlap:.3g}", sign(found[0]))
 
 
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:

@@ -65,7 +65,7 @@ def chosen(
                     scores.source,
                 )
     overlap = scores.overlap if units.unit == "split" else 0.0
-    found = [dataclasses.replace(pair, overlap=overlap * pair.by_pairs) for pair in found]
+    found = [dataclasses.replace(pair, overlap=overlap) for pair in found]
     by_ranks = power.by_ranks(found, alpha)
     resampled = sum(max(pair.n) for pair in found) <= _MOST_RESAMPLED
     return [dataclasses.replace(p, by_ranks=by_ranks, resampled=resampled) for p in found]

@@ -103,7 +103,7 @@ class RunScores:
         a, b, found = self.first, self.second, dict[str, HypothesisTest]()
         how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
         if self.overlap:
-            found["corrected_t"] = hypotheses.paired_t(*self.compared, self.overlap)
+            found["corrected_t"] = hypotheses.corrected_t(*self.compared, **how)
         if rules.margin is not None:
             found["tost"] = hypotheses.tost(*self.compared, rules.margin, **how)
         if self.overlap:

@@ -36,7 +36,7 @@ class TestDesign:
     comparisons: int = 1  # by which the level is divided (Bonferroni)
     test: Literal["t", "brunner_munzel", "wilcoxon_signed_rank"] = "t"
     paired: bool = False
-    overlap: float = 0.0  # of pairs: `describe.mean_gap`
+    overlap: float = 0.0  # of splits: `describe.mean_gap`
 
     @property
     def _sds(self) -> tuple[float, float]:
@@ -73,10 +73,11 @@ class TestDesign:
 
     def _error(self, n: int, m: int) -> tuple[float, float]:
         """Squared standard error of the difference, and its degrees of freedom."""
+        error = self.sd**2 * (1 / n + self.overlap)
         if self.paired:
-            return self.sd**2 * (1 / n + self.overlap), n - 1.0
-        total = self.sd**2 / n + self._sds[1] ** 2 / m
-        share = self.sd**2 / n / total
+            return error, n - 1.0
+        total = error + self._sds[1] ** 2 * (1 / m + self.overlap)
+        share = error / total
         return total, 1.0 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
 
     def required_seeds(

@@ -175,7 +175,7 @@ def samples(scores: Scores, unit: Unit | None = None) -> Samples:
     known = [*scores.labels, *(["dataset"] if several else []), "row"]
     if chosen not in known:
         asked, names = argument("unit", chosen), ", ".join(known)
-        raise DataError(f"{asked}: no such column; expected one of {names}", scores.source)
+        raise DataError(f"{asked}: no such unit; expected one of {names}", scores.source)
     found: dict[str, dict[str, list[_Sample]]] = {}
     failed: dict[str, dict[str, Sequence[str]]] = {}
     sizes: list[int] = []

@@ -227,6 +227,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
             "score.f, score.g could",
         ),
         ("a.csv", "sep=;\nmodel;score\nA;1\nB;x\n", "row 4, column score: not a number"),
+        ("a.csv", "sep=;\n", "expected a header below it"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
         ("a.csv", "A\tB\n0,82\t0,83\n", "row 2, column A: '0,82'; expected one decimal point "),
