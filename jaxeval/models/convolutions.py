@@ -124,7 +124,7 @@ def _largest_gradient(residuals: tuple, d_largest: Array) -> tuple[Array, None, 
     gradient, first = jnp.zeros(products.size, products.dtype), length * jnp.arange(words)
     for k in range(width):
         row = jnp.take(ids.reshape(-1), first[:, None] + winner + k, mode="clip") + rows * k
-        gradient = gradient.at[filters * row + jnp.arange(filters)].add(d_largest)
+        gradient = gradient.at[filters * row + jnp.arange(filters)[None]].add(d_largest)
     return gradient.reshape(products.shape), None, None
 
 

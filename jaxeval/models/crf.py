@@ -46,10 +46,11 @@ def _log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Ar
 
 def _score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
     """Computes the score [] of one label sequence [T] int32 over its valid positions."""
-    steps = jnp.arange(len(labels))
+    steps, count = jnp.arange(len(labels)), emissions.shape[1]
     emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
     stepwise = _stepwise(potentials.transitions, len(labels))
-    moved = jnp.sum(jnp.where(valid[1:], stepwise[steps[:-1], labels[:-1], labels[1:]], 0.0))
+    places = (count * steps[:-1] + labels[:-1]) * count + labels[1:]
+    moved = jnp.sum(jnp.where(valid[1:], stepwise.reshape(-1)[places], 0.0))
     last = labels[jnp.sum(valid) - 1]
     return emitted + moved + potentials.start[labels[0]] + potentials.end[last]
 

@@ -12,6 +12,7 @@ bit of them.
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -83,10 +84,24 @@ class _Epoch(NamedTuple):
 def _epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Shuffles each bucket's rows [N_b], and pads them with -1 to whole batches.
 
-    The key, of member and epoch, is consumed.
+    Bucket b is `jax.random.permutation(fold_in(key, b), rows)`, but all buckets' bits are drawn at
+    once: a program holds one generator, not one for each. The key, of member and epoch, is consumed.
     """
-    shuffled = [jax.random.permutation(jax.random.fold_in(key, b), r) for b, r in enumerate(rows)]
+    keys = jax.vmap(lambda bucket: jax.random.fold_in(key, bucket))(jnp.arange(len(rows)))
+    shuffled, rounds = [*map(jnp.asarray, rows)], [_rounds(len(r)) for r in rows]
+    for number in range(max(rounds)):
+        keys, drawn_with = jax.vmap(jax.random.split, out_axes=1)(keys)
+        most = max(map(len, rows))
+        bits = jax.vmap(lambda own: jax.random.bits(own, (most,)))(drawn_with)
+        for bucket, own in enumerate(shuffled):
+            if number < rounds[bucket]:
+                shuffled[bucket] = lax.sort_key_val(bits[bucket, : len(own)], own)[1]
     return [jnp.pad(r, (0, -len(r) % batch_size), constant_values=-1) for r in shuffled]
+
+
+def _rounds(size: int) -> int:
+    """How often `jax.random.permutation` sorts by 32 random bits, so that no ties matter."""
+    return math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
 
 
 def train_epoch(
