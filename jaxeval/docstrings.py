@@ -10,7 +10,7 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "data": "the corpus: a folder, a text file, or tfds:NAME.",
     "out": "the runs folder.",
     "seeds": "N (seeds 1 to N), or a list such as 3,5,8.",
-    "experiment": "an experiment: its name, its id, or the beginning of its id.",
+    "experiment": "an experiment: its name, its id, or 4 or more first digits of its id.",
     "space": "the search space (TOML).",
     "score": "column of scores (score; test of a runs folder).",
     "column": "ROLE=NAME of columns with other names.",

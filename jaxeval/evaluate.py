@@ -62,7 +62,8 @@ def evaluate(
 
     Args:
       seeds: N (seeds 1 to N) or a list such as 3,5,8 (8; with --experiment all saved seeds).
-      experiment: name, id or beginning of the id of an experiment, instead of CONFIG.
+      experiment: an experiment: its name, its id, or 4 or more first digits of its id;
+        instead of CONFIG.
       part: part of the data to score.
       input: file to score instead, in the format of the training data, with labels.
       streams: language: numbers of streams (1, and that of the recorded scores).

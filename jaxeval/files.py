@@ -176,6 +176,16 @@ def locked(path: Path, busy: str, seconds: float = 1.0) -> Iterator[None]:
         yield
 
 
+def held(path: Path) -> bool:
+    """Returns whether a process holds a lock file."""
+    try:
+        with path.open() as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    return False
+
+
 def connect(file: Path | None, write: bool = False) -> "sqlite3.Connection":
     """Connects to a SQLite file, or one in memory, without transactions of its own.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PROJECT = "jaxeval"  # in W&B and trackio
 _SECONDS = 1.0  # between two looks at the runs
-_QUIET = 60.0  # seconds without a write after which no more members are waited for
+_QUIET = 60.0  # seconds without a write in which a process may still begin to train
 _FAILED = ("failed", "diverged")
 _OF_END = ("status", "epochs", "best_epoch", "wall_seconds", "message")
 _Rows = Mapping[int, Mapping[str, float]]  # epoch -> part/metric -> score
@@ -188,7 +188,7 @@ def mirror(
       runs: runs folder.
       to: the tracker; W&B runs are written offline, for `wandb sync`.
       at: folder, or tracking URI of MLflow (./tensorboard, else the tracker's default).
-      follow: keep sending until all members have ended; Ctrl-C ends it too.
+      follow: keep sending until nothing is trained; Ctrl-C ends it too.
 
     Examples:
       jaxeval mirror runs --to tensorboard
@@ -210,7 +210,9 @@ def mirror(
         ):
             written = followed.begun
             mirrored.send()
-            while follow and (mirrored.opened or time.time() - written < _QUIET):
+            while follow and (
+                mirrored.opened or time.time() - written < _QUIET or followed.trained()
+            ):
                 time.sleep(_SECONDS)
                 if followed.poll():
                     written = time.time()

@@ -14,8 +14,7 @@ import jax
 
 from jaxeval import cli, runs, studies
 from jaxeval.population import engine, host
-from jaxeval.report import text
-from jaxeval.report.runs import progress
+from jaxeval.report import progress, text
 from jaxeval.studies import cohorts, launching, running
 
 _STOPPED = 128  # exit status, plus the number of the signal

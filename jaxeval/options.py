@@ -48,7 +48,7 @@ class _OptionsCompared(Result):
             p = [of.adjusted.get("sign_test", 1.0) for of in group.options if of is not best]
             shown = "is" if all(each <= 0.05 for each in p) else "is not shown to be"
             head = f"{_name(group)}: " if group.group else ""
-            wins = f"wins in {best.wins:.1%} of {group.n} configurations"
+            wins = f"wins in {100 * best.wins:.1f} % of {group.n} configurations"
             better = f"and {shown} better than all others (sign test, corrected)"
             yield f"{head}{self.option} {best.value} {wins}, {better}."
 
@@ -60,7 +60,7 @@ class _OptionsCompared(Result):
                 gap = "" if of.median_difference is None else f"{of.median_difference:+.4f}"
                 spread = "-" if of.sd is None else f"{of.sd:.4f}"
                 value = f"{of.value}{' *' if of.value == group.best else ''}"
-                cells = (f"{of.wins:.1%}", scores.shown(of.median, ""), gap, spread)
+                cells = (f"{100 * of.wins:.1f} %", scores.shown(of.median, ""), gap, spread)
                 p = (of.adjusted.get(test) for test in ("sign_test", "brown_forsythe"))
                 rows.append((name, str(group.n), value, *cells, *map(text.p_cell, p)))
             tests += sum(len(of.adjusted) for of in group.options) + (whole is not None)

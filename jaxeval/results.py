@@ -43,19 +43,28 @@ class Runs(Result):
     def __iter__(self) -> Iterator[MemberRow]:
         return iter(self.rows)
 
+    def __contains__(self, of: object) -> bool:
+        """Returns whether it has a member, or experiments of a name or id."""
+        return of in self.rows or (isinstance(of, str) and bool(self._ids(of)))
+
     def __getitem__(self, name: str) -> "Runs":
-        """Returns the members of one experiment, by its name, its id or the start of its id.
+        """Returns the members of one experiment, by its name, its id or its first digits.
 
         Raises:
           ConfigError: there is no such experiment.
         """
-        names = {row.experiment: row.name for row in self.rows}
-        ids = records.find_ids(names, str(name))
+        ids = self._ids(str(name))
         if not ids:
-            known = records.describe_ids(names)
+            known = records.describe_ids(self._named())
             raise ConfigError(f"{self.location}: no runs of {name!r}; has {known}")
         rows = tuple(row for row in self.rows if row.experiment in ids)
         return dataclasses.replace(self, rows=rows)
+
+    def _named(self) -> dict[str, str]:
+        return {row.experiment: row.name for row in self.rows}
+
+    def _ids(self, name: str) -> list[str]:
+        return records.find_ids(self._named(), name)
 
     def scores(self, part: _Part = "test") -> np.ndarray:
         """Returns the scores [members with a score] as float64; repeats of a seed are averaged.
@@ -68,7 +77,7 @@ class Runs(Result):
 
         if part not in ("dev", "test"):
             raise ConfigError(f"part: expected dev or test, got {part!r}")
-        names = {row.experiment: row.name for row in self.rows}
+        names = self._named()
         if len(names) > 1:
             raise ConfigError(
                 f"{self.location}: several experiments: {records.describe_ids(names)}; expected "
@@ -143,7 +152,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
     Args:
       runs: runs folder.
-      experiment: only this experiment: its name, its id or the beginning of its id.
+      experiment: only this experiment: its name, its id, or 4 or more first digits of its id.
 
     Examples:
       jaxeval report runs

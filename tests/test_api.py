@@ -1,10 +1,12 @@
-"""`import jaxeval` from Python: imported at first use, trains, compares, selects, shows."""
+"""`import jaxeval` from Python: imported at first use, trains, compares, selects, shows;
+goes on where a plan or a state was damaged."""
 
 import importlib
 import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import errors
+from jaxeval import errors, files
+from jaxeval.studies import running
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
 from tests.studies import toy_kind
@@ -68,6 +71,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert slow.scores().shape == (5,) and (slow.scores("dev") != slow.scores("test")).any()
     whole = jaxeval.load("runs")
     assert whole.names == ("fast", "slow") and len(whole) == 10
+    assert "fast" in whole and whole.rows[0] in whole and "fas" not in whole
     assert whole["slow"].rows == slow.rows
     found = compare(fast, slow)
     assert any("fast and slow differ in training." in note for note in found.document().notes)
@@ -160,3 +164,56 @@ def test_one_table_is_compared_in_any_form(tmp_path: Path) -> None:
         compare(wide)
     pandas = pytest.importorskip("pandas")
     assert compare(pandas.DataFrame(records)).to_dict()["pairs"] == read
+
+
+SPACE = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
+CALLS: dict[str, tuple[Callable[[], Any], str]] = {
+    "sweep": (lambda: jaxeval.sweep(TOY, space=SPACE, trials=3, quiet=True).rows, "sweeps"),
+    "tune": (
+        lambda: _timeless(
+            jaxeval.tune(TOY, space=SPACE, trials=6, parallel=3, retrain=2, quiet=True)
+        ),
+        "tunings",
+    ),
+}
+
+
+def _timeless(tuned: Any) -> dict[str, object]:
+    tree = tuned.to_dict()
+    each = [{**e, "joined": None} for e in (*tree["evaluations"], tree["best"])]
+    return {**tree, "seconds": 0, "evaluations": each, "best": None}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_damaged_file_is_deleted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the advice is another folder, where all would be trained again, or if deleting the
+    file trains anything again or ends otherwise."""
+    call, folder = CALLS[name]
+    before = call()
+    (file,) = Path("runs", folder).glob("*.json")
+    whole = file.read_text()
+    file.write_text(whole[:-20])
+    with pytest.raises(errors.JaxevalError, match=r"delete .*: .* in the runs database"):
+        call()
+    file.unlink()
+    trained = []
+    train = running._train
+
+    def noted(cohort: Any, waiting: Any, *more: Any) -> Any:
+        trained.extend(waiting)
+        return train(cohort, waiting, *more)
+
+    monkeypatch.setattr(running, "_train", noted)
+    assert call() == before and trained == []
+
+
+def test_a_commands_scores_are_nowhere_else(tmp_path: Path) -> None:
+    """Dies if deleting the only record of a command's scores is advised without saying so."""
+    path = tmp_path / "state.json"
+    path.write_text("{")
+    head = {"evaluator": {"command": "./train.sh"}}
+    with (
+        files.open_state(path, "search", head) as file,
+        pytest.raises(errors.ConfigError, match="if it was damaged: the command then runs"),
+    ):
+        file.read()

@@ -63,18 +63,6 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
     assert summary["median"] == pytest.approx(np.median(a)) and summary["n"] == 12
 
 
-def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the higher perplexity is recommended."""
-    path = tmp_path / "ppl.csv"
-    draw = np.random.default_rng(1)
-    lines = [f"{draw.normal(90, 1):.3f},{draw.normal(80, 1):.3f}" for _ in range(10)]
-    path.write_text("A,B\n" + "\n".join(lines))
-    shown = comparing.shown(capsys, path, "--lower-is-better", "--details")
-    assert shown.startswith("B is better than A: score ")
-    assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
-    assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
-
-
 def test_data_sets_are_summed_up_drawn_and_pasted(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -243,6 +231,35 @@ def test_what_a_design_cannot_say_is_warned_of(
     path.write_text("\n".join([f"model,{column},score", *dict.fromkeys(rows)]))
     warnings = comparing.json_of(capsys, path, *words, "--resamples", "99")["warnings"]
     assert (said.lstrip("-") in " ".join(warnings)) != said.startswith("-")
+
+
+@pytest.mark.parametrize("repeat", ["repeat", "seed"])
+def test_repeated_cross_validations_have_the_corrected_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture, repeat: str
+) -> None:
+    """Dies if fold k of all repeats is one split, or overlap is not allowed for; if seeds on the
+    same folds count as splits."""
+    path, draw = tmp_path / "cv.csv", np.random.default_rng(0)
+    gaps = draw.normal(0.01, 0.02, (5, 4))
+    a = draw.normal(0.5, 0.1, gaps.shape)
+    rows = [f"{r},{f},{a[r, f]},{a[r, f] + gap}" for (r, f), gap in np.ndenumerate(gaps)]
+    path.write_text("\n".join([f"{repeat},fold,A,B", *rows]))
+    tree = comparing.json_of(capsys, path, "--margin", "0.05")
+    (pair,) = tree["pairs"]
+    if repeat == "seed":
+        assert pair["primary"] == "paired_t" and pair["n"] == [4, 4]
+        return
+    t = gaps.mean() / np.sqrt(gaps.var(ddof=1) * (1 / 20 + 1 / 3))  # test 1/4, training 3/4
+    assert pair["p_value"] == pytest.approx(2 * scipy_stats.t.sf(t, 19)) and pair["n"] == [20, 20]
+    half = scipy_stats.t.isf(0.025, 19) * gaps.mean() / t
+    ends = [-gaps.mean() - half, -gaps.mean() + half]
+    assert [pair["interval"][end] for end in ("low", "high")] == pytest.approx(ends)
+    assert {*pair["tests"]} == {"corrected_t", "tost"}
+    assert any("several cross-validations overlap" in line for line in tree["warnings"])
+    with pytest.raises(JaxevalError, match="--ledger l: expected independent runs"):
+        comparing.main(path, "--ledger", "l")
+    with pytest.raises(JaxevalError, match=r"cv\.csv: expected independent runs"):
+        jaxeval.settle_table(path, "A", "B")
 
 
 def test_seeds_within_splits_are_no_replicates(

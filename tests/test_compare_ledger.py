@@ -2,16 +2,18 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError
-from jaxeval.stats import sequential
+from jaxeval.stats import multiple, sequential
 from tests import comparing
 
 _SAID = "looked at"
+_PAIRS = ("A", "B"), ("A", "C"), ("B", "C")
 
 
 def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -96,15 +98,22 @@ def test_equivalence_holds_after_several_looks(
 
 
 def test_pairs_are_counted_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a pair that did not grow is named, or the anytime p is of one comparison."""
+    """Dies if a pair that did not grow is named, a p-value is of one comparison, or which of them
+    hold at any look is not said."""
     table = comparing.table(tmp_path)
     words = [table, "--resamples", "99", "--ledger", tmp_path / "looks.json"]
     table.write_text(table.read_text() + "".join(f"C,{k},0.{k}\n" for k in range(5)))
     comparing.main(*words)
     table.write_text(table.read_text() + "C,5,0.6\n")
-    warnings = [w for w in comparing.json_of(capsys, *words)["warnings"] if _SAID in w]
+    tree = comparing.json_of(capsys, *words)
+    warnings = [w for w in tree["warnings"] if _SAID in w]
     assert [warning.partition(":")[0] for warning in warnings] == ["A, C", "B, C"]
-    assert all("(Bonferroni, 3 comparisons)" in warning for warning in warnings)
+    assert all("(corrected over 3 comparisons)" in warning for warning in warnings)
+    p_values, groups = [p["p_value"] for p in tree["pairs"]], [("", *pair) for pair in _PAIRS]
+    expected = multiple.adjust_equalities(p_values, groups)
+    assert [p["p_adjusted"] for p in tree["pairs"]] == pytest.approx(expected.tolist())
+    shown = comparing.shown(capsys, *words)
+    assert re.findall(r"([A-C] [A-C]) [^A-Z]* anytime \.?\d", shown) == ["A C", "B C"]
 
 
 def test_a_look_at_another_table_counts_and_models_left_out_do(
@@ -119,7 +128,21 @@ def test_a_look_at_another_table_counts_and_models_left_out_do(
         models = "ABC" if n == 5 else "AB"
         found = comparing.json_of(capsys, table, *models, "--ledger", ledger)
     assert found["pairs"][0]["looks"] == 2
-    assert any("(Bonferroni, 3 comparisons)" in line for line in found["warnings"])
+    assert any("(corrected over 3 comparisons)" in line for line in found["warnings"])
+
+
+def test_a_second_look_at_few_models_keeps_their_correction(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if leaving out the other models at a look at the same scores lowers a p-value."""
+    table = comparing.table(tmp_path)
+    table.write_text(table.read_text() + "".join(f"C,{k},0.{k}\n" for k in range(5)))
+    words = ["--correction", "bonferroni", "--ledger", tmp_path / "l"]
+    (first, *_), (again,) = (
+        comparing.json_of(capsys, table, *models, *words)["pairs"] for models in ("", "AB")
+    )
+    assert again["p_adjusted"] == first["p_adjusted"] == min(1, 3 * first["p_value"])
+    assert "corrected p < " in comparing.shown(capsys, table, "A", "B", *words)
 
 
 def test_other_tests_claim_nothing_after_several_looks(
@@ -140,10 +163,10 @@ def test_other_tests_claim_nothing_after_several_looks(
     for n in (13, 14):
         table.write_text("".join(["model,dataset,seed,score,status\n", *rows[: n * 18]]))
         said.append(comparing.shown(capsys, *words))
-    once = "Nemenyi", "Friedman", "Fisher", "Hommel over 18", "average rank"
+    once = "Nemenyi", "Friedman", "Fisher", "Welch's t, Berg", "average rank"
     assert [name in said[0] for name in once] == [True] * len(once)
     assert [name in said[1] for name in once] == [False] * len(once)
-    assert "e-process of t at any look, Bonferroni, level .05" in said[1]
+    assert "e-process of t, Bergmann-Hommel over 18 comparisons, level .05" in said[1]
 
 
 @pytest.mark.parametrize(

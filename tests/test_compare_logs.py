@@ -56,21 +56,6 @@ def test_the_difference_is_that_of_the_items(tmp_path: Path, capsys: Shown) -> N
     assert "this says nothing of other runs" in shown
 
 
-def test_swapped_models_mirror_everything(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if a direction, an outcome or an interval rests on the order of models."""
-    models.logs(tmp_path, {"new": 0.4, "old": 0.0})
-    paths = [f"{name}={tmp_path / name}" for name in ("new", "old")]
-    (first,), (second,) = (
-        _json(capsys, *of, "--margin", "0.01")["pairs"] for of in (paths, paths[::-1])
-    )
-    assert second["value"] == pytest.approx(-first["value"])
-    assert second["interval"]["low"] == pytest.approx(-first["interval"]["high"])
-    assert second["interval"]["high"] == pytest.approx(-first["interval"]["low"])
-    outcomes = {of["by_margin"]["outcome"] for of in (first, second)}
-    assert outcomes in ({"better", "worse"}, {"not shown"})
-    assert first["shown"] == -second["shown"]
-
-
 def test_of_losses_lower_is_better(tmp_path: Path, capsys: Shown) -> None:
     """Dies if the log's own direction is not read, in a sentence or in the gate."""
     models.logs(tmp_path, {"new": 0.8, "old": -0.2}, metrics={"error": False})

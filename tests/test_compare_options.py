@@ -37,7 +37,7 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     assert loser["adjusted"]["sign_test"] >= loser["sign_test"]["p_value"]
     assert tree["seed_effect"][0]["configurations"] == 6
     shown = comparing.shown(capsys, *words, "--ignore", "ID")
-    assert shown.startswith("pos: batch 8 wins in 100.0% of 3 configurations")
+    assert shown.startswith("pos: batch 8 wins in 100.0 % of 3 configurations")
     with pytest.raises(JaxevalError, match="no column 'IDD'; did you mean ID"):
         comparing.main(*words, "--ignore", "IDD")
 

@@ -18,7 +18,7 @@ KEPT = ["training.save_models=true", "training.patience=0"]
 
 def test_texts_are_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if saved models score a part, or a file of one's own, otherwise than in training; tags
-    and running text: tests/test_predict.py, tests/test_predict_sequences.py."""
+    and running text: tests/test_predict.py."""
     data, folder = tiny_corpora.opinions(tmp_path / "data"), tmp_path / "runs"
     dev = data / "dev.tsv"
     words = [*tiny_corpora.OPINIONS, *KEPT, "--seeds", "2", "--data", str(data)]

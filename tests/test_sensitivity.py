@@ -131,10 +131,10 @@ def test_a_recorded_sweep_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_importance_finds_what_varies() -> None:
-    """Dies if values and scores of a recorded sweep are mixed up, or a choice does not count."""
-    drawn_from = space.from_dict(
-        {"rate": {"log_uniform": [1e-4, 1e-2]}, "kind": {"choices": ["a", "b"]}, "idle": UNIT}
-    )
+    """Dies if values and scores of a recorded sweep are mixed up, a choice does not count, or
+    what all runs share does."""
+    kinds = {"kind": {"choices": ["a", "b"]}, "one": {"choices": [1]}}
+    drawn_from = space.from_dict({"rate": {"log_uniform": [1e-4, 1e-2]}, **kinds, "idle": UNIT})
     drawn = [space.draw(drawn_from, 1, run) for run in range(1, 61)]
     scores = [0.5 + 0.1 * np.log10(of["rate"]) / 2 + 0.05 * (of["kind"] == "a") for of in drawn]
     sweep = trials.Sweep("s", np.array(scores), [], space=drawn_from, drawn=drawn)

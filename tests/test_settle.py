@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import jaxeval
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.settle import ledger
-from tests import in_process
+from tests import in_process, processes
 from tests.verbs import settle
 
 PROGRAM = """\
@@ -58,6 +57,8 @@ def _calls() -> list[str]:
         (0.801, {"margin": 0.02}, "equal", 4),
         (0.84, {"margin": 0.02}, "better", 0),
         (0.801, {"seeds": 5}, "undecided", 1),
+        (0.9, {"seeds": 2}, "undecided", 1),  # a third is not waited for
+        (0.9, {"seeds": 1}, "undecided", 1),
         ("crash", {}, "failed", 1),
         ("silent", {}, "failed", 1),
         ("nan", {}, "failed", 1),
@@ -86,15 +87,6 @@ def test_a_program_of_the_folder(folder: Path) -> None:
     (folder / "run").chmod(0o755)
     found = jaxeval.settle_command("./run 0.8 {seed}", "./run 0.84 {seed}", quiet=True)
     assert found.verdict == "better"
-
-
-def test_swapped_sides_mirror() -> None:
-    """Dies if swapping base and candidate changes more than the sign."""
-    one = _settle(0.84, ledger="one.db")
-    other = jaxeval.settle_command(BASE.replace("0.8", "0.84") + " ", BASE, ledger="two.db")
-    assert (one.verdict, other.verdict) == ("better", "worse")
-    assert one.interval and other.interval and one.difference == -(other.difference or 0)
-    assert one.interval.low == -other.interval.high and one.p_value == other.p_value
 
 
 def test_the_same_command_runs_nothing_again() -> None:
@@ -158,12 +150,6 @@ def test_another_margin_rests_on_the_same_scores() -> None:
     assert first.known == 0 and len(_calls()) == calls
 
 
-def test_too_few_seeds_are_undecided() -> None:
-    """Dies if a comparison of two seeds waits for a third for ever."""
-    assert _settle(0.9, seeds=2).verdict == "undecided"
-    assert _settle(0.9, seeds=1).exit_code == 1
-
-
 def test_code_that_changes_under_way(folder: Path) -> None:
     """Dies if scores of two versions are those of one, and nothing says so."""
     more = 'with open("program.py", "a") as me: me.write("#")\n'
@@ -184,23 +170,16 @@ def test_levels_of_a_night(correction: Any) -> None:
     assert levels == pytest.approx(expected)
 
 
-def test_workers_change_no_verdict() -> None:
-    """Dies if scores count in another order than that of their seeds."""
-    one = _settle(0.815, ledger="one.db")
-    many = _settle(0.815, ledger="many.db", workers=6)
-    assert (many.verdict, many.decided) == (one.verdict, one.decided)
-
-
 def test_a_killed_comparison_goes_on(folder: Path) -> None:
     """Dies if SIGKILL loses a recorded score, or changes the verdict."""
     slow = PROGRAM.replace('print("epoch', 'import time; time.sleep(0.02)\nprint("epoch')
     (folder / "program.py").write_text(slow)
-    words = [sys.executable, "-m", "jaxeval", "settle", "command", BASE]
-    words += [BASE.replace("0.8", "0.83") + " ", "--json", "out.json"]
-    started = subprocess.Popen(words, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    words = ["command", BASE, BASE.replace("0.8", "0.83") + " ", "--json", "out.json"]
+    started = processes.start("settle", *words)
     while len(_calls()) < 4:
+        assert not started.ended()
         time.sleep(0.02)
-    started.send_signal(signal.SIGKILL)
+    started.send(signal.SIGKILL)
     started.wait()
     with contextlib.closing(sqlite3.connect("settle.db")) as sql, sql:
         known = {f"{seed}" for (seed,) in sql.execute("SELECT seed FROM scores")}
@@ -286,15 +265,12 @@ def test_a_growing_table_is_followed(folder: Path) -> None:
     """Dies if new rows are not seen, or a file without a candidate ends it."""
     lines = ["model,seed,f1"] + [f"old,{seed},{0.8 + seed % 3 / 100}" for seed in range(1, 9)]
     (folder / "t.csv").write_text("\n".join(lines) + "\n")
-    words = ["-m", "jaxeval", "settle", "table", "t.csv", "old", "new", "--score", "f1"]
-    started = subprocess.Popen(
-        [sys.executable, *words, "--follow", "0.1"],
-        stdout=subprocess.PIPE,
-        text=True,
-        stderr=subprocess.PIPE,
-    )
-    assert started.stderr is not None and "waiting" in started.stderr.readline()
+    words = ["table", "t.csv", "old", "new", "--score", "f1", "--follow", "0.1"]
+    started = processes.start("settle", *words)
+    while "waiting" not in started.errors():
+        assert not started.ended()
+        time.sleep(0.02)
     lines += [f"new,{seed},{0.9 + seed % 3 / 100}" for seed in range(1, 9)]
     (folder / "t.csv").write_text("\n".join(lines) + "\n")
-    output, _ = started.communicate(timeout=30)
-    assert started.returncode == 0 and "new is better than old" in output
+    ended = started.wait(30)
+    assert ended.returncode == 0 and "new is better than old" in ended.stdout

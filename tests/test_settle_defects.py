@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -129,6 +128,17 @@ def test_a_candidate_that_was_killed_is_no_fresh_base() -> None:
         assert book.begin(tried, Side("d", "d", ""), "", ASKED).known == 1
 
 
+def test_a_full_disk_is_named() -> None:
+    """Dies if the message is that of the transaction which it ended."""
+    sides = Side("a", "a", ""), Side("b", "b", "")
+    with (
+        pytest.raises(RunError, match=r"night.db: cannot be used \(database or disk is full\)"),
+        ledger.opened(Path("night.db")) as book,
+    ):
+        book._rows("PRAGMA max_page_count = 1")
+        book.begin(*sides, "a note of many pages" * 1000, ASKED)
+
+
 def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None:
     """Dies if a crash withholds the claim, is tried again later, or counts for its side; or if
     what ran is not said, or what was known is."""
@@ -155,19 +165,12 @@ def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None
 
 def test_two_processes_share_a_ledger(folder: Path) -> None:
     """Dies if a decision is lost or doubled, two have one level, or a seed has two scores."""
-    gains = ("slow=0.84", "slow=0.801", "slow=0.76", "slow=0.8005")
-    words = [sys.executable, "-m", "jaxeval", "settle", "command", _command("slow=0.8")]
     more = ["--correction", "e-lond", "--seeds", "6", "--json", "-"]
     running = [
-        subprocess.Popen(
-            [*words, _command(gain), *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for gain in gains
+        processes.start("settle", "command", _command("slow=0.8"), _command(f"slow={gain}"), *more)
+        for gain in (0.84, 0.801, 0.76, 0.8005)
     ]
-    found = [json.loads(process.communicate(timeout=50)[0]) for process in running]
+    found = [json.loads(process.wait(50).stdout) for process in running]
     with ledger.opened(folder / "settle.db", read_only=True) as book:
         every = book.comparisons()
         scores = book.scores(every[0].base.id)

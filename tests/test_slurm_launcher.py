@@ -157,5 +157,5 @@ def test_wrong_options_are_refused(cluster: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="partitoin") as refused:
         launchers.prepare(f"slurm:{file}")
     assert "\n" not in str(refused.value)
-    with pytest.raises(ConfigError, match="no such Slurm options file"):
+    with pytest.raises(ConfigError, match=r"no such Slurm options file$"):
         launchers.prepare("slurm:nowhere.toml")

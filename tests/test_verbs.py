@@ -63,8 +63,6 @@ def test_words_go_to_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture) -> N
         command.main(["xyz"])
     done = _run(tmp_path, "-m", "jaxeval", "report", "nowhere")
     assert done.returncode == 2 and done.stderr.startswith("error: nowhere: no runs here")
-    done = _run(tmp_path, "-m", "jaxeval", "trian")
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
 
 
 def test_help_is_fast(tmp_path: Path) -> None:

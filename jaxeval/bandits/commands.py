@@ -240,7 +240,8 @@ def _score(output: str, field: str | None, assumed: str) -> float:
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)
     where = f"field {field}" if field else "the last line"
-    raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number")
+    how = "" if field or not last.startswith("{") else f", or {argument('json_field', 'FIELD')}"
+    raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number{how}")
 
 
 def _field(output: str, last: str, field: str) -> Json:

@@ -9,6 +9,7 @@ from jaxeval.errors import ConfigError, meant, parsing
 
 _MOST_LEVELS = 16
 _PACKAGE = Path(__file__).parents[1]
+_SHIPPED = ("config", "space")  # kinds of files
 
 
 def _shipped_folder() -> Path:
@@ -43,7 +44,7 @@ def read_text(name: str | Path, what: str = "config") -> str:
     if not os.path.exists(file):  # False for names that are too long, too
         sought = file.with_suffix("").as_posix().removeprefix("configs/")
         hint = meant(sought, shipped_names(), "`jaxeval configs` lists the shipped ones")
-        raise ConfigError(f"{name}: no such {what} file; {hint}")
+        raise ConfigError(f"{name}: no such {what} file{f'; {hint}' * (what in _SHIPPED)}")
     if not file.is_file():
         raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")
     try:

@@ -74,7 +74,7 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: st
         again = sum(n for item, n in counts[part].items() if item in counts["train"])
         fraction = again / max(len(parts[part]), 1)
         if fraction >= _MANY:
-            warnings.append(f"{fraction:.0%} of the {items} of {part} also occur in train")
+            warnings.append(f"{100 * fraction:.0f} % of the {items} of {part} also occur in train")
     if counts["dev"] == counts["test"]:
         warnings.append(f"dev and test hold the same {items}: models are selected on test")
     return warnings
@@ -90,8 +90,9 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
         times, total = lacking.total(), counts.total()
         facts[part] = {"types": len(lacking), "tokens": times}
         most = [f"{symbol!r} ({n})" for symbol, n in lacking.most_common(_EXAMPLES)]
+        most += ["..."] if len(lacking) > _EXAMPLES else []
         lines.append(
             f"{part} has {len(lacking)} that train lacks, {times} of its {total} "
-            f"({times / total:.2%}): {', '.join(most)}{', ...' * (len(lacking) > _EXAMPLES)}"
+            f"({100 * times / total:.2f} %): {', '.join(most)}"
         )
     return facts, lines

@@ -5,6 +5,7 @@ another, so that without the target no model can do better than naming one class
 on a dish each; of the same dish and polarity is entailment, of the other polarity contradiction.
 """
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -205,6 +206,7 @@ _NEGATIONS, _THIRD, _DISTRACTED, _NEW = 0.2, 0.4, 0.5, 0.3
 _LABELS = ("negative", "neutral", "positive")
 
 
+@functools.lru_cache(maxsize=1)  # configs of one study may lay them out differently
 def texts(seed: int = 1, size: int = 400) -> dict[str, list[LabelledText]]:
     """Returns `size` train sentences and half as many of dev and test, as words and blanks."""
     drawn = {}

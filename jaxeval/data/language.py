@@ -101,7 +101,7 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     end = np.zeros(1, np.int32)
     tokens = np.concatenate([piece for part in splits.PARTS for piece in (end, parts[part])])
     remarks = [
-        f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {unit}s"
+        f"{part}: {count} of {sizes[part]} tokens ({100 * count / sizes[part]:.1f} %) are {unit}s"
         " that train lacks, all read as one unknown token"
         for part, count in unknown.items()
         if count

@@ -154,7 +154,7 @@ def _read(source: _PairSource) -> tuple[_Parts, Mapping[str, str | Path], list[s
     if len(parts) == 1:
         remarks.append(
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
-            f"{source.dev_fraction:.0%} of the rest for dev"
+            f"{100 * source.dev_fraction:.0f} % of the rest for dev"
         )
         parts = _deal(source, parts["train"])
     return parts, {part: found.get(part, found["train"]) for part in splits.PARTS}, remarks

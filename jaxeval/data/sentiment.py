@@ -153,7 +153,7 @@ def _read(settings: SentimentData) -> _Texts:
         if part not in files:
             parts["train"], parts[part] = _draw(source, parts["train"], part, fraction)
             drawn_by = f"drawn by data.source.seed {source.seed}"
-            said = f"{part}: the files have none; it is {fraction:.0%} of train's texts"
+            said = f"{part}: the files have none; it is {100 * fraction:.0f} % of train's texts"
             remarks.insert(0, f"{said}, {drawn_by}")
     return _Texts(
         {part: parts[part] for part in splits.PARTS},

@@ -5,6 +5,7 @@ import gzip
 import io
 import itertools
 import os
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
@@ -97,6 +98,14 @@ def iterate_lines(
             yield line.removesuffix("\r")
     if not text:
         raise DataError("the file is empty; expected text", path)
+
+
+def table_lines(path: str | Path) -> Iterator[str]:
+    """Yields the lines of a file, but not a first one that tells Excel the delimiter."""
+    lines = iterate_lines(path)
+    first = next(lines, "")
+    yield from [] if re.fullmatch(r"sep=[,;\t]", first, re.IGNORECASE) else [first]
+    yield from lines
 
 
 def blocks(path: str | Path, raw: Iterable[bytes] | None = None) -> Iterator[list[bytes]]:

@@ -33,11 +33,12 @@ class Vectors:
 
     index: dict[str, int]  # word -> row
     table: np.ndarray  # [V, D] float32
+    repeated: int = 0  # number of vectors left out: their word was there before
 
     def select(self, words: Sequence[str]) -> "Vectors":
         """Returns the vectors of some words, in their order."""
         index = {word: row for row, word in enumerate(words)}
-        return Vectors(index, self.table[[self.index[word] for word in words]])
+        return Vectors(index, self.table[[self.index[word] for word in words]], self.repeated)
 
 
 def read(path: str | Path, words: Container[str] | None = None) -> Vectors:
@@ -51,13 +52,18 @@ def read(path: str | Path, words: Container[str] | None = None) -> Vectors:
     or no vectors.
     """
     index: dict[str, int] = {}
+    repeated = 0
     table: np.ndarray | None = None  # grows in place: there may be no room for a second one
 
     def choose(names: Sequence[str]) -> dict[str, int]:
+        nonlocal repeated
         fresh: dict[str, int] = {}
         for place, name in enumerate(names):
-            if (words is None or name in words) and name not in index:
-                fresh.setdefault(name, place)
+            if words is None or name in words:
+                if name in index or name in fresh:
+                    repeated += 1
+                else:
+                    fresh[name] = place
         return fresh
 
     with text.opened(path) as stream:
@@ -74,7 +80,7 @@ def read(path: str | Path, words: Container[str] | None = None) -> Vectors:
     table.resize((len(index), table.shape[1]), refcheck=False)
     if index and not table.any():
         raise DataError("all its vectors are 0; expected word vectors", path)
-    return Vectors(index, table)
+    return Vectors(index, table, repeated)
 
 
 def _read_text(path: str | Path, choose: _Choose) -> Iterator[_Block]:

@@ -142,6 +142,9 @@ def build(
         names = {name for form in forms for name in words.spellings(form)}
         read, unknown = _read(settings, settings.vectors, names)
         findings = _coverage(counts, read.index, settings.vectors)
+        if read.repeated:
+            again = f"repeated words in {settings.vectors}: {read.repeated:,}; the first counts"
+            findings = findings.joined(checks.Findings(warnings=[again]))
     return forms, _table(settings, forms, vocabulary, read, unknown), findings
 
 
@@ -208,7 +211,10 @@ def _coverage(
     if not train:
         message = "it has no vector of any word of train; expected vectors of the same language"
         raise DataError(message, path)
-    shown = (f"{part} {f['tokens']:.1%} ({f['types']:.1%})" for part, f in fractions.items())
+    shown = (
+        f"{part} {100 * f['tokens']:.1f} % ({100 * f['types']:.1f} %)"
+        for part, f in fractions.items()
+    )
     remark = f"tokens (types) with a vector in {path}: {', '.join(shown)}"
-    few = f"only {train:.1%} of train's tokens have a vector in {path}"
+    few = f"only {100 * train:.1f} % of train's tokens have a vector in {path}"
     return checks.Findings({"vectors": fractions}, [remark], [few] if train < _FEW else [])

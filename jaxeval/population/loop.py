@@ -2,11 +2,12 @@
 
 Orbax writes checkpoints in the background: FOLDER/EPOCHS. Arrays are copied before they are handed
 over: the next epoch overwrites them (donation), and on a CPU a device array shares the memory of
-its host view.
+its host view. Orbax is imported with the first checkpoint: that takes longer than short trainings.
 """
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import os
 import re
@@ -15,16 +16,19 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 
 from jaxeval.contracts import Tree
 from jaxeval.errors import RunError
 from jaxeval.population import lanes, slots
 from jaxeval.population.engine import Compiling
 from jaxeval.population.host import Population, Report, Snapshot
+
+if TYPE_CHECKING:
+    import orbax.checkpoint as ocp
 
 _SNAPSHOTS = 2  # the older one serves if the newer one is damaged
 _SECONDS = 1.0  # least time between them: each takes some hundredths
@@ -85,22 +89,32 @@ class _Checkpoints:
     """The checkpoints of one cohort."""
 
     def __init__(self, folder: Path):
-        self.folder = folder.absolute()
-        with contextlib.ExitStack() as closing:
-            closing.enter_context(_quiet())
-            self.folder.mkdir(parents=True, exist_ok=True)
-            options = ocp.CheckpointManagerOptions(
-                max_to_keep=_SNAPSHOTS, create=False, multiprocessing_options=_alone()
-            )
-            self._manager = ocp.CheckpointManager(self.folder, options=options)
-            closing.callback(self._manager.close)
-            closing.callback(self._manager.wait_until_finished)
-            self._closing = closing.pop_all()
+        self.folder, self._closing = folder.absolute(), contextlib.ExitStack()
+
+    @functools.cached_property
+    def _manager(self) -> "ocp.CheckpointManager":
+        import orbax.checkpoint as ocp
+
+        self._closing.enter_context(_quiet())
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # each process of a population reads for itself; only the first one writes
+        own = jax.process_index()
+        active = {own} if jax.process_count() > 1 else None
+        alone = ocp.options.MultiprocessingOptions(primary_host=own, active_processes=active)
+        options = ocp.CheckpointManagerOptions(
+            max_to_keep=_SNAPSHOTS, create=False, multiprocessing_options=alone
+        )
+        manager = ocp.CheckpointManager(self.folder, options=options)
+        self._closing.callback(manager.close)
+        self._closing.callback(manager.wait_until_finished)
+        return manager
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts writing a snapshot. Raises RunError if the previous one could not be written."""
         if jax.process_index():
             return
+        import orbax.checkpoint as ocp
+
         leaves = [np.array(leaf) for leaf in jax.tree.leaves(snapshot.state)]
         each = [dataclasses.asdict(slot) for slot in snapshot.slots]
         args = {"state": ocp.args.StandardSave(leaves), "slots": ocp.args.JsonSave(each)}
@@ -114,6 +128,10 @@ class _Checkpoints:
         same program with any number of lanes. Raises RunError if no snapshot can be read, or if it
         is of another model.
         """
+        if not self.folder.exists():
+            return None
+        import orbax.checkpoint as ocp
+
         args = {"state": ocp.args.StandardRestore(), "slots": ocp.args.JsonRestore()}
         shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
         damaged: list[Path] = []
@@ -160,13 +178,6 @@ class _Checkpoints:
                 f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
                 "recorded is kept: make room and run the same command again"
             ) from error
-
-
-def _alone() -> ocp.options.MultiprocessingOptions:
-    """Each process of a population reads for itself; only the first one writes."""
-    own = jax.process_index()
-    active = {own} if jax.process_count() > 1 else None
-    return ocp.options.MultiprocessingOptions(primary_host=own, active_processes=active)
 
 
 @contextlib.contextmanager

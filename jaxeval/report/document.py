@@ -56,6 +56,11 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
     title: str = ""
     words: int = 1
+    bold: str = ""  # what bold cells mean
+
+    def caption(self, mark: str = "Bold") -> str:
+        """Returns the title, and what the cells mean that have the mark."""
+        return f"{self.title} {mark}: {self.bold}".lstrip() if self.bold else self.title
 
 
 class Heading(NamedTuple):

@@ -43,7 +43,8 @@ _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # in numbers, not
 # of lines: behind _, / and a comma, but not in numbers, and before an interval or deviation
 _BREAK = re.compile(r"(?<=[_/])(?=\w)|(?<=,)(?=[^\W\d])|(?<= )(?=[(\[±])")
 # brackets, as of intervals, are escaped only where they would make a link or a checkbox
-_MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
+_LIST = r"^[-+](?=\s)|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)"
+_MARKDOWN = re.compile(rf"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])|{_LIST}")
 _CONTEXT: dict[str, object] = {  # of templates: what a page may lack
     "most_rows": None,  # of a table; None: all
     **{"path": "", "query": "", "also": ("json", "csv")},  # of its JSON and CSV
@@ -74,15 +75,14 @@ def _print_table(console: "Console", table: Table) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    marks = "Bold:" in table.title  # says what bold cells mean
-    if table.title:
-        console.print(table.title.replace("Bold:", "*:"))
+    if caption := table.caption("*"):
+        console.print(caption)
     grid = Grid(box=None, pad_edge=False)
     for k, name in enumerate(table.columns):
         justify: Any = "left" if k < table.words else "right"
         grid.add_column(Text(printable_lines(name)), justify=justify, no_wrap=True)
     for row in table.rows:
-        cells = (f"*{cell}" if marks and isinstance(cell, Bold) else cell for cell in row)
+        cells = (f"*{cell}" if table.bold and isinstance(cell, Bold) else cell for cell in row)
         grid.add_row(*(Text(printable_lines(cell)) for cell in cells))
     width = console.width
     console.width = max(width, _WIDEST)
@@ -238,7 +238,7 @@ def to_markdown(document: Document) -> str:
     for table in _paper(document):
         head, *rows = (f"| {' | '.join(map(_markdown, row))} |" for row in _rows(table))
         parts.append("\n".join([head, "| --- " * len(table.columns) + "|", *rows]))
-        parts += [_markdown(table.title)] if table.title else []
+        parts += [_markdown(caption)] if (caption := table.caption()) else []
     notes = text.fold(document.notes, document.noun)
     parts += ["\n".join(f"* {_markdown(line)}" for line in notes)] if notes else []
     parts += [f"`{document.signature}`"] if document.signature else []
@@ -260,8 +260,8 @@ def to_latex(document: Document) -> str:
         columns = "l" + "r" * (len(table.columns) - 1)
         lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", head, "\\midrule", *body]
         lines += ["\\bottomrule", "\\end{tabular}"]
-        if table.title:
-            begin = ["\\begin{table}", "\\centering", f"\\caption{{{_latex(table.title)}}}"]
+        if caption := table.caption():
+            begin = ["\\begin{table}", "\\centering", f"\\caption{{{_latex(caption)}}}"]
             lines = [*begin, *lines, "\\end{table}"]
         parts.append("\n".join(lines))
     notes = [*text.fold(document.notes, document.noun), document.signature]

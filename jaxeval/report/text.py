@@ -19,8 +19,9 @@ from jaxeval.runs.normal import Unusable
 from jaxeval.stats.results import Interval, Rules
 
 _HALF = 0.0005  # of the last of three digits
-# the number of an exit code tells its cause, so notes that differ in it are not alike
-_NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+# the number of an exit code tells its cause, and m1 is a name: notes that differ in them are not
+# alike
+_NUMBER = re.compile(r"(?<!exit code )(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 _ASIDE = re.compile(r" \([^()]*\)")
 _SUBJECT = re.compile(r"(task )?(\S+): (.+)")
 _MOST_NOTES = 8

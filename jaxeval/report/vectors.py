@@ -30,6 +30,7 @@ class VectorScores(Result):
 
     files: Mapping[str, str]  # short name -> path
     zero_vectors: Mapping[str, int]  # number of words with a zero vector, which counts as none
+    repeated: Mapping[str, int]  # number of vectors left out: their word was there before
     lower_case: bool
     resamples: int
     seed: int
@@ -92,6 +93,10 @@ class VectorScores(Result):
             if count:
                 words = text.counted(count, "word has", "words have")
                 yield f"{name}: {words} a vector of zeros, which counts as none"
+        for name, count in self.repeated.items():
+            if count:
+                again = text.counted(count, "line repeats", "lines repeat")
+                yield f"{name}: {again} a word, of which the first vector counts"
         for of in self.results:
             each = [(name, score.covered, score.interval) for name, score in of.scores.items()]
             each += [(f"{d.a} - {d.b}", d.effect.n[0], d.effect.interval) for d in of.differences]
@@ -153,7 +158,10 @@ class JudgedVectors(Result):
     def document(self) -> Document:
         """Returns the best file in each mode, scores, relative error reduction, comparisons."""
         share = {key: of["test"] for key, of in self.coverage.items()}
-        cells = {key: f"{of['tokens']:.1%} ({of['types']:.1%})" for key, of in share.items()}
+        cells = {
+            key: f"{100 * of['tokens']:.1f} % ({100 * of['types']:.1f} %)"
+            for key, of in share.items()
+        }
         covered = [(name, *(cells[name, task] for task in self.metrics)) for name in self.files]
         title = "Tokens (types) of test with a vector"
         return Document(

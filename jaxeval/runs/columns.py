@@ -6,7 +6,7 @@ import dataclasses
 import gc
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
 from jaxeval.runs import texts
-from jaxeval.runs.layout import leaves, role
+from jaxeval.runs.layout import leaves
 
 _MOST_ROWS = 10_000_000
 _INDEX = "__index_level_0__"  # in Parquet: pandas' index without a name, "" in its CSV
@@ -112,7 +112,7 @@ def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
     if suffix == ".parquet":
         table = _read_parquet(path)
     else:
-        lines = text.iterate_lines(path)
+        lines = text.table_lines(path)
         first, second = next(lines, ""), next(lines, None)
         several = suffix != ".json" or second is not None
         if suffix in (".jsonl", ".ndjson") or (several and _is_object(first)):
@@ -134,7 +134,7 @@ def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
 
 def read_header(path: str | Path) -> list[str]:
     """Returns the column names of delimited text."""
-    return _split(next(text.iterate_lines(path), ""), path)
+    return _split(next(text.table_lines(path), ""), path)
 
 
 def from_python(table: Any) -> Columns:
@@ -190,20 +190,19 @@ def _from_records(
     records: Sequence[Mapping], path: str | Path, rows: Sequence[int], wanted: Collection[str] = ()
 ) -> Columns:
     """Returns the columns of records; None where a record lacks a key."""
-    whole = wanted.__contains__ if wanted else role
     with parsing("not a table", path):  # nested too deeply
-        flat = [_flat(*each, path, whole) for each in zip(records, rows, strict=True)]
+        flat = [_flat(*each, path, wanted) for each in zip(records, rows, strict=True)]
     names = dict.fromkeys(name for record in flat for name in record)
     return Columns(str(path), {name: [of.get(name) for of in flat] for name in names}, rows)
 
 
 def _flat(
-    record: Mapping[str, object], row: int, path: str | Path, whole: Callable[[str], object]
+    record: Mapping[str, object], row: int, path: str | Path, whole: Collection[str]
 ) -> Mapping[str, object]:
-    """Joins nested keys by dots, but not below a key that is whole, such as labels with fields."""
+    """Joins nested keys by dots, but not below a key that is whole."""
     if not any(isinstance(value, dict) for value in record.values()):
         return record
-    cells = [c for k, of in record.items() for c in ([(k, of)] if whole(k) else leaves(of, k))]
+    cells = [c for k, of in record.items() for c in ([(k, of)] if k in whole else leaves(of, k))]
     _refuse_twice([key for key, _ in cells], f"row {row}: the key {{}} occurs twice", path, None)
     return dict(cells)
 
@@ -211,13 +210,14 @@ def _flat(
 def _read_delimited(path: str | Path, header: str) -> Columns:
     delimiter, names = _delimiter(header), _split(header, path)
     _refuse_twice(names, "two columns are named {}", path, 1)
-    large = Path(path).stat().st_size > _LARGE
+    told = next(text.iterate_lines(path), "") != header  # the delimiter, to Excel
+    large = Path(path).stat().st_size > _LARGE and not told
     if found := texts.read_delimited(path, names, delimiter) if large else []:
         size = len(found[0])
         _refuse_many(size, path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
         return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
-    lines = (line + "\n" for line in text.iterate_lines(path))
+    lines = (line + "\n" for line in text.table_lines(path))
     # strict: an open quote would swallow the rest
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     ends: list[int] = []
@@ -228,13 +228,13 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
         for row in filter(None, reader):
             if len(row) != width:
                 message = f"expected {width} fields as in the header, found {len(row)}"
-                raise DataError(message, path, reader.line_num)
+                raise DataError(message, path, reader.line_num + told)
             body.append(row)
-            ends.append(reader.line_num)
+            ends.append(reader.line_num + told)
             _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
-        raise DataError(message, path, reader.line_num) from None
+        raise DataError(message, path, reader.line_num + told) from None
     columns = zip(*body, strict=True) if body else ([] for _ in names)
     return Columns(str(path), dict(zip(names, columns, strict=True)), ends)
 

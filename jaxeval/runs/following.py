@@ -28,6 +28,7 @@ _MISSED = 3  # writes, after which an experiment counts as stalled
 _FIRST_GUESS = 60.0  # seconds between two writes, before any is known
 _LEAST = 5.0  # seconds: shorter gaps between writes are not waited for
 _LOOKS = 20  # writes that rates are computed from
+_LOCKS = ("checkpoints/*.lock", "jobs/*/lock", "tunings/.*.lock")  # of processes that train
 _MEMBER = ", ".join(records.MEMBER)
 
 
@@ -76,7 +77,7 @@ class Followed:
         return [key for key in self.epochs if key not in self._ended]
 
     def state(self, now: float, last: float) -> str:
-        """Returns "begun" (it compiles), "training", "ended", or "stalled": three writes missed.
+        """Returns "begun" (no epoch yet), "training", "ended", or "stalled": three writes missed.
 
         Args:
           last: time of the last write of any experiment before they were followed.
@@ -117,6 +118,7 @@ class Following:
         self._stack, self._clock, self._lock = contextlib.ExitStack(), clock, threading.RLock()
         self._store = self._stack.enter_context(store.open_existing(location))
         file = self._store.file or Path(location)
+        self._folder = file.parent
         self._sql = self._stack.enter_context(contextlib.closing(files.connect(file)))
         self._sql.execute("PRAGMA query_only=ON")
         both = (file, file.with_name(f"{file.name}-wal"))
@@ -129,6 +131,10 @@ class Following:
     def close(self) -> None:
         """Closes the database."""
         self._stack.close()
+
+    def trained(self) -> bool:
+        """Returns whether a process trains into the folder."""
+        return any(files.held(file) for of in _LOCKS for file in self._folder.glob(of))
 
     def poll(self) -> bool:
         """Reads what was committed since the last call; returns whether something was."""

@@ -148,6 +148,7 @@ class Scores:
       absent: model -> data sets of other models without a score of this one.
       without_metric: data sets that were left out, because no metric is known of all models.
       folds: the splits are folds of a cross-validation, which share no test item.
+      overlap: test items by training items, if the splits are folds of several ones; else 0.
       ids: experiment id -> model, of our own runs.
       noun: what a data set is called.
     """
@@ -163,6 +164,7 @@ class Scores:
     absent: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     without_metric: tuple[str, ...] = ()
     folds: bool = False
+    overlap: float = 0.0
     ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
     noun: str = "data set"
 

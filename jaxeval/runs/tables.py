@@ -54,13 +54,25 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
-    if rows.labels:
-        _join_runs(rows, layout)
-    found, split = cube.build(rows, layout), rows.labels.get("split")
-    column = layout.columns.get("split", "")
+    split, column = rows.labels.get("split"), layout.columns.get("split", "")
     named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
     folds = split and all(re.match("fold|cv", value, re.IGNORECASE) for value in split.names)
-    return dataclasses.replace(found, folds=bool(split and (named or folds)))
+    seed, repeat = rows.labels.get("seed"), layout.columns.get("seed", "")
+    overlap = 0.0
+    repeated = seed and seed.names[1:] and re.fullmatch("rep(eat|etition)?s?", repeat, re.I)
+    if split and seed and repeated and (named or folds):
+        folds, overlap = False, 1 / max(1, len(split.names) - 1)
+        rows = dataclasses.replace(rows, labels={"split": _crossed(seed, split)})
+    if rows.labels:
+        _join_runs(rows, layout)
+    found = cube.build(rows, layout)
+    return dataclasses.replace(found, folds=bool(split and (named or folds)), overlap=overlap)
+
+
+def _crossed(repeat: Coded, fold: Coded) -> Coded:
+    """Splits of repeated cross-validations: fold 1 of another repeat is another split."""
+    names = tuple(f"{a}/{b}" for a in repeat.names for b in fold.names)
+    return Coded(names, repeat.codes.astype(np.int64) * len(fold.names) + fold.codes)
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:

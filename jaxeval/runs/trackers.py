@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import files
+from jaxeval.errors import DataError
 from jaxeval.runs import layout
 
 _Select = Callable[[str], Iterable[Any]]
@@ -81,7 +82,8 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
             return "MLflow", [*_read_mlflow(sql.execute).values()]
         if {"metrics", "configs", "system_metrics"} <= tables:
             return "trackio", [*_read_trackio(sql.execute).values()]
-    return "", ()
+    ours = "runs of jaxeval end in .sqlite, and jaxeval settle report reads ledgers"
+    raise DataError(f"a database without runs of MLflow or trackio; {ours}", path)
 
 
 def _read_mlflow(select: _Select) -> Mapping[str, Run]:

@@ -242,7 +242,8 @@ def recorded_sweep(
 def importance(sweep: Sweep) -> "list[Importance]":
     """Computes Sobol indices of the model that `tune` would fit to a recorded sweep.
 
-    The list is empty if the space is unknown, scores do not differ, or the runs are too many.
+    Of hyperparameters that varied. The list is empty if the space is unknown, scores do not
+    differ, or the runs are too many.
     """
     if sweep.space is None or len(sweep.drawn) > _MOST_MODELLED:
         return []
@@ -250,7 +251,9 @@ def importance(sweep: Sweep) -> "list[Importance]":
 
     runs = zip(sweep.drawn, sweep.scores.tolist(), strict=True)
     each = (Evaluation(k, values, (k,), (score,)) for k, (values, score) in enumerate(runs))
-    return insight.importance(sweep.space, History(tuple(each), sweep.higher_is_better))
+    found = insight.importance(sweep.space, History(tuple(each), sweep.higher_is_better))
+    used = {name: {run[name] for run in sweep.drawn if name in run} for name, *_ in found}
+    return [of for of in found if len(used[of.name]) > 1]
 
 
 def recorded_sweeps(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:

@@ -113,7 +113,7 @@ class _Pages:
         rows = [
             (
                 *(Link(of.name, f"/vectors/{of.id}"), self._state(of), of.about),
-                *(str(of.words or "-"), str(of.dimension or "-")),
+                *(f"{count:,}" if count else "-" for count in (of.words, of.dimension)),
             )
             for of in every
         ]
@@ -153,7 +153,7 @@ class _Pages:
     async def submission(self, request: Request) -> Page | Response:
         """Answers with the page of a submission: its result, or its place in the queue."""
         of = self._find(request)
-        size = f"{of.words} words of {of.dimension} dimensions. " if of.words else ""
+        size = f"{of.words:,} words of {of.dimension} dimensions. " if of.words else ""
         more: dict[str, Any] = {"forms": ["delete"] if of.key else [], "about": size + of.about}
         page, told = _context(f"/{of.kind}/{of.id}", **more), self._told(of)
         if of.state == "judged":

@@ -1,5 +1,6 @@
 """The first page: a row for each experiment."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from jaxeval.errors import JaxevalError
 from jaxeval.report import scores, text
 from jaxeval.report.document import Badge, Document, Link, Table
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.runs.following import Followed
+from jaxeval.runs.following import Followed, Following
 from jaxeval.sensitivity import trials
 from jaxeval.serve.app import Page
 
@@ -48,7 +49,15 @@ def row(
     return dict(zip(_NUMBERS, (*about, *scored, *counts, left), strict=True))
 
 
-def goes_on(known: Followed, folder: Path) -> bool:
+def state(known: Followed, followed: Following, folder: Path) -> str:
+    """Returns the state of an experiment in a word."""
+    found = known.state(time.time(), followed.begun)
+    if found == "ended" and _goes_on(known, folder):
+        found = "begun"
+    return "stalled" if found == "begun" and not followed.trained() else found
+
+
+def _goes_on(known: Followed, folder: Path) -> bool:
     """Returns whether runs of a sweep, or settings of a search, have not ended."""
     if (trials.planned_runs(str(folder), known.id) or 0) > known.statuses.total():
         return True

@@ -6,6 +6,7 @@ leaderboards and comparisons are made of these.
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,10 +21,11 @@ from jaxeval.report import render
 from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Block, Document, Link, Table, to_csv
 from jaxeval.report.vectors import JudgedVectors
-from jaxeval.stats import judgement
+from jaxeval.stats import describe, judgement
 from jaxeval.stats.judgement import Judgement
 
 _RESULT = "result.json"
+_MOST_PAIRS = 2_000  # of models on a data set: comparing them takes 30 CPU s, their page 4 MB
 
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
@@ -65,7 +67,12 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
 
     os.chdir(Path(file).parent)
     with errors.called_from(_of_form):
-        found = compare(read(Path(file).name, sources.layout(**options)))
+        scores = read(Path(file).name, sources.layout(**options))
+        pairs = math.comb(len(scores.models), 2) * len(scores.data_sets)
+        if pairs > _MOST_PAIRS:
+            most = f"expected at most {_MOST_PAIRS:,}; jaxeval compare has no limit"
+            raise DataError(f"{pairs:,} pairs of models on data sets; {most}", scores.source)
+        found = compare(scores)
         document = found.document()
     rows: list[dict[str, Json]] = []
     for data_set, model, of in words.described(found.study):
@@ -169,9 +176,10 @@ def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
     places = {row.model: row for row in board.rows} if board else {}
     for name, by_task in mode.scores.items():
         place = places.get(name)
-        interval = place and place.mean.interval
-        row: dict[str, Json] = {"id": ids[name], "name": name}
-        row |= {"mean": float(np.nanmean(by_task.mean(axis=0)))}
+        means = by_task.mean(axis=0)
+        mean = describe.summarize(means[~np.isnan(means)])
+        interval = place.mean.interval if place else mean.interval
+        row: dict[str, Json] = {"id": ids[name], "name": name, "mean": mean.mean}
         row |= {"low": interval and interval.low, "high": interval and interval.high}
         row |= {"rank": place and place.rank, "tied": tables.tied(place.groups) if place else ""}
         row |= {"best_rank": place and place.low, "worst_rank": place and place.high}

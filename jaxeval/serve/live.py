@@ -115,7 +115,7 @@ class Site:
         if asked not in self._marks:
             every = self._followed.experiments
             known = [every[e] for e in asked.experiments or [*every]]
-            drawn = self._pages.stamp(asked), *(of.version for of in known)
+            drawn = *self._pages.stamp(asked), *(of.version for of in known)
             states = ((of.row, of.name, self._pages.state(of)) for of in known)
             self._marks[asked] = f"{hash((*drawn, *states)):x}", f"{hash(drawn):x}"
         return self._marks[asked]

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import sys
-import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -104,16 +103,17 @@ class Pages:
             document = document._replace(title=title, notes=[*notes, *document.notes])
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
-    def stamp(self, asked: Asked) -> float:
-        """Returns the time of the last change of what is not in the database."""
-        file = self._search_file(asked.experiments[0]) if asked.kind == "tune" else None
-        return file.stat().st_mtime if file and file.is_file() else 0.0
+    def stamp(self, asked: Asked) -> tuple[float, int]:
+        """Returns what changes with a search's file, and with seeds of its best setting."""
+        if asked.kind != "tune":
+            return 0.0, 0
+        file = self._search_file(asked.experiments[0])
+        ended = sum(of.version for of in self._followed.experiments.values())
+        return file.stat().st_mtime if file.is_file() else 0.0, ended
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
-        state = known.state(time.time(), self._followed.begun)
-        waits = state == "ended" and index.goes_on(known, Path(self._location))
-        return "begun" if waits else state
+        return index.state(known, self._followed, Path(self._location))
 
     def _search_file(self, experiment: str) -> Path:
         """Returns where `tune` keeps the state of a search."""
@@ -165,19 +165,22 @@ class Pages:
     def _compare(self, known: Sequence[Followed]) -> Page:
         """Compares experiments with the first: what may be said however often one looks."""
         answers, blocks, notes, settled = list[str](), list[Table](), list[str](), list[Json]()
+        apart: dict[str, Json] = {}
         level = _ALPHA / max(1, len(known) - 1)
         for other in known[1:]:
             members, note = self._comparable(known[0], other)
             notes += note
             pair = f"{other.name} against {known[0].name}"
             if len({row.experiment for row in members}) < 2:
-                answers.append(f"{pair}: one of them has no seed that counts yet")
+                apart[pair] = "one of them has no seed that counts yet"
+                answers.append(f"{pair}: {apart[pair]}")
                 continue
             try:
                 layout = Layout(models=[known[0].id, other.id])
                 table = native.scores(members, self._location, layout)
                 found = tables.settled(table, Settle(alpha=level, most=sys.maxsize))
             except JaxevalError as error:
+                apart[pair] = str(error)
                 answers.append(f"{pair}: not compared: {error}")
                 continue
             shown = found.document()
@@ -197,7 +200,7 @@ class Pages:
             title=f"Comparison: {', '.join(of.name for of in known)}",
             signature=f"{self._signature} | the claim holds however often one looks",
         )
-        return self._scored(document, known, {"settled": settled})
+        return self._scored(document, known, {"settled": settled, "not_compared": apart})
 
     def _comparable(self, base: Followed, other: Followed) -> tuple[list[MemberRow], list[str]]:
         """Returns the members before the first one that still trains, and notes.

@@ -165,7 +165,7 @@ class Ledger:
           again: begin a new one with fresh seeds if the last one is decided.
         """
         self._rows("BEGIN IMMEDIATE")  # numbers and levels of two processes differ
-        try:
+        with self._sql:  # commits
             every, ids = self.comparisons(), (base.id, candidate.id)
             pair = [old for old in every if (old.base.id, old.candidate.id) == ids]
             same = [old for old in pair if old.settings == settings]
@@ -182,8 +182,6 @@ class Ledger:
             level = self.next_level(settings["alpha"], settings["correction"])
             about = (base, candidate, note, settings, level, after, count, time.time())
             return self._keep(Comparison(len(every) + 1, *about))
-        finally:
-            self._rows("COMMIT")
 
     def _keep(self, of: Comparison) -> Comparison:
         """Writes a comparison."""

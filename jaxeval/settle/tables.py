@@ -80,7 +80,11 @@ def settle(
 def _read(source: Any, layout: Layout, item: str | None) -> Scores:
     """Returns scores of runs; of items, those of one item are of one split."""
     if item is None:
-        return sources.scores([source, *layout.models], layout)[0]
+        scores = sources.scores([source, *layout.models], layout)[0]
+        if scores.overlap:
+            found = "found splits of several cross-validations, which overlap"
+            raise DataError(f"expected independent runs, {found}", scores.source)
+        return scores
     table = sources.read_columns(source)
     free = {name: of for name, of in table.values.items() if name not in (item, "split")}
     values = {**free, "split": table[item]}

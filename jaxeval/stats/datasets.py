@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import describe, hypotheses, results
+from jaxeval.stats import describe, hypotheses, multiple, results
+from jaxeval.stats.pairs import Pair
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Sample
 from jaxeval.stats.samples import Samples
 
@@ -32,7 +33,9 @@ class Ranking:
     average_ranks: tuple[float, ...]
     critical_difference: float
     alpha: float
-    groups: tuple[tuple[str, ...], ...]  # widest groups without a significant difference
+    # of two or more that were not told apart: by Nemenyi's test, or if data sets are the units by
+    # the pairs' own tests; none of these if some pairs are not compared
+    groups: tuple[tuple[str, ...], ...]
     p_values: Mapping[tuple[str, str], float]  # Nemenyi's, which hold for all pairs at once
     friedman: HypothesisTest
     iman_davenport: HypothesisTest
@@ -54,12 +57,18 @@ class Across:
     means: Mapping[str, np.ndarray]  # model -> [N] mean score of each data set
     ranking: Ranking | None  # of three or more models
     signed_rank: HypothesisTest | None  # of two models
-    aggregates: _Aggregates | None  # None if no data set has two runs of a model
+    aggregates: _Aggregates | None  # None if no data set has two independent runs of a model
     one_scale: bool  # typical scores of all data sets are within a factor of ten
 
 
-def across(samples: Samples, rules: Rules, higher: bool) -> Across | None:
-    """Compares models over data sets; None for one model, or fewer than two common data sets."""
+def across(
+    samples: Samples, rules: Rules, higher: bool, pairs: Sequence[Pair] = ()
+) -> Across | None:
+    """Compares models over data sets; None for one model, or fewer than two common data sets.
+
+    Args:
+      pairs: whose tests decide, if data sets are the units.
+    """
     by_data_set, with_failed = _runs(samples), _runs(samples.with_failed(higher))
     models = list(dict.fromkeys(m for by_model in by_data_set.values() for m in by_model))
     common = tuple(d for d, of in by_data_set.items() if len(of) == len(models))
@@ -68,13 +77,19 @@ def across(samples: Samples, rules: Rules, higher: bool) -> Across | None:
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
     several = signed = ranked = None
-    if any(len(scores) > 1 for strata in runs.values() for scores in strata):
+    overlap = any(pair.scores.overlap for pair in pairs if pair.scores)
+    if not overlap and any(len(scores) > 1 for strata in runs.values() for scores in strata):
         all_runs = {m: [with_failed[d][m] for d in common] for m in models}
         several = _aggregate(runs, all_runs, rules, higher)
     if len(models) == 2:
         signed = hypotheses.wilcoxon_signed_rank(*means.values())
     else:
         ranked = _rank_models(means, rules, higher_is_better=higher)
+        if samples.unit == "dataset":
+            every = 2 * len(pairs) == len(models) * (len(models) - 1)
+            apart = [frozenset(pair.names) for pair in pairs if pair.better]
+            groups = _groups(ranked.models, apart) if every else ()
+            ranked = dataclasses.replace(ranked, groups=groups)
     return Across(common, means, ranked, signed, several, one_scale(means.values()))
 
 
@@ -192,22 +207,20 @@ def _rank_models(
     error = math.sqrt(models * (models + 1) / (6 * sets)) / math.sqrt(2)
     critical = float(spread.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
-    names, ordered = [list(scores)[k] for k in order], averages[order]
-    groups: list[tuple[str, ...]] = []
-    reached = 0
-    for begin in range(models):  # widest stretches below the critical difference
-        end = int(np.searchsorted(ordered, ordered[begin] + critical, "right"))
-        if end > max(reached, begin + 1):
-            groups.append(tuple(names[begin:end]))
-            reached = end
+    names, ordered = tuple(list(scores)[k] for k in order), tuple(averages[order].tolist())
     p_values = {
         (a, b): float(spread.sf(abs(x - y) / error, models, math.inf))
         for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
     }
-    return Ranking(
-        *(tuple(names), tuple(ordered.tolist()), critical, rules.alpha, tuple(groups), p_values),
-        *(friedman(table), _iman_davenport(table, resamples=rules.resamples, seed=rules.seed)),
-    )
+    omnibus = _iman_davenport(table, resamples=rules.resamples, seed=rules.seed)
+    level = rules.alpha if omnibus.p_value <= rules.alpha else -math.inf
+    groups = _groups(names, [frozenset(pair) for pair, p in p_values.items() if p <= level])
+    tests = friedman(table), omnibus
+    return Ranking(names, ordered, critical, rules.alpha, groups, p_values, *tests)
+
+
+def _groups(models: Sequence[str], apart: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(group for group in multiple.tie_groups(models, apart) if len(group) > 1)
 
 
 def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:

@@ -41,15 +41,23 @@ class Summary:
 
 
 def summarize(
-    scores: Sample, *, confidence: float = 0.95, bounds: tuple[float, float] | None = None
+    scores: Sample,
+    *,
+    confidence: float = 0.95,
+    bounds: tuple[float, float] | None = None,
+    overlap: float = 0.0,
 ) -> Summary:
-    """Summarizes scores; the interval of the mean needs no resampling and lies in the bounds."""
+    """Summarizes scores; the interval of the mean needs no resampling and lies in the bounds.
+
+    Args:
+      overlap: as in `mean_gap`.
+    """
     values = sample(scores)
     n, mean, of_mean = len(values), float(np.mean(values)), None
     spread = sd(values) if n > 1 else None
     if spread:
         t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
-        half = t * (spread / math.sqrt(n))
+        half = t * spread * math.sqrt(1 / n + overlap)
         of_mean = Interval(mean - half, mean + half, confidence, "t")
         of_mean = of_mean.clip(*bounds) if bounds else of_mean
     low, q1, median, q3, high = five_numbers(values)
@@ -128,12 +136,19 @@ def all_equal(model: str, count: int) -> str:
     )
 
 
-def difference(a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95) -> Effect:
+def difference(
+    a: Sample,
+    b: Sample,
+    *,
+    paired: bool = False,
+    confidence: float = 0.95,
+    overlap: float = 0.0,
+) -> Effect:
     """Mean of A minus mean of B in the unit of the scores.
 
     Welch's interval, or the t interval of pairs (same seed, split or data set).
     """
-    (estimate, error, freedom), n = mean_gap(a, b, paired)
+    (estimate, error, freedom), n = mean_gap(a, b, paired, overlap)
     if error == 0:
         what = "differences" if paired else "scores"
         return Effect(estimate, Interval.none(confidence, f"the {what} do not vary"), n)
@@ -142,15 +157,21 @@ def difference(a: Sample, b: Sample, *, paired: bool = False, confidence: float 
     return Effect(estimate, Interval(*ends, confidence, "t on pairs" if paired else "Welch"), n)
 
 
-def mean_gap(a: Sample, b: Sample, paired: bool) -> tuple[_Mean, tuple[int, ...]]:
+def mean_gap(
+    a: Sample, b: Sample, paired: bool, overlap: float = 0.0
+) -> tuple[_Mean, tuple[int, ...]]:
     """Difference of means, its standard error and degrees of freedom; the numbers of scores.
 
     Equal scores have no error: their computed variance is rounding.
+
+    Args:
+      overlap: test by training items of pairs whose splits overlap: the variance of their mean is
+        that of one difference times 1 / n + overlap (Nadeau & Bengio 2003).
     """
     first, second = two_samples(a, b, paired=paired)
     if paired:
         differences, n = gaps(first, second), len(first)
-        error = sd(differences) / math.sqrt(n)
+        error = sd(differences) * math.sqrt(1 / n + overlap)
         return (float(np.mean(differences)), error, n - 1.0), (n,)
     sizes = len(first), len(second)
     parts = np.array([np.var(v, ddof=1) / len(v) if varies(v) else 0.0 for v in (first, second)])

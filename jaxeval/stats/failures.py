@@ -144,6 +144,12 @@ def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
     if units.unit == "seed" and len({s for of in every for s in of.labels.get("split", ())}) > 1:
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
+    if units.unit == "split" and scores.overlap:
+        yield (
+            "splits of several cross-validations overlap: tests and intervals allow for it "
+            "(Nadeau & Bengio 2003); if all repeats have the same folds, name their column seed"
+        )
+        return
     each = (len(of.scores) for d in units.by_data_set.values() for of in d.values())
     if units.unit == "split" and not (scores.folds and max(each) <= _FOLDS):
         yield (

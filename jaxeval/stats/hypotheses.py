@@ -122,6 +122,15 @@ def _without_spread(gap: float) -> tuple[float, float]:
     return (gap * math.inf, math.nan) if gap else (0.0, 1.0)
 
 
+def corrected_t(a: Sample, b: Sample, overlap: float) -> HypothesisTest:
+    """Corrected resampled t test on pairs whose splits overlap (Nadeau & Bengio 2003)."""
+    (gap, error, freedom), n = describe.mean_gap(a, b, True, overlap)
+    found = _without_spread(gap)
+    if error:
+        found = gap / error, 2 * float(scipy.special.stdtr(freedom, -abs(gap / error)))
+    return HypothesisTest(*found, n, f"t distribution, overlap {overlap:.3g}", sign(found[0]))
+
+
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method.
 
@@ -157,12 +166,14 @@ def _binomial(wins: int, losses: int) -> float:
     return float(scipy.stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
-def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
+def tost(
+    a: Sample, b: Sample, margin: float, *, paired: bool = False, overlap: float = 0.0
+) -> HypothesisTest:
     """Equivalence by two one-sided t tests (Schuirmann 1987); the null is |difference| >= margin.
 
     The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
-    (gap, error, freedom), n = describe.mean_gap(a, b, paired)
+    (gap, error, freedom), n = describe.mean_gap(a, b, paired, overlap)
     statistic = (margin - abs(gap)) / error if error else math.nan
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
     return HypothesisTest(statistic, float(scipy.stats.t.sf(statistic, freedom)), n, method)

@@ -28,8 +28,10 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
         adjusted = ordered * count
     elif method == "holm":
         adjusted = np.maximum.accumulate(ordered * (count - rank + 1))
-    else:
+    elif method == "benjamini_hochberg":
         adjusted = np.minimum.accumulate((ordered * count / rank)[::-1])[::-1]
+    else:
+        raise ValueError(f"unknown method of correction: {method!r}")
     result = np.empty(count)
     result[order] = np.minimum(adjusted, 1.0)
     return np.where(unknown, np.nan, result)
@@ -126,7 +128,7 @@ def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.nda
     return np.asarray(reached[np.searchsorted(-least[order], -bounds, "right")])
 
 
-def _tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
+def tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
     """Groups models, best first, so that every pair that was not told apart shares a group.
 
     Each model is in at least one group, and no group holds another.
@@ -164,7 +166,7 @@ def places(
       apart: the pairs (better, worse).
     """
     order = sorted(means, key=lambda model: -means[model])
-    tied, found = _tie_groups(order, {*map(frozenset, apart)}), {}
+    tied, found = tie_groups(order, {*map(frozenset, apart)}), {}
     for model in order:
         rank = 1 + sum(mean > means[model] for mean in means.values())
         better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +19,14 @@ from jaxeval.stats.samples import FEWEST, Copies, Samples
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
 
 
-def means(
-    units: Samples, rules: Rules, bounds: tuple[float, float] | None
-) -> dict[str, dict[str, Summary]]:
+def means(units: Samples, rules: Rules, scores: Scores) -> dict[str, dict[str, Summary]]:
     """Returns data set -> model -> summary; intervals of means lie within the bounds."""
+    how: dict[str, Any] = {"confidence": rules.confidence, "bounds": scores.bounds}
+    how["overlap"] = scores.overlap if units.unit == "split" else 0.0
     found: dict[str, dict[str, Summary]] = {}
     for data_set, by_model in units.by_data_set.items():
         for model, of in by_model.items():
-            summary = describe.summarize(of.scores, confidence=rules.confidence, bounds=bounds)
-            found.setdefault(data_set, {})[model] = summary
+            found.setdefault(data_set, {})[model] = describe.summarize(of.scores, **how)
     return found
 
 
@@ -63,6 +63,8 @@ def chosen(
                     f"distribution; {expected}",
                     scores.source,
                 )
+    overlap = scores.overlap if units.unit == "split" else 0.0
+    found = [dataclasses.replace(pair, overlap=overlap * pair.by_pairs) for pair in found]
     by_ranks = power.by_ranks(found, alpha)
     resampled = sum(max(pair.n) for pair in found) <= _MOST_RESAMPLED
     return [dataclasses.replace(p, by_ranks=by_ranks, resampled=resampled) for p in found]
@@ -111,17 +113,18 @@ def _pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
 
 
 def compared(
-    found: Sequence[RunScores], rules: Rules, scores: Scores
+    found: Sequence[RunScores], rules: Rules, scores: Scores, left_out: int = 0
 ) -> tuple[list[Pair], Families]:
-    """Runs tests, effects and plans of all pairs."""
+    """Runs tests, effects and plans of all pairs; `left_out` as in `pairs.adjust`."""
     bounds = scores.bounds
     tests = [of.tests(rules) for of in found]
-    adjusted, families = pairs.adjust(tests, found, rules)
+    adjusted, families = pairs.adjust(tests, found, rules, left_out)
     results = []
     for of, tested, p_values in zip(found, tests, adjusted, strict=True):
         effects = of.effects(rules, scores.higher_is_better)
         gap = effects["difference"]
-        plan = power.plan(of, rules, families, gap.interval)
+        # a plan is of a single look
+        plan = power.plan(of, rules, families, gap.interval) if of.looks == 1 else None
         if bounds is not None:
             width = bounds[1] - bounds[0]
             inside = gap.interval.clip(-width, width)
@@ -144,6 +147,7 @@ def compared(
             effects=effects,
             plan=plan,
             wider=(tested[spread].direction or 0) if wide and spread else 0,
+            looks=of.looks,
             scores=of,
         )
         results.append(pair)

@@ -7,11 +7,11 @@ equivalence, if a margin is given; all others.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import describe, hypotheses, multiple, results, samples
+from jaxeval.stats import describe, hypotheses, multiple, results, samples, sequential
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, PowerPlan, Rules, Two
 
@@ -35,19 +35,28 @@ class RunScores:
     # the same with a score worse than all others for each run that failed; None: none failed
     with_failed: "RunScores | None" = None
     by_ranks: bool = False  # location is tested by ranks, else by means
+    overlap: float = 0.0  # of the splits of several cross-validations: `describe.mean_gap`
+    looks: int = 1  # at scores that grew in between; after several, tests hold at any look
     resampled: bool = True  # False for very many scores: no permutations and bootstraps
 
     @property
     def location_test(self) -> str:
         """The primary test, of location."""
+        if self.looks > 1:
+            return "anytime_t"
+        if self.overlap:
+            return "corrected_t"
         if self.by_pairs:
             return "wilcoxon_signed_rank" if self.by_ranks else "paired_t"
         return "brunner_munzel" if self.by_ranks else "welch_t"
 
     @property
     def spread_test(self) -> str | None:
-        """The test of spread; None for data sets, whose spread is not the models'."""
-        if self.unit == "data set":
+        """The test of spread; None for data sets, whose spread is not the models'.
+
+        None too after several looks and for splits that overlap, which it does not carry.
+        """
+        if self.unit == "data set" or self.looks > 1 or self.overlap:
             return None
         return "pitman_morgan" if self.by_pairs else "brown_forsythe"
 
@@ -93,8 +102,18 @@ class RunScores:
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
     def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
-        """Runs all tests, by name; those on pairs if there are two pairs or more."""
+        """Runs all tests, by name; those on pairs if there are two pairs or more.
+
+        Of splits that overlap the corrected test and equivalence: no other test allows for that.
+        """
         a, b, found = self.first, self.second, dict[str, HypothesisTest]()
+        how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
+        if self.overlap:
+            found["corrected_t"] = hypotheses.corrected_t(*self.compared, self.overlap)
+        if rules.margin is not None:
+            found["tost"] = hypotheses.tost(*self.compared, rules.margin, **how)
+        if self.overlap:
+            return found
         found["brunner_munzel"] = hypotheses.brunner_munzel(a, b, seed=rules.seed)
         found |= {name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()}
         found["welch_t"] = hypotheses.welch_t(a, b)
@@ -112,8 +131,8 @@ class RunScores:
             found["permutation_test"] = hypotheses.permutation_test(
                 *self.compared, paired=self.by_pairs, resamples=rules.resamples, seed=rules.seed
             )
-        if rules.margin is not None:
-            found["tost"] = hypotheses.tost(*self.compared, rules.margin, paired=self.by_pairs)
+        if self.looks > 1:
+            found |= sequential.tests(*self.compared, paired=self.by_pairs, margin=rules.margin)
         return found
 
     def effects(self, rules: Rules, higher_is_better: bool) -> dict[str, Effect]:
@@ -128,7 +147,11 @@ class RunScores:
         if self.by_pairs:
             x, y = of.compared
             within = improvement(sign * x, sign * y, paired=True, confidence=level)
-        gap = describe.difference(*self.compared, paired=self.by_pairs, confidence=level)
+        how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
+        gap = describe.difference(*self.compared, confidence=level, **how)
+        if self.overlap:
+            unknown = Interval.none(level, "splits overlap")
+            a12, within = (dataclasses.replace(won, interval=unknown) for won in (a12, within))
         return {"difference": gap, "probability_of_improvement": within, "a12": a12}
 
 
@@ -142,12 +165,19 @@ class Families(NamedTuple):
 
 
 def adjust(
-    tests: Sequence[Mapping[str, HypothesisTest]], scores: Sequence[RunScores], rules: Rules
+    tests: Sequence[Mapping[str, HypothesisTest]],
+    scores: Sequence[RunScores],
+    rules: Rules,
+    left_out: int = 0,
 ) -> tuple[list[dict[str, float]], Families]:
     """Returns the p-values of each pair by test, adjusted in four families.
 
     Holm's procedure is sharpened for tests of means, since equality of means is transitive
-    (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
+    (`multiple.adjust_equalities`); P(A > B) = 1/2 is not. A family may hold p-values of a single
+    look and of any look: both are valid at every look.
+
+    Args:
+      left_out: pairs of earlier looks that are not compared now, which count as p = 1.
     """
     families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
     for k, of_pair in enumerate(tests):
@@ -156,24 +186,27 @@ def adjust(
             kind = "equivalence" if name == "tost" else kinds.get(name, "further")
             families[kind].append((k, name))
     adjusted: list[dict[str, float]] = [{} for _ in tests]
+    counts: dict[str, int] = {}
     for kind, family in families.items():
-        p_values = [tests[k][name].p_value for k, name in family]
-        if kind == "location" and correction(scores, rules) == "bergmann_hommel":
+        others = [1.0] * (left_out if kind in ("location", "equivalence") and family else 0)
+        p_values = [*(tests[k][name].p_value for k, name in family), *others]
+        counts[kind] = len(p_values)
+        if kind == "location" and correction(scores, rules, left_out) == "bergmann_hommel":
             found = multiple.adjust_equalities(p_values, _names(scores))
         else:
             found = multiple.adjust_p_values(p_values, rules.correction)
-        for (k, name), p in zip(family, found.tolist(), strict=True):
+        for (k, name), p in zip(family, found.tolist(), strict=False):
             adjusted[k][name] = p
-    return adjusted, Families(*map(len, families.values()))
+    return adjusted, Families(**counts)
 
 
 def _names(scores: Sequence[RunScores]) -> list[tuple[str, str, str]]:
     return [(of.data_set, of.a, of.b) for of in scores]
 
 
-def correction(scores: Sequence[RunScores], rules: Rules) -> str:
+def correction(scores: Sequence[RunScores], rules: Rules, left_out: int = 0) -> str:
     """The correction of the primary tests: "bergmann_hommel" where it is sharper than Holm's."""
-    means = not any(pair.by_ranks for pair in scores)
+    means = not left_out and not any(pair.by_ranks for pair in scores)
     logical = means and multiple.logical(_names(scores))
     return "bergmann_hommel" if logical and rules.correction == "holm" else rules.correction
 

@@ -36,6 +36,7 @@ class TestDesign:
     comparisons: int = 1  # by which the level is divided (Bonferroni)
     test: Literal["t", "brunner_munzel", "wilcoxon_signed_rank"] = "t"
     paired: bool = False
+    overlap: float = 0.0  # of pairs: `describe.mean_gap`
 
     @property
     def _sds(self) -> tuple[float, float]:
@@ -73,7 +74,7 @@ class TestDesign:
     def _error(self, n: int, m: int) -> tuple[float, float]:
         """Squared standard error of the difference, and its degrees of freedom."""
         if self.paired:
-            return self.sd**2 / n, n - 1.0
+            return self.sd**2 * (1 / n + self.overlap), n - 1.0
         total = self.sd**2 / n + self._sds[1] ** 2 / m
         share = self.sd**2 / n / total
         return total, 1.0 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
@@ -154,17 +155,20 @@ def _stream(count: int) -> np.ndarray:
     return drawn
 
 
-def by_ranks(scores: Sequence[RunScores], alpha: float) -> bool:
+def by_ranks(scores: Sequence[RunScores], alpha: float, left_out: int = 0) -> bool:
     """True if location is tested by ranks: one comparison of ten scores or more, or data sets.
 
     Ranks see more of skewed scores and of failed runs. At the level that several comparisons leave
     they cannot reject, or do so too often if spreads differ (`benchmarks/verdict_levels.py`). So
     they are not taken for so few data sets that no signed ranks reach the level.
     """
+    many = len(scores) + left_out
+    if any(pair.overlap for pair in scores):
+        return False
     if any(pair.unit == "data set" for pair in scores):
         fewest = min((pair.units for pair in scores if pair.units >= pair.fewest), default=0)
-        return len(scores) * _least(True, fewest, fewest) <= alpha
-    return len(scores) == 1 and min(map(len, scores[0].compared)) >= _RANKED
+        return many * _least(True, fewest, fewest) <= alpha
+    return many == 1 and min(map(len, scores[0].compared)) >= _RANKED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,22 +183,24 @@ class Primary:
     PLANNED_SDS: ClassVar[float] = 3.0
 
 
-def primary(scores: Sequence[RunScores], rules: Rules) -> Primary:
+def primary(scores: Sequence[RunScores], rules: Rules, left_out: int = 0) -> Primary:
     """Says what the primary tests of a design can show, from the numbers of scores alone."""
+    many, how = len(scores) + left_out, pairs.correction(scores, rules, left_out)
     tests = tuple(dict.fromkeys(pair.location_test for pair in scores))
     smallest = min(scores, key=lambda pair: sorted(map(len, pair.compared)), default=None)
     needed = None
     if smallest is not None:
-        design = _design(smallest, (1.0, None), rules, len(scores))
+        design = _design(smallest, (1.0, None), rules, many)
         needed = _required(Primary.PLANNED_SDS, smallest, rules, design)
-    return Primary(tests, pairs.correction(scores, rules), len(scores), rules.alpha, needed)
+    return Primary(tests, how, many, rules.alpha, needed)
 
 
 def _design(
     scores: RunScores, sds: tuple[float, float | None], rules: Rules, comparisons: int
 ) -> TestDesign:
     test: Any = scores.location_test if scores.by_ranks else "t"
-    return TestDesign(*sds, rules.alpha, max(1, comparisons), test, scores.by_pairs)
+    of_pairs = scores.by_pairs, scores.overlap
+    return TestDesign(*sds, rules.alpha, max(1, comparisons), test, *of_pairs)
 
 
 def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:
@@ -237,14 +243,23 @@ def _range(
 def _required(
     difference: float, scores: RunScores, rules: Rules, design: TestDesign, simulated: bool = True
 ) -> int | None:
-    seeds = design.required_seeds(difference, rules.power, simulated=simulated)
-    if seeds is None:
+    """Units of each model that show a difference, by the test that so many units have."""
+    by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
+    ranked = _fewest_ranked(scores, design)
+    if by_t is None:
         return None
-    few = scores.fewest
-    if scores.by_ranks:
-        few = next(n for n in range(few, _MOST) if _least(design.paired, n, n) <= design.level)
-    if scores.by_ranks and scores.unit == "data set":
-        by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
-        if by_t and by_t < few:  # of so few the means are tested
-            return max(by_t, scores.fewest)
-    return max(seeds, few)
+    if by_t < ranked and (not scores.by_ranks or scores.unit == "data set"):
+        return max(by_t, scores.fewest)
+    test: Any = "wilcoxon_signed_rank" if design.paired else "brunner_munzel"
+    by_ranks = dataclasses.replace(design, test=test)
+    seeds = by_ranks.required_seeds(difference, rules.power, simulated=simulated)
+    return None if seeds is None else max(seeds, int(ranked))
+
+
+def _fewest_ranked(scores: RunScores, design: TestDesign) -> float:
+    """Units from which location is tested by ranks (`by_ranks`); infinity: always by t."""
+    data_sets = scores.unit == "data set"
+    if design.overlap or (design.comparisons > 1 and not data_sets):
+        return math.inf
+    least = scores.fewest if data_sets or scores.by_ranks else _RANKED
+    return next(n for n in range(least, _MOST) if _least(design.paired, n, n) <= design.level)

@@ -6,6 +6,7 @@ Ville's inequality it ever reaches 1 / alpha with probability alpha at most. All
 natural logarithms.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.stats import results
+from jaxeval.stats.results import HypothesisTest
 
 FIRST_LOOK = 3
 """Scores of each model before the first look: with two, a spread that is 0 by chance decides."""
@@ -148,6 +150,31 @@ def p_values(seen: Looks) -> np.ndarray:
     """
     greater, less = (e_process(seen, alternative=side) for side in ("greater", "less"))
     return np.minimum(1, 2 * np.exp(-np.maximum(greater, less)))
+
+
+def tests(
+    x: np.ndarray, y: np.ndarray, *, paired: bool, margin: float | None = None
+) -> dict[str, HypothesisTest]:
+    """Returns tests that hold at any look: of equal means and, with a margin, of equivalence.
+
+    They are of all scores [n] and [m], whose order cannot change them; p is 1 where there are too
+    few. The statistics are log e.
+    """
+    seen = looks(results.gaps(x, y)) if paired else looks(x, y)
+    n, method = (len(x),) if paired else (len(x), len(y)), "e-process of t"
+
+    def log_e(shift: float, alternative: Alternative) -> float:
+        shifted = seen._replace(estimate=seen.estimate - shift)
+        return float(e_process(shifted, alternative=alternative)[-1]) if len(seen.scores) else 0.0
+
+    higher, lower = log_e(0.0, "greater"), log_e(0.0, "less")
+    most, sign = max(higher, lower), results.sign(higher - lower)
+    p_value = math.exp(min(0.0, math.log(2) - most))
+    found = {"anytime_t": HypothesisTest(most, p_value, n, method, sign)}
+    if margin is not None:
+        within = min(log_e(margin, "less"), log_e(-margin, "greater"))
+        found["tost"] = HypothesisTest(within, math.exp(min(0.0, -within)), n, method)
+    return found
 
 
 def confidence_sequence(seen: Looks, alpha: float = 0.05) -> tuple[np.ndarray, np.ndarray]:

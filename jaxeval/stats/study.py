@@ -141,16 +141,16 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
     units, copies = samples.samples(scores, unit).without_copies()
     chosen = over_runs.chosen(scores, units, control, rules.alpha, copies)
     pairs, families = over_runs.compared(chosen, rules, scores)
-    across = datasets.across(units, rules, scores.higher_is_better)
+    across = datasets.across(units, rules, scores.higher_is_better, pairs)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean, overall, board = None, list[Pair](), None
     if mean is not None and control in (None, *mean.by_data_set[""]):
         in_mean = over_runs.chosen(scores, mean, control, rules.alpha)
         found, _ = over_runs.compared(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
-        (means,) = over_runs.means(mean, rules, scores.bounds).values()
+        (means,) = over_runs.means(mean, rules, scores).values()
         board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
-    each = over_runs.means(units, rules, scores.bounds).items()
+    each = over_runs.means(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),
@@ -233,17 +233,33 @@ def _board(
     return Board(name, of.metric, of.higher_is_better, rows, found)
 
 
-def with_pairs(study: Study, pairs: Sequence[Pair], overall: Sequence[Pair]) -> Study:
-    """Returns a study of whole runs with other verdicts on its pairs, and the boards of these."""
+def with_pairs(
+    study: Study, pairs: Sequence[Pair], overall: Sequence[Pair], apart: int, in_mean: int
+) -> Study:
+    """Returns a study of whole runs with other verdicts on its pairs, and the boards of these.
+
+    Args:
+      apart, in_mean: pairs of earlier looks that each family lacks, as in `pairs.adjust`.
+    """
+    design = study.run_design
+    assert design is not None
 
     def again(board: Board, pairs: Sequence[Pair]) -> Board:
         means = {row.model: row.mean for row in board.rows}
         return _board(board.data_set, study.scores, means, pairs)
 
-    boards = tuple(again(board, pairs) for board in study.boards)
-    board = study.board and again(study.board, overall)
+    def primary(pairs: Sequence[Pair], left_out: int) -> Primary:
+        return power.primary([of.scores for of in pairs if of.scores], study.rules, left_out)
+
+    of_mean = primary(overall, in_mean) if overall else None
+    design = dataclasses.replace(design, primary=primary(pairs, apart), overall_primary=of_mean)
     return dataclasses.replace(
-        study, pairs=tuple(pairs), overall=tuple(overall), boards=boards, board=board
+        study,
+        pairs=tuple(pairs),
+        overall=tuple(overall),
+        boards=tuple(again(board, pairs) for board in study.boards),
+        board=study.board and again(study.board, overall),
+        run_design=design,
     )
 
 

@@ -52,6 +52,12 @@ class Job:
     end: End | None = None
     _read: int = 0  # bytes of its log
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that it should take; 0 if nothing is known of its costs."""
+        known, share = self.whole.estimate, len(self.part.members) / len(self.whole.members)
+        return known.compile_seconds + known.seconds * share if known else 0.0
+
     def write(
         self, waiting: Sequence[Entry], storage: recording.Storage, lanes: int | None = None
     ) -> None:

@@ -5,6 +5,7 @@ The engine places, starts and restarts jobs; what a job has done is read from th
 
 import contextlib
 import dataclasses
+import operator
 import shutil
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -218,7 +219,9 @@ class _Watch:
             self._locked.add(name)
         for number, cohort in enumerate(planned):
             ended |= yield from running.begun(number, cohort, storage)
-        for job in jobs.cut(planned, self._lanes or _share(planned, self._launcher)):
+        each = jobs.cut(planned, self._lanes or _share(planned, self._launcher))
+        # the longest first, so that no worker trains alone at the end
+        for job in sorted(each, key=operator.attrgetter("seconds"), reverse=True):
             waiting = [entry for entry in job.part.entries if entry not in ended]
             if waiting:
                 job.write(waiting, storage, self._lanes)

@@ -162,8 +162,8 @@ def tune_command(
       parallel: number of commands at once.
       seeds: number of seeds of each setting.
       halving: successive halving (ASHA): at each rung one in N runs continues.
-      steps: steps of a whole run, for halving. A run prints lines {"step": K, "score": X}; a
-        function calls report(step, score), and ends if that returns true.
+      steps: steps of a whole run, for halving. A run also prints lines {"step": K, "score": X};
+        a function calls report(step, score), and ends if that returns true.
       seconds: maximum wall time of all calls in seconds; then nothing more is proposed.
       retrain: number of fresh seeds that the best setting is run with in the end (8; without
         {seed} 0).

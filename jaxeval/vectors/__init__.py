@@ -67,6 +67,7 @@ class Lookup:
     unit: np.ndarray  # [V, D] float32, rows of length 1
     zeros: int = 0  # number of words that were left out for a vector of zeros
     lower_case: bool = True  # whether words are looked up in lower case
+    repeated: int = 0  # number of vectors that were left out: their word was there before
 
     def rows(self, words: Iterable[str]) -> np.ndarray:
         """Returns the row of each word, -1 for a word without a vector."""
@@ -103,7 +104,7 @@ def read(
         table, lengths = table[chosen], lengths[chosen]
         index = dict(zip(index, range(len(index)), strict=True))
     table /= lengths[:, None]  # in place: there may be no room for a second table
-    return Lookup(index, table, zeros, lower_case)
+    return Lookup(index, table, zeros, lower_case, read.repeated)
 
 
 def _form(word: str, lower_case: bool) -> str:

@@ -59,8 +59,10 @@ def vectors_similarity(
     with cli.waiting("resampling"):
         results = similarity.evaluate(sets, files, unknown, resamples=resamples, seed=seed)
     zeros = {name: of.zeros for name, of in files.items()}
+    repeated = {name: of.repeated for name, of in files.items()}
     headers = {of.name: of.header for of in sets if of.header}
-    return VectorScores(named, zeros, not keep_case, resamples, seed, results, unknown, headers)
+    known = named, zeros, repeated, not keep_case
+    return VectorScores(*known, resamples, seed, results, unknown, headers)
 
 
 def _read_files(
@@ -109,9 +111,10 @@ def vectors_analogies(
         for name, path in short_names(questions, "questions").items()
     ]
     cases = [(of, method) for of in sets for method in analogies.METHODS]
-    answered, zeros = [dict[str, analogies.Answered]() for _ in cases], {}
+    answered = [dict[str, analogies.Answered]() for _ in cases]
+    zeros, repeated = dict[str, int](), dict[str, int]()
     for name, lookup in _read_files(named, keep_case):  # one file in memory at a time
-        zeros[name] = lookup.zeros
+        zeros[name], repeated[name] = lookup.zeros, lookup.repeated
         for (of, method), answers in zip(cases, answered, strict=True):
             with cli.waiting(f"answering {of.name} with {name}, {method}"):
                 answers[name] = analogies.answer(of, lookup, method)
@@ -123,7 +126,7 @@ def vectors_analogies(
                 for case, answers in zip(cases, answered, strict=True)
             ]
         )
-    return VectorScores(named, zeros, not keep_case, resamples, seed, results)
+    return VectorScores(named, zeros, repeated, not keep_case, resamples, seed, results)
 
 
 @parameters.verb

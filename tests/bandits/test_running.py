@@ -100,6 +100,7 @@ def test_the_score_is_found(code: str, field: str | None, expected: float) -> No
         ("pass", None, "no output"),
         ("import os; os.kill(os.getpid(), 9)", None, "exit code -9"),
         ('print("done")', None, "the last line is 'done'; expected a number"),
+        ("print({})", None, "the last line is '{}'; expected a number, or --json-field FIELD"),
         ("print(1)", "f1", "no field f1"),
         ('print("x")', "f1", "not JSON"),
     ],

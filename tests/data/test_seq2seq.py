@@ -132,7 +132,7 @@ def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
         "target": {"test": once},
         "features": {"dev": once},
     }
-    line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
+    line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00 %): 'z' (1)"
     assert line in actual.remarks and not actual.warnings
 
 

@@ -67,6 +67,7 @@ def test_lines_at_once_and_one_by_one_give_the_same(
     (tmp_path / "v").write_text("\n".join(lines))
     monkeypatch.setattr(text, "_BLOCK", at_once)
     read = vectors.read(tmp_path / "v")
+    assert read.repeated == 1
     expected = [line.rsplit(" ", 8) for line in lines if line is not lines[200]]
     assert list(read.index) == [word for word, *_ in expected]
     numbers = np.array([[float(n) for n in row] for _, *row in expected]).astype(np.float32)

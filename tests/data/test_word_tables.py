@@ -72,8 +72,10 @@ def test_words_that_the_file_lacks_can_share_a_vector(tmp_path: Path) -> None:
     assert len(shared.vectors) == len(WORDS) + 2
     own = _paired(vectors=file).table
     assert len(own.vectors) > len(shared.vectors)
-    zeros = _paired(vectors=file, without_vector="zeros").table
-    assert not zeros.vectors[1].any()
+    vectors(Path(file), [*WORDS, WORDS[0], "no"], 1)
+    zeros = _paired(vectors=file, without_vector="zeros")
+    assert not zeros.table.vectors[1].any()
+    assert ": 1; the first counts" in zeros.findings.warnings[-1]
 
 
 def test_vectors_of_other_words_are_other_vectors(tmp_path: Path) -> None:

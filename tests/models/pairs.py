@@ -9,7 +9,6 @@ import numpy as np
 from jax import lax
 
 from jaxeval.models.dropout import HashedDropout
-from tests import quick
 
 Array = jax.Array
 SOURCES, TARGETS = 9, 7  # symbols
@@ -54,7 +53,7 @@ def stepped(model: Any, batch: Inputs, drop: HashedDropout, spare: int = 2) -> A
 @functools.cache
 def use(model: Any, method: Any = teacher_forced) -> Any:
     """(parameters, inputs, dropout) -> what a method of the model gives; compiled."""
-    return quick.jit(lambda p, *inputs: model.apply({"params": p}, *inputs, method=method))
+    return jax.jit(lambda p, *inputs: model.apply({"params": p}, *inputs, method=method))
 
 
 def initial(model: Any, key: Array) -> Any:

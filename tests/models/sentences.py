@@ -9,7 +9,6 @@ import numpy as np
 from jaxeval.contracts import Batch
 from jaxeval.models import sentiment
 from jaxeval.models.sentiment import SentimentModel
-from tests import quick
 
 FORMS, TABLE, VOCABULARY, SIZE = 12, 11, 9, 4
 SIZES = sentiment.Sizes(labels=3, words=VOCABULARY, longest_target=3)
@@ -62,7 +61,7 @@ def _compiled(choices: SentimentModel) -> Any:
     key = repr(choices)
     if key not in _COMPILED:
         model = sentiment.Classifier(choices, SIZES)
-        _COMPILED[key] = quick.jit(lambda tree, batch: model.apply(tree, batch, {}, None))
+        _COMPILED[key] = jax.jit(lambda tree, batch: model.apply(tree, batch, {}, None))
     return _COMPILED[key]
 
 

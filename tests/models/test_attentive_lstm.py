@@ -9,7 +9,6 @@ from jaxeval.models import attentive_lstm
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.seq2seq import Seq2SeqShape
-from tests import quick
 from tests.models import pairs
 from tests.models.pairs import GIVEN, Inputs
 
@@ -67,7 +66,7 @@ def _loop(p: dict, inputs: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
     return np.reshape(scores, (rows, len(scores) // rows, -1)) + p["output"]["bias"]
 
 
-@quick.jit
+@jax.jit
 def _masks(drop: HashedDropout) -> dict[str, jax.Array]:
     """Of every site: [T, B, units]."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape

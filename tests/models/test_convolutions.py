@@ -12,7 +12,6 @@ from jaxeval.config import reading
 from jaxeval.contracts import Batch
 from jaxeval.data import words
 from jaxeval.models import convolutions, dropout, tagging
-from tests import quick
 
 NONE = dropout.KeyedDropout({}, None)
 WORDS, LONGEST, ALPHABET, SIZE, FILTERS = 7, 6, 9, 4, 5
@@ -58,7 +57,7 @@ def test_characters_and_their_gradients(full: bool, masked: bool) -> None:
         return jnp.sum(output * weights), output
 
     by_table, by_window = (
-        quick.jit(jax.value_and_grad(functools.partial(loss, drop=drop), (0, 1), has_aux=True))(
+        jax.jit(jax.value_and_grad(functools.partial(loss, drop=drop), (0, 1), has_aux=True))(
             params, table
         )
         for drop in (NONE, zero)
@@ -93,7 +92,7 @@ def test_windows_of_words(reach: int, trained: bool) -> None:
     model = tagging.Tagger(choices, tagging.Sizes(2, 0, 0, 6))
     shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
-    run = quick.jit(lambda p: model.apply({"params": p}, batch, {}, None).emissions)
+    run = jax.jit(lambda p: model.apply({"params": p}, batch, {}, None).emissions)
     emissions = np.asarray(run(params))
     table = params["features"]["words"] if trained else vectors
     features = np.concatenate([table, np.vstack([np.zeros(5), np.eye(5)])], axis=1)
@@ -115,7 +114,7 @@ def test_gradients_of_windows_of_words(span: int, width: int) -> None:
     kernel = draw.normal(size=(span * size, width)).astype(np.float32)
     bias, above = draw.normal(size=width), draw.normal(size=(steps, batch, width))
 
-    @quick.jit
+    @jax.jit
     def both(above: jax.Array, *of: jax.Array) -> tuple:
         out, pull = jax.vjp(convolutions._convolve, *of)
         return out, *pull(above)

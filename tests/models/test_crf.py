@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from jaxeval.models import crf
-from tests import quick
 
 STEPS, LABELS = 5, 3
 
 
-@quick.jit
+@jax.jit
 def _computed(
     emissions: jax.Array, potentials: crf.Potentials, labels: jax.Array, valid: jax.Array
 ) -> tuple[jax.Array, ...]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from jaxeval.models import seq2seq as decoding
-from tests import quick
 
 BEGIN, END, ROWS = 0, 1, 4
 
@@ -27,7 +26,7 @@ def _longer(prefix: Any, symbol: Any, symbols: int) -> Any:
     return prefix * symbols + symbol + 1
 
 
-@functools.partial(quick.jit, static_argnums=(1, 2))
+@functools.partial(jax.jit, static_argnums=(1, 2))
 def _compiled(table: Any, steps: int, width: int | None) -> Any:
     """A search with a model whose state is the row and the prefix [B, K].
 

@@ -9,7 +9,6 @@ import pytest
 
 from jaxeval.models import dropout, language, ragged
 from jaxeval.models.dropout import HashedDropout
-from tests import quick
 from tests.models.test_ragged import independent
 
 KEY, HALF = jax.random.key(5), jnp.float32(0.5)
@@ -63,7 +62,7 @@ def test_at_evaluation_only_the_non_inverted_kind_scales() -> None:
     np.testing.assert_allclose(scaled, 0.6, rtol=1e-6)
 
 
-@quick.jit
+@jax.jit
 def _dropped(words: Any, rate: Any, x: Any) -> Any:
     return HashedDropout(words, rate).apply(x[None] if x.ndim == 2 else x).reshape(x.shape)
 
@@ -90,7 +89,7 @@ def test_hashed_masks_go_by_position_and_number() -> None:
     """Dies if a mask hangs on how a batch is cut, on what stands first, on the unit's place, or
     bits are drawn for a shape: a wider layer would drop other units."""
 
-    @quick.jit
+    @jax.jit
     def masks(x: jax.Array) -> tuple[jax.Array, ...]:
         drop = HashedDropout(WORDS, 0.5)
         return (
@@ -117,7 +116,7 @@ def test_rows_halves_units_and_sites_drop_on_their_own() -> None:
         [np.corrcoef(a, b)[0, 1] for a, b in zip(mask[:120], mask[120:], strict=False)]
     )
     assert shared == pytest.approx(0, abs=4 / (400 * 120) ** 0.5)
-    fold_in = quick.jit(dropout._fold_in)
+    fold_in = jax.jit(dropout._fold_in)
     sites = [fold_in(WORDS, n) for n in range(8)]
     sites += [fold_in(fold_in(WORDS, a), b) for a in range(4) for b in range(4)]
     sites += [WORDS, *map(dropout.words, jax.random.split(jax.random.key(8), 4))]
@@ -130,7 +129,7 @@ def test_no_draw_is_an_end_of_its_interval(monkeypatch: pytest.MonkeyPatch) -> N
     """Dies if the last of 2**24 steps is rounded to 1, of which the normal quantile is infinite,
     or any other step is moved."""
     ends = np.array([0, 255, 2**31, 2**32 - 512, 2**32 - 256, 2**32 - 1], np.uint32)
-    drawn = np.asarray(quick.jit(ragged._open_interval)(ends), np.float64)
+    drawn = np.asarray(jax.jit(ragged._open_interval)(ends), np.float64)
     last = 1 - 2.0**-24
     assert drawn.tolist() == [2.0**-25, 2.0**-25, 0.5, 1 - 2.0**-23, last, last]
     monkeypatch.setattr(dropout, "bits", lambda *_: jnp.uint32(2**32 - 1))

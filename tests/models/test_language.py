@@ -12,7 +12,6 @@ from jaxeval.models import cells, language
 from jaxeval.models.cells import Masks
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.language import LanguageModelSettings
-from tests import quick
 
 T, B = 6, 4
 QUIET = KeyedDropout({}, None)
@@ -80,16 +79,16 @@ def test_outputs_are_the_projected_sum_of_all_layers() -> None:
     """Dies if a layer reads the sum, or only the last layer is put out."""
     choices = LanguageModelSettings(hidden=8, embedding=5, layers=3)
     model, init = _model(choices, 20)
-    params = jax.device_get(quick.jit(init)(jax.random.key(0)))
+    params = jax.device_get(jax.jit(init)(jax.random.key(0)))
     tokens = np.random.default_rng(0).integers(0, 20, (T, B)).astype(np.int32)
     start = choices.start(B)
-    apply = quick.jit(lambda params, *inputs: model.apply({"params": params}, *inputs, QUIET))
+    apply = jax.jit(lambda params, *inputs: model.apply({"params": params}, *inputs, QUIET))
     _, actual = apply(params, tokens, start)
     x = params["embedding"][tokens]
     total = np.zeros((T, B, 8), np.float32)
     for number in range(3):
         layer = cells.Layer(choices, 8)
-        apply = quick.jit(layer.apply)
+        apply = jax.jit(layer.apply)
         _, x = apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
         total = total + np.asarray(x)
     np.testing.assert_allclose(actual, total @ params["projection"], atol=1e-6)
@@ -128,9 +127,9 @@ def test_losses_in_slices_equal_a_plain_softmax(
         loss = language.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
         return 3.0 * loss
 
-    losses = quick.jit(lambda *of: language.token_losses(*of, targets))(*scored)
+    losses = jax.jit(lambda *of: language.token_losses(*of, targets))(*scored)
     np.testing.assert_allclose(losses, -np.log((p * gold).sum(-1)), rtol=1e-5)
-    value, gradients = quick.jit(jax.value_and_grad(total, argnums=(0, 1, 2)))(*scored)
+    value, gradients = jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2)))(*scored)
     assert float(value) == pytest.approx(
         -3 * np.sum(weight * np.log((p * gold).sum(-1))), rel=1e-5
     )

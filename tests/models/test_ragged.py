@@ -8,7 +8,6 @@ from scipy import stats
 
 from jaxeval.models import ragged
 from jaxeval.models.ragged import RaggedAxis
-from tests import quick
 
 KEY = jax.random.key(5)
 ROWS, COLUMNS = 240, 400
@@ -28,7 +27,7 @@ def independent(series: np.ndarray) -> None:
     assert np.mean(r**2) * series.shape[1] == pytest.approx(1.0, abs=4 * (2 / len(r)) ** 0.5)
 
 
-@quick.jit
+@jax.jit
 def _axes() -> tuple[RaggedAxis, ...]:
     gates = ragged.axis(5, jnp.float32(3), 2)
     return gates, ragged.joined(gates, ragged.axis(4, 2.0)), ragged.axis(3, blocks=2)
@@ -49,7 +48,7 @@ def test_units_are_numbered_among_the_live_ones() -> None:
 def test_distributions() -> None:
     """Dies if bounds, the standard deviation or the shape of a distribution is wrong."""
 
-    @quick.jit
+    @jax.jit
     def drawn() -> tuple[jax.Array, ...]:
         rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
         return (
@@ -82,7 +81,7 @@ def test_layer_norm_counts_live_units_only() -> None:
     for array in (x, scale, bias):
         array[..., live] = draw.normal(size=(*array.shape[:-1], 8)) + 0.5
     weights = {"scale": scale, "bias": bias}
-    actual = np.asarray(quick.jit(ragged.layer_norm)(x, weights, over))
+    actual = np.asarray(jax.jit(ragged.layer_norm)(x, weights, over))
     expected = _norm(x[..., live], scale[live], bias[live])
     np.testing.assert_allclose(actual[..., live], expected, rtol=1e-5, atol=1e-6)
     assert np.all(actual[..., dead] == 0)

@@ -9,7 +9,6 @@ import pytest
 
 from jaxeval.models import cells, recurrence
 from jaxeval.models.cells import Cell, Masks
-from tests import quick
 
 STEPS, BATCH, SIZE, WIDTH = 5, 3, 4, 6
 VARIANTS = {
@@ -99,7 +98,7 @@ def test_layers_and_their_gradients(name: str, reverse: bool, groups: Any) -> No
             output = layer.apply({"params": at[0]}, at[1], valid, *masks)
             return jnp.sum(output * weight), output
 
-        compiled = quick.jit(jax.value_and_grad(loss, has_aux=True))
+        compiled = jax.jit(jax.value_and_grad(loss, has_aux=True))
         (_, actual), gradient = compiled((params, inputs))
         expected = _loop(VARIANTS[name], params, inputs, lengths, reverse, masks)
         np.testing.assert_allclose(actual * valid[..., None], expected, atol=1e-12)
@@ -120,7 +119,7 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
                 recurrence.run(cell, False, clip, x, jnp.zeros(8), kernel, {}, start, valid, None)
             )
 
-        largest = float(np.max(np.abs(quick.jit(jax.grad(total))(inputs))))
+        largest = float(np.max(np.abs(jax.jit(jax.grad(total))(inputs))))
         assert largest == pytest.approx(expected) if expected else largest > 1.0
 
 
@@ -132,7 +131,7 @@ def test_frozen_inputs_get_no_gradient_and_the_rest_the_full_one() -> None:
     def loss(layer: cells.LSTM, params: dict, x: jax.Array) -> jax.Array:
         return jnp.sum(layer.apply({"params": params}, x, valid) ** 2)
 
-    gradient = quick.jit(jax.grad(loss, (1, 2)), static_argnums=0)
+    gradient = jax.jit(jax.grad(loss, (1, 2)), static_argnums=0)
     full, cut = gradient(layer, params, inputs), gradient(frozen, params, inputs)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), full[0], cut[0])
     np.testing.assert_allclose(cut[1][..., 3:], full[1][..., 3:], atol=1e-6)
@@ -156,7 +155,7 @@ def test_equals_torch() -> None:
         other.bias_ih_l0.copy_(torch_order(params["bias"]))
         other.bias_hh_l0.zero_()
         expected = other(torch.from_numpy(np.float32(inputs)))[0].numpy()
-    actual = quick.jit(layer.apply)({"params": params}, inputs, np.ones((STEPS, BATCH), bool))
+    actual = jax.jit(layer.apply)({"params": params}, inputs, np.ones((STEPS, BATCH), bool))
     np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
@@ -261,7 +260,7 @@ def test_cells_and_their_gradients(cell: Cell) -> None:
             return jnp.sum(outputs * weight) + last, (end, outputs)
 
         at = (params, x, state)
-        compiled = quick.jit(jax.value_and_grad(loss, has_aux=True))
+        compiled = jax.jit(jax.value_and_grad(loss, has_aux=True))
         (_, actual), gradient = compiled(at)
         _equal(actual, _cell_loop(cell, params, x, state, masks))
         _follows(compiled, at, gradient)
@@ -278,7 +277,7 @@ def _single(cell: Cell, inputs: tuple[float, float, float], **bias: float) -> An
         if name.startswith("bias"):
             params[name] = np.zeros_like(params[name])
             params[name][{"lstm": 2, "rhn": 1}[cell.kind]] = 1.0
-    end, _ = quick.jit(layer.apply)({"params": params}, x[None], state, Masks())
+    end, _ = jax.jit(layer.apply)({"params": params}, x[None], state, Masks())
     return [float(leaf[0, 0]) for leaf in jax.tree.leaves(end)]
 
 

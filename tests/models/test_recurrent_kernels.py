@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from jaxeval.models import cells, recurrence, unroll
-from tests import quick
 
 STEPS = 5
 
@@ -34,7 +33,7 @@ def test_gradients_through_kernels_as_stored_are_those_through_transposed_copies
     for backend, stored in (("cpu", True), ("cpu", False), ("gpu", True)):
         monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
         monkeypatch.setattr(unroll, "_reads_as_stored", lambda rows, units, s=stored: s)
-        gradients.append(quick.jit(jax.grad(loss, (0, 1)))(kernel, inputs))
+        gradients.append(jax.jit(jax.grad(loss, (0, 1)))(kernel, inputs))
     for other in gradients[1:]:
         for one, same in zip(gradients[0], other, strict=True):
             assert np.abs(one - same).max() < 1e-6 * np.abs(same).max()
@@ -45,7 +44,7 @@ def _equal_on_both(monkeypatch: pytest.MonkeyPatch, loss: Any, *inputs: Any) -> 
     found = []
     for backend in ("cpu", "gpu"):
         monkeypatch.setattr(jax, "default_backend", lambda b=backend: b)
-        found.append(quick.jit(jax.value_and_grad(loss, range(len(inputs))))(*inputs))
+        found.append(jax.jit(jax.value_and_grad(loss, range(len(inputs))))(*inputs))
     for one, same in zip(*map(jax.tree.leaves, found), strict=True):
         np.testing.assert_allclose(one, same, rtol=1e-5, atol=1e-6)
 

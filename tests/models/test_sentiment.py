@@ -10,7 +10,6 @@ import pytest
 from jaxeval.config import reading
 from jaxeval.models import sentiment
 from jaxeval.models.sentiment import SITES, TARGETED, SentimentModel
-from tests import quick
 from tests.models import sentences
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -82,7 +81,7 @@ def test_targets_without_words_give_numbers(name: str) -> None:
         logits = model.apply({"params": tree}, empty, {}, None)
         return jnp.sum(logits[jnp.array([0, 2, 3])]) + jnp.sum(logits[1, 0])
 
-    leaves = jax.tree.leaves(quick.jit(jax.grad(total))(params))
+    leaves = jax.tree.leaves(jax.jit(jax.grad(total))(params))
     assert all(np.isfinite(leaf).all() for leaf in leaves)
 
 
@@ -104,7 +103,7 @@ def test_a_variational_mask_is_the_same_at_all_words() -> None:
         }
         model = sentiment.Classifier(choices, sentences.SIZES)
         rates = {"dropout_input": jnp.float32(0.5)}
-        dropped = quick.jit(model.apply)({"params": params}, batch, rates, jax.random.key(0))
+        dropped = jax.jit(model.apply)({"params": params}, batch, rates, jax.random.key(0))
         ratio = np.asarray(dropped / sentences.logits(choices, params, batch)).round(4)
         assert ({*ratio.ravel().tolist()} == {0.0, 2.0}) is same
 
@@ -113,7 +112,7 @@ def test_a_table_of_targets_begins_as_that_of_texts_and_learns_apart() -> None:
     """Dies if words of targets are read from the texts' table, or read vectors are drawn anew."""
     choices, batch = _choices("ian"), sentences.batch()
     model = sentiment.Classifier(choices, sentences.SIZES)
-    tree = quick.jit(model.init)(jax.random.key(0), batch, {}, None)["params"]
+    tree = jax.jit(model.init)(jax.random.key(0), batch, {}, None)["params"]
     tables = [tree["embedding"][table] for table in ("words", "target_words")]
     read = batch.shared["vectors"][: sentences.VOCABULARY]
     pretrained = np.asarray(batch.shared["pretrained"][: sentences.VOCABULARY])

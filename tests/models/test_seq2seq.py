@@ -12,7 +12,6 @@ from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.seq2seq import Live, Seq2SeqShape, Seq2SeqSizes
 from jaxeval.models.transformer import Transformer
-from tests import quick
 from tests.models import pairs
 from tests.models.pairs import GIVEN
 
@@ -37,7 +36,7 @@ def test_writing_step_by_step_equals_teacher_forcing(name: str) -> None:
     p, model = _parameters(like, 2), MODELS[like]
     if name == "grouped":
         model = Transformer(_SHAPE._replace(heads=8), Live(heads=jnp.float32(2)))
-        use = quick.jit(lambda p: model.apply({"params": p}, GIVEN, NONE, method=pairs.stepped))
+        use = jax.jit(lambda p: model.apply({"params": p}, GIVEN, NONE, method=pairs.stepped))
         actual = use(p)
     else:
         stepped = functools.partial(pairs.stepped, spare=0) if name == "short" else pairs.stepped

@@ -12,7 +12,6 @@ from jaxeval.models import transformer
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
 from jaxeval.models.transformer import Transformer
-from tests import quick
 from tests.models import pairs
 from tests.models.pairs import GIVEN, Inputs
 
@@ -108,7 +107,7 @@ def _loop(p: dict, inputs: Inputs, masks: Masks) -> np.ndarray:
     return np.stack(scores)
 
 
-@quick.jit
+@jax.jit
 def _masks(drop: HashedDropout) -> Masks:
     """Of every site: [B, T, units], and [B, heads, T, K] where shares are dropped."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
@@ -149,9 +148,7 @@ def test_scores_equal_a_numpy_loop(case: str) -> None:
     drop = HashedDropout(jnp.asarray(pairs.WORDS), pairs.RATE) if dropped else HashedDropout()
     live = Live(heads=jnp.float32(2)) if grouped else Live()
     model = Transformer(SHAPE._replace(heads=computed), live)
-    apply = quick.jit(
-        lambda p: model.apply({"params": p}, GIVEN, drop, method=pairs.teacher_forced)
-    )
+    apply = jax.jit(lambda p: model.apply({"params": p}, GIVEN, drop, method=pairs.teacher_forced))
     actual = apply(p)
     masks = pairs.host(_masks(drop))
     assert dropped == all(np.any(mask == 0) for mask in masks.values())

@@ -13,7 +13,6 @@ from jaxeval.contracts import Array, Batch, Member, Task
 from jaxeval.errors import ConfigError
 from jaxeval.population import engine, host, lanes, member
 from jaxeval.population import epoch as epochs
-from tests import quick
 from tests.population import toy
 
 EPOCHS = 2
@@ -22,14 +21,14 @@ EPOCHS = 2
 @functools.cache
 def _init(task: Task) -> Any:
     """(shared, lane) -> a member's first state, which knows of no batch size."""
-    return quick.jit(functools.partial(member.init, toy.problem()._replace(task=task)))
+    return jax.jit(functools.partial(member.init, toy.problem()._replace(task=task)))
 
 
 def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
     """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
     problem = toy.problem(**changes)._replace(task=task)
     mesh = lanes.make_mesh(jax.devices()[:1])
-    epoch = quick.jit(functools.partial(epochs.train_epoch, problem))
+    epoch = jax.jit(functools.partial(epochs.train_epoch, problem))
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
@@ -134,8 +133,8 @@ def test_counts_of_rows_do_not_depend_on_batches() -> None:
         lane = engine.lane_of(problem, who, 0)
         mesh = lanes.make_mesh(jax.devices()[:1])
         shared = engine._shared(problem, problem.split_of(who), mesh)
-        params = quick.jit(functools.partial(member.init, problem))(shared, lane).params
-        count = quick.jit(functools.partial(member.row_counts, problem))
+        params = jax.jit(functools.partial(member.init, problem))(shared, lane).params
+        count = jax.jit(functools.partial(member.row_counts, problem))
         real = np.concatenate(lane.dev) >= 0
         counts = count(shared, params, lane, lane.dev)
         each.append({name: np.asarray(leaf)[real] for name, leaf in counts.items()})

@@ -50,6 +50,8 @@ def test_notes_are_folded_by_kind_and_none_is_lost() -> None:
         "d: not read: rate",
     ]
     assert text.fold(notes, "sweep", details=True) == notes
+    pairs = [f"m1, {other}: looked at 2 times: p = .{k}" for k, other in enumerate(("m2", "m3"))]
+    assert text.fold(pairs) == pairs  # numbers in names
     many = text.fold([f"{'x' * k}" for k in range(1, 12)])
     assert len(many) == 9 and many[-1] == "3 more notes: --details"
 

@@ -17,7 +17,7 @@ PACKAGE = Path(report.__file__).parent
 NAMES = (
     "f1|macro", "$x$ and $y$", "~~old~~ ~a~", "[a](b)", "[a][b]", "[a]: b", "![a](b)", "[x] done",
     "&lt;", "# 1", "> 1", "<b>bold</b>", "*a* _b_ `c`", r"back\slash\*", "<https://a.org>",
-    "[-0.12, 0.34]", "-0.5", "P(A better) [95 % CI]", "R&D 5 %",
+    "[-0.12, 0.34]", "-0.5", "P(A better) [95 % CI]", "R&D 5 %", "- y", "+ y", "1. y", "12) y",
 )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def test_terminal_and_notebook_say_the_same(capsys: pytest.CaptureFixture) -> No
         "note",
     ]
     assert shown.splitlines() == [*lines, "--details prints all that was computed", "end"]
-    render.to_terminal(Document(["yes"], [Table(["m"], [[Bold("1")], ["2"]], "Bold: best.")]))
+    render.to_terminal(Document(["yes"], [Table(["m"], [[Bold("1")], ["2"]], bold="best.")]))
     assert capsys.readouterr().out.split() == ["yes", "*:", "best.", "m", "*1", "2"]
     render.to_terminal(document, details=True)
     assert "deep" in (out := capsys.readouterr().out) and out.endswith("note\ns\nend\n")

@@ -9,6 +9,7 @@ import jaxeval
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.report import scores
 from jaxeval.report.settlements import _MARKS, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
@@ -109,6 +110,9 @@ def test_a_base_has_no_score_with_which_it_won(tmp_path: Path) -> None:
     )
     least = sequential.smallest_difference(20, float(found.sd or 0), alpha=level)
     assert found.smallest[20] == pytest.approx(least)
+    percent = scores.format_of("fraction", [[0.5, 0.51]])
+    (table,) = settlement.planned({20: 0.012}, percent)
+    assert table.rows == [("20", "1.20 points")] and "%" not in "".join(table.columns)
 
 
 def test_losses_mirror_gains(tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         (0, True),
         (1, True),
     }
+    monkeypatch.setattr(render, "to_svg", lambda figure: "<svg></svg>")
     page = render.to_page(tuned.document())
     assert page.count("<svg") == 4 and "<b>" not in page and "&lt;b&gt;" in page
     assert "no confidence interval" in page and "sd of one seed" in page

@@ -186,18 +186,25 @@ def test_the_last_epoch_is_that_with_a_score_and_a_run_that_diverged_stays_faile
     assert by_model(table) == {"A": [0.6], "B": [0.3, 0.3]}
 
 
+_CHART = "Step,a-seed1 - acc,a-seed1 - acc__MIN,b-seed1 - acc\n"  # of Weights & Biases
+_CHART += "".join(f"{k},.{k},.{k},.{k + 1}\n" for k in range(1, 9))
+
+
 @pytest.mark.parametrize(
     ("content", "layout"),
     [
         ("model,epoch,acc\n" + "".join(f"A,{k},.{k}\n" for k in (1, 2, 3, 1, 2, 3)), {}),
         ("epoch,A,B\n" + "".join(f"{k},.{k},.{k + 1}\n" for k in range(1, 9)), {}),
         ("epoch,A,B\n" + "".join(f"{k},.{k},.{k + 1}\n" for k in range(1, 9)), {"models": "AB"}),
+        (_CHART, {}),
     ],
 )
 def test_histories_without_seeds_are_refused(tmp_path: Path, content: str, layout: dict) -> None:
     """Dies if naming the models makes their epochs runs, or of two runs in one a row is read."""
     layout = {name: [*of] for name, of in layout.items()}
-    with pytest.raises(DataError, match=r"column epoch: rows of one run.* the best by DEV;"):
+    with pytest.raises(
+        DataError, match=r"column (epoch|Step): rows of one run.* the best by DEV;"
+    ):
         read(tmp_path, content, **layout)
     if content.startswith("model"):
         with pytest.raises(DataError, match="rows 4 and 7 are of one run: expected numbers that"):

@@ -130,7 +130,8 @@ def test_runs_are_grouped_by_seed(written: str, tmp_path: Path) -> None:
     assert sorted(labels(found, "seed")) == sorted("001122") and len(found.models) == 2
     assert found.warnings[0].startswith("6 runs of ")
     assert not any("lr" in note for note in found.warnings)  # the same in all runs
-    first = jaxeval.read_scores(path, score="test/acc", column={"last": "step"})
+    uri = f"sqlite:///{path}" if path.is_file() else path  # as MLflow names a database
+    first = jaxeval.read_scores(uri, score="test/acc", column={"last": "step"})
     assert by_model(first) == by_model(found)
     if written.startswith("TensorBoard"):
         best = jaxeval.read_scores(path, score="test/acc", column={"best": "val/acc"})
@@ -196,6 +197,10 @@ def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
     (damaged := tmp_path / "a.wandb").write_bytes(json.dumps({}).encode() * 9)
     with pytest.raises(DataError, match=r"a\.wandb: cannot be read \(expected b':W&B'"):
         sources.read(damaged)
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as sql, sql:
+        sql.execute("CREATE TABLE runs (id)")
+    with pytest.raises(DataError, match=r"a\.db: a database without runs of MLflow or trackio"):
+        sources.read(tmp_path / "a.db")
     damaged.write_bytes(_WANDB[:8])
     with pytest.raises(DataError, match="no run of Weights & Biases in it"):
         sources.read(damaged)

@@ -59,13 +59,3 @@ def test_a_hyperparameter_of_words_and_numbers_is_exported(tmp_path: Path) -> No
     assert verbs.runs(["export", str(tmp_path), "--to", str(target)]) == 0
     table = parquet.read_table(target).to_pydict()
     assert table["clip"] == ["none", "5", None] and table["rate"] == [1, 0.5, 2]
-
-
-def test_report(filled: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if diverged members are dropped in silence."""
-    assert verbs.report([str(filled), "--json", "-"]) == 0
-    (listed,) = json.loads(capsys.readouterr().out)["experiments"]
-    assert listed["statuses"] == {"finished": 1, "diverged": 1}
-    assert (listed["dev"]["n"], listed["test"]["n"], listed["test"]["median"]) == (1, 1, 0.25)
-    assert verbs.report([str(filled)]) == 0
-    assert "1 diverged" in capsys.readouterr().out

@@ -41,15 +41,6 @@ def test_names_that_do_not_say_it_are_refused(tmp_path: Path) -> None:
         tables.read(_runs_table(tmp_path, ["playful-sun-17", "true-pond-16"], []), Layout())
 
 
-def test_a_chart_is_refused(tmp_path: Path) -> None:
-    """Dies if the steps of a chart are taken for repetitions of its runs."""
-    lines = [f"{step},{step / 9},{step / 9},{step / 9},{step / 8}" for step in range(1, 9)]
-    head = "Step,lstm-seed1 - acc,lstm-seed1 - acc__MIN,lstm-seed1 - acc__MAX,cnn-seed1 - acc"
-    (tmp_path / "chart.csv").write_text("\n".join([head, *lines]))
-    with pytest.raises(DataError, match="column Step: rows of one run"):
-        tables.read(str(tmp_path / "chart.csv"), Layout())
-
-
 @pytest.mark.parametrize(
     ("names", "config", "seeds"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from jaxeval.report import render
 from jaxeval.serve import board, confined, guard
 from jaxeval.serve.board import Board
 from tests.serve import drawn_board
@@ -33,11 +34,13 @@ def opened(tmp_path: Path, no_processes: None) -> Iterator[Board]:
 def ranked(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[TestClient, dict[str, Any]]]:
-    """A board on which four files were judged, and what uploads were answered with."""
+    """A board on which four files were judged, and what uploads were answered with; its figures
+    are not drawn."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(board, "_LOOK", 0.01)
         patched.setattr(guard, "_BURST", 1e9)
         patched.setattr(confined, "call", drawn_board.call)
+        patched.setattr(render, "to_svg", lambda figure: "<svg></svg>")
         of = drawn_board.opened(tmp_path_factory.mktemp("ranked") / "board")
         with drawn_board.client(of) as site:
             names = ("poor", "good", "alike")

@@ -37,6 +37,7 @@ class Served(NamedTuple):
 def threaded(part: app.Part) -> Iterator[str]:
     """Serves pages in a thread; yields the address."""
     settings = uvicorn.Config(app.make(part, None), port=0, log_level="error")
+    settings.loop = "asyncio"  # uvicorn .35 would leave uvloop, which forks, to later tests
     settings.timeout_graceful_shutdown = 1
     listening = settings.bind_socket()
     server = uvicorn.Server(settings)

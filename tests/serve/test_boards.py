@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 from starlette.testclient import TestClient
 
 from jaxeval.errors import ConfigError, DataError, RunError
@@ -238,6 +239,18 @@ def test_what_is_deleted_leaves_no_page(
     (tmp_path / "id" / "result.json").write_text(whole)
     with pytest.raises(DataError, match="most trainings of broken failed"):
         judged.leaderboard(str(tmp_path), {"id": "broken"}, "", str(tmp_path / "page"), "fixed")
+
+
+def test_the_mean_of_the_only_file_has_its_interval(tmp_path: Path) -> None:
+    """Dies if a mean stands without its spread where nothing is compared."""
+    (tmp_path / "id").mkdir()
+    (tmp_path / "id" / "result.json").write_text(json.dumps(drawn_board.result("good").to_dict()))
+    page, context = tmp_path / "page", {"nav": [], "path": "", "query": ""}
+    judged.leaderboard(str(tmp_path), {"id": "good"}, "", str(page), "fixed", **context)
+    (row,) = json.loads(page.with_suffix(".json").read_text())["rows"]
+    means = drawn_board.scores("good", "fixed").mean(axis=0)
+    low, high = stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
+    assert (row["low"], row["high"]) == pytest.approx((low, high))
 
 
 def test_a_page_is_made_once_for_all_who_ask(

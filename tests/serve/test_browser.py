@@ -113,6 +113,8 @@ def test_pages_fit_a_telephone_and_the_dark(tab: Tab, server: Served, path: str)
     its own policy, or its text is too faint to read."""
     tab.open(server.address + path, width=375, height=800)
     assert tab.run("document.documentElement.scrollWidth") <= 375
+    captions = "[...document.querySelectorAll('caption')].map((of) => of.offsetWidth)"
+    assert tab.run(f"Math.max(0, ...{captions})") <= 375  # however wide the table is
     faintest = """(() => {
       const weights = [0.2126, 0.7152, 0.0722]; // WCAG 2.2, relative luminance
       const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);

@@ -125,6 +125,10 @@ def test_files_are_checked_within_limits(
         ),
         ("model,seed,f1\na,1,.3\na,1,.4\n", r"1; keep one, .* jaxeval compare --column split="),
         ("model,seed,f1\na,1,.3\na,2,\n", r"missing; .*; jaxeval compare --missing drop leaves"),
+        (
+            "\n".join(["model,seed,f1", *(f"m{k},{s},.{k}{s}" for k in range(65) for s in "12")]),
+            r"t.csv: 2,080 pairs of models on data sets; expected at most 2,000; ",
+        ),
         ("a,b\n", r"t.csv: a header without rows; expected at least one row of scores$"),
     ],
 )

@@ -1,5 +1,6 @@
 """The pages of a sweep and of a search say what the verbs say."""
 
+import contextlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -10,8 +11,12 @@ import pytest
 from starlette.testclient import TestClient
 
 import jaxeval
+from jaxeval import files, runs
 from jaxeval.report import render
+from jaxeval.runs import following
 from jaxeval.sensitivity import analysis
+from jaxeval.serve import pages
+from tests.runs import test_store
 from tests.serve import folders
 from tests.serve.test_serve import client
 from tests.space import fabricated
@@ -51,9 +56,12 @@ def _said(page: str) -> set[str]:
     return {*re.findall(parts, page, re.DOTALL)}
 
 
-def test_a_sweep_is_that_of_sensitivity(site: TestClient, folder: Path) -> None:
+def test_a_sweep_is_that_of_sensitivity(
+    site: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if the page and `jaxeval sensitivity` differ in a sentence, a table or a caption."""
     page = site.get("/sweep/sweep0").text
+    monkeypatch.setattr(render, "to_svg", str)  # no more figures are drawn
     found = jaxeval.sensitivity(str(folder), missing="drop")
     said = _said(render.to_page(found.document()))
     assert said <= _said(page) and len(said) > 8
@@ -73,7 +81,7 @@ def test_a_search_goes_on(site: TestClient) -> None:
     assert "2 fresh seeds give dev 71.00" in page.text
     best = data.json()["best"]
     assert best["values"]["layers"] == 4 and len(data.json()["evaluations"]) == 13
-    assert "begun: 12 members ended" in site.get(f"/e/{folders.SEARCH}").text
+    assert "stalled: 12 members ended" in site.get(f"/e/{folders.SEARCH}").text
     compared = site.get(f"/compare?e={folders.TUNED}&e={folders.SEARCH}").text
     assert "&#39;base, tuning&#39; has settings of a search: jaxeval tune<" in compared
 
@@ -85,6 +93,17 @@ def test_other_experiments_have_no_such_page(site: TestClient, path: str) -> Non
     assert answer.status_code == 404 and answer.text.count("\n") == 1
 
 
+def test_the_page_of_a_search_follows_its_best_setting(tmp_path: Path) -> None:
+    """Dies if the page stays as it was when a fresh seed of the best setting ends."""
+    folders.write_search(tmp_path)
+    with contextlib.closing(following.Following(tmp_path)) as followed:
+        found, asked = pages.Pages(followed, ""), pages.Asked("tune", (folders.SEARCH,))
+        before = found.stamp(asked)
+        with runs.open_store(tmp_path) as store:
+            store.record([test_store.result(7, experiment=folders.TUNED)], [])
+        assert followed.poll() and found.stamp(asked) != before
+
+
 def test_a_sweep_that_has_begun_has_a_page(tmp_path: Path) -> None:
     """Dies if a page that will follow a sweep is refused until its first run has ended."""
     fabricated.fill(tmp_path, ("transformer",), count=0)
@@ -93,13 +112,16 @@ def test_a_sweep_that_has_begun_has_a_page(tmp_path: Path) -> None:
 
 
 def test_a_sweep_ends_with_its_last_run(tmp_path: Path) -> None:
-    """Dies if a sweep has "ended" while the program of its next cohort compiles."""
+    """Dies if a sweep has "ended" while the program of its next cohort compiles, or compiles once
+    its process was killed."""
     fabricated.fill(tmp_path, ("transformer",), count=6)
     (tmp_path / "sweeps").mkdir()
     (plan := tmp_path / "sweeps" / "sweep0.json").write_text('{"runs": [0, 0, 0, 0, 0, 0, 0]}')
     site = client(tmp_path)
-    assert site.get("/index.json").json()["experiments"][0]["state"] == "begun"
-    assert "begun: 6 members ended" in site.get("/e/sweep0").text
+    with files.locked(tmp_path / "checkpoints" / "sweep0.lock", ""):
+        assert site.get("/index.json").json()["experiments"][0]["state"] == "begun"
+        assert "begun: 6 members ended" in site.get("/e/sweep0").text
+    assert client(tmp_path).get("/e/sweep0.json").json()["state"] == "stalled"
     plan.write_text('{"runs": [0, 0, 0, 0, 0, 0]}')
     assert client(tmp_path).get("/e/sweep0.json").json()["state"] == "ended"
 

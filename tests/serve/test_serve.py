@@ -118,9 +118,12 @@ def test_pages_are_whole_and_safe(site: TestClient, path: str) -> None:
     assert "{{7*7}}" in answer.text and answer.text.rstrip().endswith("</html>")
 
 
-def test_a_page_says_what_the_report_says(site: TestClient, folder: Path) -> None:
+def test_a_page_says_what_the_report_says(
+    site: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if the live page and `jaxeval report` differ in a sentence, table or figure."""
     live = site.get(f"/e/{0:016x}").text
+    monkeypatch.setattr(render, "to_svg", str)  # no more figures are drawn
     static = render.to_page(jaxeval.load(folder, experiment="alpha").document())
     parts = r"<table>.*?</table>|<figcaption>.*?</figcaption>|<h2.*?</h2>|<strong>.*?</strong>"
     said = {*re.findall(parts, live, re.DOTALL)}
@@ -176,6 +179,10 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
         store.record(ends, [late])
     settled = client(tmp_path).get(f"/compare.json?e={0:016x}&e={2:016x}").json()["settled"][0]
     assert settled["looks"] == 3
+    write(tmp_path, "none", 4, ended=0, training=1)
+    told = client(tmp_path).get(f"/compare.json?e={0:016x}&e={4:016x}").json()
+    lacking = {"none against a": "one of them has no seed that counts yet"}
+    assert told["not_compared"] == lacking and told["settled"] == []
     levels = client(tmp_path).get(f"/compare.json?e={0:016x}&e={1:016x}&e={2:016x}").json()
     assert [found["level"] for found in levels["settled"]] == [0.025, 0.025]
     write(tmp_path, "new", 3, ended=0, training=1)

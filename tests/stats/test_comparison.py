@@ -197,6 +197,14 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
     assert pair.plan.required_seeds == 12
     of_data_sets = Scores("A", "B", "", x, y, (x, y), True, "data set")
     assert compare([of_data_sets], QUICK).pairs[0].plan.required_seeds == 5  # by t: ranks take 6
+    few = draw.normal(0, 1, 5)
+    for data_sets, test in ((True, "wilcoxon_signed_rank"), (False, "brunner_munzel")):
+        gap, pairs = 0.3 * few.std(ddof=1), (x[:5], x[:5] - few)
+        of_few = Scores("A", "B", "", *pairs, pairs, data_sets, "data set" if data_sets else "run")
+        (pair,) = compare([of_few], Rules(resamples=99, margin=gap)).pairs
+        sds = [few.std(ddof=1)] if data_sets else [of.std(ddof=1) for of in pairs]
+        design = power.TestDesign(*sds, test=test, paired=data_sets)  # at that number ranks decide
+        assert "_t" in pair.primary and pair.plan.required_seeds == design.required_seeds(gap)
     scores = [
         Scores("A", "B", str(k), draw.normal(9, 0.1, 5), draw.normal(0, 0.1, 5)) for k in range(15)
     ]

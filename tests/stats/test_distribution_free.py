@@ -74,13 +74,6 @@ def test_betting_equals_the_authors_package():
         Settle(statistic="betting").settled(state)
 
 
-def test_margins_are_on_the_grid():
-    """Dies if a claim about a margin between two steps is rounded."""
-    d = np.full(100, 0.15037)
-    found = anytime.settle(d, statistic="betting", margin=0.0321)
-    assert found.verdict == "better" and found.interval[0] > 0.0321
-
-
 def _skewed(draw, size):
     return draw.exponential(size=size) - np.log(2)  # median 0
 

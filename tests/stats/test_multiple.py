@@ -26,6 +26,8 @@ def test_golden() -> None:
     np.testing.assert_allclose(
         multiple.adjust_p_values((0.01, 0.04, 0.03, 0.5)), [0.04, 0.09, 0.09, 0.5]
     )
+    with pytest.raises(ValueError, match="unknown method of correction: 'hochberg'"):
+        multiple.adjust_p_values(given_p, "hochberg")  # type: ignore[arg-type]
 
 
 @given(p_values, st.floats(0.01, 0.5))
@@ -93,11 +95,11 @@ def test_equalities_are_tested_closed(models: str, sets: int) -> None:
 
 
 @given(st.integers(1, 9), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=36))
-def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> None:
+def testtie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> None:
     """Dies if two models share a group that differ, or none that do not; if one could be added."""
     models = [f"m{k}" for k in range(count)]
     apart = {frozenset((f"m{a}", f"m{b}")) for a, b in drawn if a < b < count}
-    groups = multiple._tie_groups(models, apart)
+    groups = multiple.tie_groups(models, apart)
     assert {model for group in groups for model in group} == {*models}
     together = {frozenset(p) for group in groups for p in itertools.combinations(group, 2)}
     assert together == {frozenset(p) for p in itertools.combinations(models, 2)} - apart

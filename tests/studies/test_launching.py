@@ -106,6 +106,19 @@ def test_jobs_give_what_one_process_gives(name: str, tmp_path: Path) -> None:
     assert len(launcher.started) == len(set(launcher.started))  # none for what has ended
 
 
+def test_the_longest_jobs_begin_first(tmp_path: Path) -> None:
+    """Dies if the last job is a long one, which a worker trains while the others are idle."""
+    of = _sizes()
+    planned = [
+        c._replace(estimate=c.estimate._replace(seconds=float(k))) for k, c in enumerate(of)
+    ]
+    launcher = here.Here(2)
+    _run(tmp_path, planned, launcher)
+    seconds = {job.part.name: job.seconds for job in jobs.cut(planned, 3)}
+    begun = [seconds[path.parent.name] for path in launcher.started]
+    assert begun == sorted(begun, reverse=True) != [*seconds.values()]
+
+
 def test_cutting() -> None:
     """Dies if a job is larger than asked for, a member is lost, or the program of a part
     has room for fewer steps than the whole's."""

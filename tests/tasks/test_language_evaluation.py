@@ -12,7 +12,6 @@ from jaxeval.contracts import Batch
 from jaxeval.models import language as models
 from jaxeval.tasks import language, language_evaluation
 from jaxeval.tasks.language_evaluation import Averaging, WindowSequence
-from tests import quick
 
 V, T, B, K = 9, 4, 2, 3
 CHOICES = models.LanguageModelSettings(hidden=6, embedding=5)
@@ -30,12 +29,12 @@ def _batch(step: int, length: int = T) -> Batch:
 
 @functools.cache
 def _params() -> Any:
-    params = quick.jit(TASK.init)(jax.random.key(0), _batch(0), {})
+    params = jax.jit(TASK.init)(jax.random.key(0), _batch(0), {})
     bias = np.linspace(-1.0, 1.0, V, dtype=np.float32)
     return {**jax.tree.map(lambda leaf: 2 * np.asarray(leaf), params), "softmax_bias": bias}
 
 
-_run = quick.jit(LANGUAGE.run)
+_run = jax.jit(LANGUAGE.run)
 
 
 def _probabilities(params: Any, hidden: Any) -> np.ndarray:
@@ -48,7 +47,7 @@ def _probabilities(params: Any, hidden: Any) -> np.ndarray:
 def _nats(task: Any, hparams: dict) -> list[float]:
     """Of two windows in turn."""
     carry, actual = task.start(B), []
-    predict, count = quick.jit(task.predict), quick.jit(task.count)
+    predict, count = jax.jit(task.predict), jax.jit(task.count)
     for step, key in enumerate(KEYS):
         batch = _batch(step, length=2)
         outputs, carry = predict(_params(), carry, batch, key, hparams)
@@ -110,7 +109,7 @@ def _loss(params: Any, state: Any, read: Any, counted: Any) -> tuple[jax.Array, 
     return -jnp.sum(gold * counted[:, None]), state
 
 
-_loss_and_gradient = quick.jit(jax.value_and_grad(_loss, has_aux=True))
+_loss_and_gradient = jax.jit(jax.value_and_grad(_loss, has_aux=True))
 DECAY, EPSILON = 0.3, 0.2
 
 
@@ -142,7 +141,7 @@ def test_dynamic_evaluation_learns_after_it_has_predicted(monkeypatch: pytest.Mo
     params, train = _params(), language_evaluation.train_windows(LANGUAGE, 3)
     assert train.start.tolist() == [[0 + k, 20 + k, 40 + k] for k in (0, 4, 8, 12, 16)]
     compiled = (language_evaluation.gradient_scale, language_evaluation.dynamic)
-    gradient_scale, dynamic = (quick.jit(functools.partial(f, LANGUAGE)) for f in compiled)
+    gradient_scale, dynamic = (jax.jit(functools.partial(f, LANGUAGE)) for f in compiled)
     state, squares = CHOICES.start(3), jax.tree.map(np.zeros_like, params)
     for start in np.asarray(train.start):
         read = TOKENS[start[None] + np.arange(T + 1)[:, None]]

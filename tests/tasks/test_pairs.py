@@ -7,7 +7,6 @@ import numpy as np
 from jaxeval import studies
 from jaxeval.contracts import Batch
 from jaxeval.models.sentences import PairClassifier, PairModel
-from tests import quick
 from tests.models import sentences
 from tests.tasks import of_words
 
@@ -40,7 +39,7 @@ def test_logits_are_those_computed_word_by_word() -> None:
     model = PairClassifier(choices, 3, 7)
     shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
-    values = quick.jit(lambda p: model.apply({"params": p}, batch, {}, None))(params)
+    values = jax.jit(lambda p: model.apply({"params": p}, batch, {}, None))(params)
     for pair in range(4):
         states = []
         for side, (forms, length) in sides.items():

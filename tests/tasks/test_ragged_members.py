@@ -15,7 +15,6 @@ from jaxeval.contracts import Corpus, Member, Split
 from jaxeval.population import engine, member, optimisers
 from jaxeval.population import epoch as epochs
 from jaxeval.population.settings import Training
-from tests import quick
 from tests.tasks import tiny_pairs
 
 Sizes = dict[str, int]
@@ -123,7 +122,7 @@ def _ran(
         outputs, _ = problem.task.predict(params, (), BATCH, key, lane.hparams)
         return Trained(begin.params, state.params, losses, outputs)
 
-    run = quick.jit(lanes(of_lane))
+    run = jax.jit(lanes(of_lane))
     ordered = (jax.tree.map(lambda leaf, at=at: leaf[np.array(at)], lane) for at in orders)
     return [jax.device_get(run(each)) for each in ordered]
 

@@ -2,13 +2,13 @@
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from jaxeval.tasks import classification, seq2seq, spans
-from tests import quick
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
     ("B-NP I-NP O", "I-NP I-NP O", 0.0, 1.0, 1.0, 0.0),
@@ -28,7 +28,7 @@ def _counts(gold: list, predicted: list, rule: spans.Rule, weight: int = 1) -> d
     valid = np.arange(arrays.shape[2])[None] < np.array([len(s) for s in gold])[:, None]
     weights = np.ones(len(gold), np.float32)
     weights[-1] = weight
-    compiled = quick.jit(lambda *arrays: spans.count(*arrays, names, rule))
+    compiled = jax.jit(lambda *arrays: spans.count(*arrays, names, rule))
     return {name: float(value) for name, value in compiled(*arrays, valid, weights).items()}
 
 
@@ -81,7 +81,7 @@ def test_edit_distance_equals_a_plain_table() -> None:
     sizes[1][10:40], sizes[0][:2] = 5, 7
     written, gold = draw.integers(0, 3, (rows, 7)), draw.integers(0, 3, (rows, 6))
     arrays = map(jnp.asarray, (written, sizes[0], gold, sizes[1]))
-    actual = quick.jit(seq2seq._edit_distance)(*arrays)
+    actual = jax.jit(seq2seq._edit_distance)(*arrays)
     rows_of = zip(written, sizes[0], gold, sizes[1], strict=True)
     expected = [_distance(list(a[:n]), list(b[:m])) for a, n, b, m in rows_of]
     np.testing.assert_array_equal(actual, expected)

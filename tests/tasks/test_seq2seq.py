@@ -14,7 +14,7 @@ from jaxeval.contracts import Batch
 from jaxeval.data import seq2seq
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
-from tests import conformance, quick
+from tests import conformance
 from tests.tasks import tiny_pairs
 
 PAD, START, END, UNKNOWN = range(4)
@@ -43,7 +43,7 @@ def test_the_laws_of_a_task() -> None:
     )
 
 
-_count = quick.jit(tasks._count)
+_count = jax.jit(tasks._count)
 
 
 def _counts(outputs: Any, batch: Batch) -> dict[str, float]:
@@ -90,14 +90,14 @@ def test_label_smoothing_is_the_published_formula() -> None:
     chances = _log_softmax(scores)
     right = np.take_along_axis(chances, gold[..., None], -1)[..., 0]
     for smoothing, traced in ((0.0, None), (0.0, np.float32(0)), (0.15, np.float32(0.15))):
-        actual = quick.jit(models.nll)(scores, gold, traced)
+        actual = jax.jit(models.nll)(scores, gold, traced)
         expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
         np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def _scores(architecture: str, letters: int) -> Any:
     model: Any = tiny_pairs.model(architecture, letters)
-    return quick.jit(
+    return jax.jit(
         lambda p, b: model.apply({"params": p}, b, HashedDropout(), method=tasks._logits)
     )
 
@@ -113,7 +113,7 @@ LETTERS = 1
 @functools.cache
 def _written(architecture: str, beam: int) -> Any:
     task = tiny_pairs.task(architecture, LETTERS, beam=beam)
-    return quick.jit(lambda p, batch: task.predict(p, (), batch, jax.random.key(0), {})[0])
+    return jax.jit(lambda p, batch: task.predict(p, (), batch, jax.random.key(0), {})[0])
 
 
 def _short(rows: int) -> Batch:

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "pairs.tsv").write_text("\n".join([*pairs, "w1\tnone\t5"]))
     questions = [f"w{i} w{i + 1} w{j} w{j + 1}" for i in range(10) for j in range(10) if i != j]
     (tmp_path / "questions.txt").write_text("\n".join([": gram", *questions, "w0 w1 w2 none"]))
-    (tmp_path / "few.txt").write_text("w0 1 2 3 4\nw1 0 0 0 0\n")
+    (tmp_path / "few.txt").write_text("w0 1 2 3 4\nw1 0 0 0 0\nw0 4 3 2 1\n")
     return tmp_path
 
 
@@ -47,6 +47,7 @@ def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     )
     assert "few is not compared: no score on what it and another" in shown
     assert "few: 1 word has a vector of zeros" in shown
+    assert "few: 1 line repeats a word, of which the first vector counts" in shown
     assert _called("similarity", *words, folder / "b.txt", "--json", "-") == 0
     tree = json.loads(capsys.readouterr().out)
     [result] = tree["results"]

@@ -60,6 +60,10 @@ def _verdicts(study: Study) -> list[str]:
     if len(study.boards) > 1:
         each = _best(study, None, study.pairs)
         lines.append(_after(phrase, each) if lines else each)
+    every = [*study.overall, *study.pairs]
+    against = [f"{p.a} and {p.b}{on(p.data_set)}" for p in every if p.against]
+    if against and len(every) > 1:  # of one pair the verdict says it
+        lines.append(f"Measures of location disagree: {text.few(against, between='; ')}.")
     return [*lines[:1], *_beside(study), *lines[1:]]
 
 
@@ -164,9 +168,7 @@ def outcome(study: Study) -> str:
 
 def signs(pairs: Sequence[Pair]) -> text.Signs:
     """Returns which model of each pair was shown to be better on each data set."""
-    return text.signs(
-        (p.a, p.b, p.data_set or "", p.shown if p.higher_is_better else -p.shown) for p in pairs
-    )
+    return text.signs((p.a, p.b, p.data_set or "", p.better) for p in pairs)
 
 
 def order(study: Study) -> list[str]:
@@ -240,7 +242,7 @@ def _by_how_much(study: Study, scale: ScoreFormat) -> str:
         return ""
     low, high = sorted(map(abs, (min(gaps), max(gaps))))
     side = "higher" if study.scores.higher_is_better else "lower"
-    names = dict.fromkeys(map(claims.test_name, study.pairs))
+    names = dict.fromkeys(words.TESTS[pair.primary] for pair in study.pairs)
     how = f"{' or '.join(names)}, {words.sizes(study.pairs)}"
     most = max(pair.p_adjusted for pair in study.pairs)
     p = f", {words.p_name(study)} {text.p_value(most).replace('=', 'at most')}"

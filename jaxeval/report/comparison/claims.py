@@ -32,7 +32,7 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
             yield against_margin(pair, rules, scale)
         return
     yield from filter(None, [chance(pair)])
-    if runs.units >= runs.fewest and runs.spread_test in pair.tests and pair.looks == 1:
+    if runs.units >= runs.fewest and runs.spread_test in pair.tests:
         yield _spread(pair, scale)
     if not pair.shown or (pair.plan and pair.plan.detectable_difference is not None):
         seen = detectable([pair], rules, scale).removeprefix("; ")
@@ -77,26 +77,20 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
         higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
-        return f"{disagree(test_name(pair), higher, lower, pair.against)}: {measured}."
+        return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.excludes_zero:  # the interval is not corrected
         though = f", though the CI{means} excludes 0"
         if pair.p_value <= study.rules.alpha:
-            single = "at a single look" if pair.looks > 1 else "before the correction"
-            before = f"p {text.p_value(pair.p_value)} {single}"
+            before = f"p {text.p_value(pair.p_value)} before the correction"
             though = f", though the CI excludes 0 ({before})"
     return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
-
-
-def test_name(pair: Pair) -> str:
-    """Names the test that decides."""
-    return "e-process of t" if pair.looks > 1 else TESTS[pair.primary]
 
 
 def _test(pair: Pair) -> str:
     if pair.difference is None:
         looked = f", looked at {pair.looks} times" if pair.looks > 1 else ""
-        return f"{test_name(pair)}, {words.sizes([pair])}{looked}"
+        return f"{TESTS[pair.primary]}, {words.sizes([pair])}{looked}"
     sizes, items = pair.difference.sizes, text.counted(pair.difference.sizes.items, "item")
     if sizes.clusters < sizes.items:
         items += f" in {text.counted(sizes.clusters, 'cluster')}"
@@ -118,10 +112,10 @@ def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
     if known:
         power = f"(power {100 * rules.power:g} %)"
         seen = span(min(known), max(known), scale)
-        if len(known) < len(plans):  # others have too few scores, or do not vary
+        if len(known) < len(pairs):  # others have too few scores, do not vary, or grew
             seen = scale.difference(min(known)) + _KNOWN_BEST
         return f"; a difference of {seen} is detected {power}"
-    never = bool(plans) and all(plan.least_p > rules.alpha for plan in plans)
+    never = len(plans) == len(pairs) and all(plan.least_p > rules.alpha for plan in plans)
     return "; no difference, however large, could be shown" if never else ""
 
 
@@ -237,9 +231,10 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
         )
         enough = test.n[0] >= FEW_DATA_SETS
         differ = enough and test.p_value <= study.rules.alpha
-        shown = "the models differ" if differ else "no difference between the models was shown"
-        yield f"{over} {shown if enough else _NO_CONCLUSION}: {tested}."
-        if differ:
+        shown = " the models differ" if differ else " no difference between the models was shown"
+        shown = "" if by_data_set else shown  # the pairs' own tests say it
+        yield f"{over}{shown if enough else f' {_NO_CONCLUSION}'}: {tested}."
+        if differ and not by_data_set:
             yield _nemenyi(ranking)
     elif across.signed_rank is not None and not by_data_set:  # else the pair's own test
         yield f"{over} {_signed_rank(across, study)}."

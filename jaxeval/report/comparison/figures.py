@@ -42,7 +42,7 @@ def draw(study: Study) -> list[Figure]:
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
     drawn, across = [*_violins(study, study.run_design.samples)], study.run_design.across
     if across and across.ranking and len(across.data_sets) >= FEW_DATA_SETS:
-        drawn.append(_rank_diagram(across.ranking, study.noun))
+        drawn.append(_rank_diagram(across.ranking, study))
     return drawn
 
 
@@ -129,23 +129,27 @@ def _leaderboard(board: Board, study: Study, number: int) -> Figure:
     return Figure(f"board_{number}", tables.title(board), caption, drawing, columns, rows)
 
 
-def _rank_diagram(ranking: Ranking, noun: str) -> Figure:
-    """Draws average ranks over data sets; bars join models that do not differ (Demšar 2006)."""
+def _rank_diagram(ranking: Ranking, study: Study) -> Figure:
+    """Draws average ranks over data sets; bars join models not told apart (Demšar 2006)."""
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
     names = [f"{plots.wrapped(name, _RANK_LETTERS)} ({rank:.2f})" for name, rank in ranks.items()]
     drawing, axes = _rank_axis(names, [*ranks.values()], len(ranking.groups))
     for k, group in enumerate(ranking.groups):
-        ends = [ranks[group[0]] - 0.03, ranks[group[-1]] + 0.03]
-        axes.plot(ends, [-0.2 - 0.22 * k] * 2, color="black", linewidth=3)
-    critical = ranking.critical_difference
-    axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
-    axes.text(1, 0.82, f"critical difference {critical:.2f}", fontsize=9)
-    caption = (
-        "1 is best. Models joined by a bar do not differ significantly (Nemenyi's test, level "
-        f"{ranking.alpha:g}), which does not show that they are equal."
+        joined = [ranks[name] for name in group]
+        axes.plot(joined, [-0.2 - 0.22 * k] * len(joined), "ko-", linewidth=2, markersize=5)
+    assert study.run_design is not None
+    tested = words.primary(study.run_design.primary)
+    if study.run_design.unit != "dataset":
+        critical, tested = ranking.critical_difference, f"Nemenyi's test, level {ranking.alpha:g}"
+        axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
+        axes.text(1, 0.82, f"critical difference {critical:.2f}", fontsize=9)
+    said = (
+        f" Models with a dot on the same bar were not told apart ({tested}), which does not show "
+        "that they are equal."
     )
-    title, columns = f"Average ranks over {noun}s", ("model", "average rank")
+    title, columns = f"Average ranks over {study.noun}s", ("model", "average rank")
     rows = [(name, f"{rank:.3f}") for name, rank in ranks.items()]
+    caption = f"1 is best.{said if ranking.groups else ''}"
     return Figure("critical_difference", title, caption, drawing, columns, rows)
 
 

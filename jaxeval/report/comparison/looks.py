@@ -3,23 +3,20 @@
 import dataclasses
 import hashlib
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from jaxeval import files
-from jaxeval.errors import ConfigError, parsing
+from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.report import text
-from jaxeval.stats import results, sequential
-from jaxeval.stats.pairs import Pair, RunScores
+from jaxeval.stats import over_runs, power, results
+from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import Study, with_pairs
 
 _OTHERS = (
-    "tests of spread, of failed runs, over items and over data sets hold for a single look: they "
-    "claim nothing now"
+    "tests of spread of these pairs, of failed runs, over items and over data sets hold for a "
+    "single look: they claim nothing now"
 )
 
 
@@ -34,6 +31,9 @@ class _Entry(NamedTuple):
 def with_looks(study: Study, path: Path) -> Study:
     """Returns the study; pairs that grew between looks are judged by tests that hold at any look.
 
+    Pairs that did not grow keep their tests: all p-values are valid at every look, and corrected
+    together with the pairs of earlier looks that are left out now.
+
     Args:
       path: file of hashes of the scores seen last, and of numbers of looks.
 
@@ -42,18 +42,25 @@ def with_looks(study: Study, path: Path) -> Study:
       RunError: it cannot be written, or another process works with it.
     """
     families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
-    busy = f"{path}: another process works with this ledger"
+    if any(pair.scores and pair.scores.overlap for of in families for pair in of):
+        found = "found splits of several cross-validations, which overlap"
+        raise ConfigError(f"{argument('ledger', path)}: expected independent runs, {found}")
+    busy, looked = f"{path}: another process works with this ledger", dict[str, _Entry]()
     with files.locked(files.lock_of(path, "ledger"), busy):
         seen = _seen(path)
-        looked = {_key(pair): _look(pair, seen, len(of)) for of in families for pair in of}
+        for of in families:
+            looked |= _looks(of, seen)
         if looked.items() - seen.items():
             files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
-    found = [[_judged(pair, looked[_key(pair)], study) for pair in of] for of in families]
-    if grown := [pair for of in found for pair in of if pair.looks > 1]:
+    if not looked:
+        return study
+    pairs, overall = (_judged(of, looked, study) for of in families)
+    study = with_pairs(study, pairs, overall, *(_left_out(of, looked) for of in families))
+    if grown := [pair for pair in (*pairs, *overall) if pair.looks > 1]:
         study = _without_other_tests(study)
         lines = *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
         study = dataclasses.replace(study, warnings=(*study.warnings, *lines))
-    return with_pairs(study, *found) if looked else study
+    return study
 
 
 def _key(pair: Pair) -> str:
@@ -61,10 +68,14 @@ def _key(pair: Pair) -> str:
     return " | ".join([*filter(None, (pair.data_set, pair.metric)), *sorted(pair.names)])
 
 
-def _look(pair: Pair, seen: Mapping[str, _Entry], tests: int) -> _Entry:
-    """Returns the entry of a pair after this look, which counts if it sees other scores."""
-    scores, last = _hash(pair), seen.get(_key(pair), _Entry("", 0, 0))
-    return _Entry(scores, last.looks + (scores != last.scores), max(tests, last.tests))
+def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
+    """Returns the entries of a family after this look, which counts where it sees other scores."""
+    known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in of}
+    tests, found = max([len(of), *(last.tests for last in known.values())]), {}
+    for pair, (key, last) in zip(of, known.items(), strict=True):
+        scores = _hash(pair)
+        found[key] = _Entry(scores, last.looks + (scores != last.scores), tests)
+    return found
 
 
 def _without_other_tests(study: Study) -> Study:
@@ -80,28 +91,29 @@ def _without_other_tests(study: Study) -> Study:
     )
 
 
-def _judged(pair: Pair, entry: _Entry, study: Study) -> Pair:
-    """Returns the pair with verdicts that hold after so many looks, by Bonferroni over tests."""
-    _, looks, tests = entry
-    if looks == 1:
-        return pair
-    assert pair.scores is not None
-    alpha, margin = study.rules.alpha, study.rules.margin
-    p, equal, higher = _anytime(pair.scores, margin)
-    p, equal = min(1.0, tests * p), min(1.0, tests * equal)
-    enough = pair.scores.units >= pair.scores.fewest
-    shown = higher if enough and p <= alpha else 0
-    of_looks: dict[str, Any] = {"p_adjusted": p, "shown": shown, "wider": 0, "looks": looks}
-    of_looks["plan"] = None  # of a single look
-    of_looks["against"] = pair.scores.contradicting(shown)
-    if margin is not None:
-        of_looks["equivalent"] = enough and equal <= alpha
-        of_looks["adjusted"] = {**pair.adjusted, "tost": equal}
-    return dataclasses.replace(pair, **of_looks)
+def _left_out(of: Sequence[Pair], looked: Mapping[str, _Entry]) -> int:
+    """The number of comparisons of earlier looks that a family lacks now."""
+    return looked[_key(of[0])].tests - len(of) if of else 0
+
+
+def _judged(of: Sequence[Pair], looked: Mapping[str, _Entry], study: Study) -> Sequence[Pair]:
+    """Returns a family of pairs with verdicts that hold after their looks."""
+    left_out, scores = _left_out(of, looked), [pair.scores for pair in of if pair.scores]
+    looks = [looked[_key(pair)].looks for pair in of]
+    if not left_out and {*looks} <= {1}:
+        return of
+    ranks = power.by_ranks(scores, study.rules.alpha, left_out)
+    scores = [
+        dataclasses.replace(runs, looks=n, by_ranks=ranks and n == 1)
+        for runs, n in zip(scores, looks, strict=True)
+    ]
+    found, _ = over_runs.compared(scores, study.rules, study.scores, left_out)
+    sets = (pair.data_set for pair in of)  # None: the mean
+    return [dataclasses.replace(pair, data_set=on) for pair, on in zip(found, sets, strict=True)]
 
 
 def _warning(pair: Pair, tests: int) -> str:
-    among = f" (Bonferroni, {tests} comparisons)" if tests > 1 else ""
+    among = f" (corrected over {tests} comparisons)" if tests > 1 else ""
     where = " in the mean over data sets" if pair.data_set is None else results.on(pair.data_set)
     no = f"looked at {pair.looks} times: the fixed-n p-value and the CI no longer hold"
     return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
@@ -122,19 +134,3 @@ def _hash(pair: Pair) -> str:
     models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
     known = json.dumps([sorted(map(float, scores)) for _, scores in models])
     return hashlib.sha256(known.encode()).hexdigest()[:16]
-
-
-def _anytime(of: RunScores, margin: float | None) -> tuple[float, float, int]:
-    """Returns p of equal means, p of a difference of the margin or more, and whose mean is higher.
-
-    They are of all scores, whose order cannot change them: 1, 1 and 0 where there are too few.
-    """
-    x, y = of.compared
-    seen = sequential.looks(results.gaps(x, y)) if of.by_pairs else sequential.looks(x, y)
-    if not len(seen.scores):
-        return 1.0, 1.0, 0
-    gap, end = seen.estimate, margin or 0.0
-    below = sequential.e_process(seen._replace(estimate=gap - end), alternative="less")
-    above = sequential.e_process(seen._replace(estimate=gap + end), alternative="greater")
-    equal = min(1.0, math.exp(-min(below[-1], above[-1])))
-    return float(sequential.p_values(seen)[-1]), equal, int(np.sign(gap[-1]))

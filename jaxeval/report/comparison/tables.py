@@ -86,12 +86,13 @@ def _pairs(study: Study) -> Table:
         margin = ["equivalent" if study.run_design else f"by {beyond}"]
     head = ("A", "B", *(["on"] if several else []), "A - B", text.confidence(study.rules))
     head = (*head, *(["P(A better)"] if study.run_design else []), *margin, words.p_name(study))
-    rows = []
+    rows, mixed = [], len({pair.looks > 1 for pair in ordered}) > 1
     for pair in ordered:
         scale, (chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
         on = [f"mean over {study.noun}s" if pair.data_set is None else pair.data_set or "-"]
         cells = (*(on if several else []), scale(pair.value), scale.interval(pair.interval))
-        cells = (*cells, *chance, *(beside if margin else []), text.p_cell(pair.p_adjusted))
+        p = "anytime " * (mixed and pair.looks > 1) + text.p_cell(pair.p_adjusted)
+        cells = (*cells, *chance, *(beside if margin else []), p)
         rows.append((pair.a, pair.b, *cells))
     return Table(head, rows, words=2 + several)
 
@@ -123,8 +124,7 @@ def _counts(study: Study) -> Table:
 
 def tests(pair: Pair) -> Table:
     """Returns all tests of a pair of whole runs."""
-    decides = "primary" if pair.looks == 1 else "primary at the first look"
-    roles, rows = {pair.primary: decides, pair.scores and pair.scores.spread_test: "spread"}, []
+    roles, rows = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}, []
     for name, test in pair.tests.items():
         numbers = f"{test.statistic:.6g}", f"{test.p_value:.3g}", f"{pair.adjusted[name]:.3g}"
         known = (number.replace("nan", "-") for number in numbers)
@@ -166,23 +166,23 @@ def _by_data_set(study: Study) -> Table:
         cells = {(data_set, model): cell for (model, data_set), cell in cells.items()}
     rows = [(d, *(cells.get((d, a), "-") for a in across)) for d in down]
     head = (_metric(study, scale), *(name or "mean ± sd" for name in across))
-    return Table(head, rows, _caption(study))
+    title, bold = _caption(study)
+    return Table(head, rows, title, bold=bold)
 
 
-def _caption(study: Study) -> str:
+def _caption(study: Study) -> tuple[str, str]:
+    """Returns the title of means by data set, and what bold ones are."""
     better = "higher" if study.scores.higher_is_better else "lower"
     metric = f"{study.scores.metric or 'score'} ({better} is better)"
     assert study.run_design is not None
     if study.run_design.unit == "dataset":
-        return f"One {metric} a {study.noun}; none is tested, and none is bold."
+        return f"One {metric} a {study.noun}; none is tested, and none is bold.", ""
     if not study.pairs:
-        return f"Mean ± sd of {metric}; models of one run are not tested."
+        return f"Mean ± sd of {metric}; models of one run are not tested.", ""
     n = text.ranging(summary.n for *_, summary in words.described(study))
-    tests = words.primary(study.run_design.primary, study.pairs)
-    return (
-        f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        f"all models compared on the {study.noun} ({tests})."
-    )
+    tests = words.primary(study.run_design.primary)
+    bold = f"shown to be better than all models compared on the {study.noun} ({tests})."
+    return f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s.", bold
 
 
 def leaderboard(board: Board, study: Study) -> Table:

@@ -22,6 +22,8 @@ TESTS = {
     "pitman_morgan": "Pitman-Morgan by ranks",
     "welch_t": "Welch's t",
     "paired_t": "t on pairs",
+    "anytime_t": "e-process of t",
+    "corrected_t": "corrected resampled t",
     "sign_test": "sign test",
     "permutation_test": "permutation of means",
     "tost": "equivalence (TOST)",
@@ -113,7 +115,9 @@ def p_name(study: Study, *pairs: Pair) -> str:
     """Returns what the p-values of pairs are (default: of all), such as "corrected anytime p"."""
     every = [*study.pairs, *study.overall]
     name = "anytime p" if all(pair.looks > 1 for pair in pairs or every) else "p"
-    return name if len(every) == 1 else f"corrected {name}"
+    design = study.run_design
+    alone = len(every) == 1 and (design is None or design.primary.comparisons == 1)
+    return name if alone else f"corrected {name}"
 
 
 def in_mean(study: Study) -> str:
@@ -162,21 +166,12 @@ def each(pair: Pair, counts: Sequence[int], noun: str) -> str:
     return f"{many} each" if first == second else f"{many} of {one} and {second} of {other}"
 
 
-def primary(of: Primary, pairs: Sequence[Pair]) -> str:
-    """Returns the primary tests: "Welch's t, Holm over 6 comparisons, level .05, two-sided".
-
-    Args:
-      pairs: those that they decide, unless they grew.
-    """
-    grown, last = [pair.looks > 1 for pair in pairs], f"level {text.level(of.level)}, two-sided"
-    looked = f"e-process of t at any look{', Bonferroni' * (of.comparisons > 1)}, {last}"
-    if grown and all(grown):
-        return looked
+def primary(of: Primary) -> str:
+    """Returns the primary tests: "Welch's t, Holm over 6 comparisons, level .05, two-sided"."""
     many = text.counted(of.comparisons, "comparison")
     how = f"{_CORRECTIONS[of.correction]} over {many}" if of.comparisons > 1 else many
     tests = [TESTS[name] for name in of.tests]
-    fixed = ", ".join([*tests, how, last])
-    return f"{fixed}; {looked}, of pairs that grew" if any(grown) else fixed
+    return ", ".join([*tests, how, f"level {text.level(of.level)}, two-sided"])
 
 
 def tests(study: Study) -> str:
@@ -184,11 +179,11 @@ def tests(study: Study) -> str:
     if study.run_design is None:
         level = text.level(study.rules.alpha)
         return f"t tests (Satterthwaite), {_families(study)}, level {level}"
-    each = primary(study.run_design.primary, study.pairs)
+    each = primary(study.run_design.primary)
     mean = study.run_design.overall_primary
     if mean is None:
         return each
-    of_mean = primary(mean, study.overall)
+    of_mean = primary(mean)
     return f"{of_mean} (mean over {study.noun}s); {each} (each {study.noun})"
 
 

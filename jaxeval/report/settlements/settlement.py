@@ -166,10 +166,9 @@ class Settlement(Result):
 
 def planned(smallest: Mapping[int, float], scale: ScoreFormat) -> Iterator[Table]:
     """Yields the table of the smallest differences that numbers of seeds settle, if any is."""
-    rows = [(str(n), scale(least)) for n, least in smallest.items()]
+    rows = [(str(n), scale.difference(least)) for n, least in smallest.items()]
     if rows:
-        label = scale.label("smallest difference that they settle")
-        yield Table(("seeds of each side", label), rows, words=0)
+        yield Table(("seeds of each side", "smallest difference that they settle"), rows, words=0)
 
 
 def settlement(

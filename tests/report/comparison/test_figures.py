@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from jaxeval.report.comparison import figures
+from jaxeval.report.comparison import claims, figures
 from jaxeval.report.document import Figure
 from jaxeval.stats import study
 from jaxeval.stats.results import Rules
@@ -51,19 +51,37 @@ def test_many_models_and_data_sets_stay_readable(models: int, data_sets: int) ->
     assert all(len(axes.get_xticks()) <= 10 for axes in violins if axes.axison)
 
 
+def _ranked(scores: np.ndarray, names: tuple[str, ...], runs: int) -> tuple[Study, Figure]:
+    """The study and the diagram of scores [data sets, models], each of so many equal runs."""
+    cells = {
+        f"set{k}": {name: [score] * runs for name, score in zip(names, row, strict=True)}
+        for k, row in enumerate(scores.tolist())
+    }
+    if runs > 1:
+        cells["set0"][names[0]][0] += 1e-9  # else copies of one run
+    whole = study.study(cubes.runs(cells), RULES)
+    return whole, next(f for f in figures.draw(whole) if f.name == "critical_difference")
+
+
 def test_the_critical_difference() -> None:
     """Dies if the bar is not Nemenyi's critical difference (Demsar 2006: 1.25 at .05)."""
-    names = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
-    cells = {
-        f"set{k}": {name: [score] for name, score in zip(names, scores, strict=True)}
-        for k, scores in enumerate(DEMSAR)
-    }
-    whole = study.study(cubes.runs(cells), RULES)
-    figure = next(f for f in figures.draw(whole) if f.name == "critical_difference")
+    _, figure = _ranked(DEMSAR, ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"), 3)
     bars = [line.get_xdata() for line in figure.drawing.axes[0].lines]
     ((low, high),) = [ends for ends in bars if len(ends) == 2 and ends[0] == 1 and 2 < ends[1] < 3]
     assert high - low == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=2e-3)
-    assert "joined by a bar" in figure.caption
+    assert "on the same bar" in figure.caption and "Nemenyi" in figure.caption
+
+
+@pytest.mark.parametrize(("data_sets", "test"), [(6, "t on pairs"), (7, "Wilcoxon signed-rank")])
+def test_one_score_a_data_set_has_one_test(data_sets: int, test: str) -> None:
+    """Dies if bars or sentences are those of Nemenyi's test, where the pairs' tests decide."""
+    noise = np.random.default_rng(3).normal(0, 0.01, (data_sets, 3))
+    whole, figure = _ranked(0.5 + noise + [0, 0.01, 0.1], ("a", "b", "c"), 1)
+    assert [p.names for p in whole.pairs if p.shown] == [("a", "c"), ("b", "c")]
+    assert whole.run_design and whole.run_design.across and whole.run_design.across.ranking
+    assert whole.run_design.across.ranking.groups == (("b", "a"),)
+    said = [*claims.over_data_sets(whole, whole.run_design.across)]
+    assert test in figure.caption and "Nemenyi" not in f"{figure.caption} {said}"
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def test_the_best_is_bold_where_it_was_shown(higher: bool) -> None:
     means = {"a": [0.5, 0.5, 0.5], "b": [0.7, 0.5, 0.7], "c": [0.6, 0.501, 0.7001]}
     of = _study(means, 10, higher)
     assert _bold(of) == ({("b", "d0")} if higher else {("a", "d0"), ("a", "d2")})
-    caption = tables.for_paper(of)[0].title
+    caption = tables.for_paper(of)[0].caption()
     assert f"({'higher' if higher else 'lower'} is better) over 10 runs" in caption
     assert "(Welch's t, Bergmann-Hommel over 9 comparisons, level .05, two-sided)" in caption
     assert not _bold(_study({"a": [0.5, 0.501], "b": [0.501, 0.5]}, 5))

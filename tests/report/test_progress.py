@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from jaxeval import runs
-from jaxeval.report import text
-from jaxeval.report.runs import progress
+from jaxeval.report import progress, text
 
 CONFIG = json.dumps({"training": {"epochs": 10}})
 RECORD = runs.Experiment(

@@ -1,10 +1,13 @@
-"""Processes side by side, as benchmarks time them: clock, results, failures, figures. No torch."""
+"""What benchmarks rest on: processes that are timed side by side, differences of tuners,
+phrases of treebanks. No torch."""
 
 import importlib
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -128,3 +131,85 @@ def test_a_peer_takes_its_fastest_way_and_the_harder_peer_leads(scripts: Any) ->
     assert summarized["items_per_second"]["median"] == 5
     assert summarized["peers"]["processes"]["items_per_second"]["median"] == 4
     assert summarized["peers"]["processes"]["result"] == 0.5
+
+
+# problem -> regrets of ours and of the other, by seed; medians and paired differences disagree
+REGRETS = {
+    "won": ([0.1, 0.2, 0.3], [0.5, 0.4, 0.9]),
+    "tied": ([0.2, 0.2, 0.2], [0.2, 0.2, 0.7]),
+    "crossed": ([0.1, 0.5, 0.6], [0.4, 0.45, 0.55]),  # median lost by 0.05, paired too
+    "apart": ([0.0, 0.3, 0.4], [0.31, 0.32, 0.1]),  # medians won by 0.01, paired by 0.02
+}
+
+
+def test_differences_count_problems_by_a_stated_criterion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if wins are counted otherwise than named, or paired differences are not of one seed."""
+    monkeypatch.syspath_prepend(FOLDER)
+    script = importlib.import_module("tuner_quality")
+    recorded = {
+        (problem, engine, str(seed)): np.array([1.0, regret])
+        for problem, both in REGRETS.items()
+        for engine, regrets in zip(("ours", "other"), both, strict=True)
+        for seed, regret in enumerate(regrets)
+    }
+    recorded["won", "ours", "9"] = np.array([1.0, 5.0])  # which the other lacks
+    found = script.difference(recorded, "ours", "other", [*REGRETS])
+
+    median = statistics.median
+    of_medians = {name: median(a) - median(b) for name, (a, b) in REGRETS.items()}
+    paired = {
+        name: median(x - y for x, y in zip(a, b, strict=True)) for name, (a, b) in REGRETS.items()
+    }
+    for key, expected in (("of_medians", of_medians), ("paired", paired)):
+        values = [round(value, 6) for value in expected.values()]
+        assert found[key]["difference"] == pytest.approx(median(values), abs=1e-4)
+        counts = [sum(v < 0 for v in values), values.count(0), sum(v > 0 for v in values)]
+        assert found[key]["won_tied_lost"] == counts
+        assert found[key]["worst"] == ["crossed", pytest.approx(max(values))]
+    ours, others = zip(*((median(a), median(b)) for a, b in REGRETS.values()), strict=True)
+    apart = found["over_problems"]["difference"]
+    assert apart == pytest.approx(median(ours) - median(others), abs=1e-4)
+    assert found["runs"] == 12
+
+
+TREE = """\
+# text = The very old man's two dogs will not have barked at us, and fled.
+1\tThe\tthe\tDET\t_\t_\t4\tdet\t_\t_
+2\tvery\tvery\tADV\t_\t_\t3\tadvmod\t_\t_
+3\told\told\tADJ\t_\t_\t4\tamod\t_\t_
+4-5\tman's\t_\t_\t_\t_\t_\t_\t_\t_
+4\tman\tman\tNOUN\t_\t_\t7\tnmod:poss\t_\t_
+5\t's\t's\tPART\t_\t_\t4\tcase\t_\t_
+6\ttwo\ttwo\tNUM\t_\t_\t7\tnummod\t_\t_
+7\tdogs\tdog\tNOUN\t_\t_\t11\tnsubj\t_\t_
+8\twill\twill\tAUX\t_\t_\t11\taux\t_\t_
+9\tnot\tnot\tPART\t_\t_\t11\tadvmod\t_\t_
+10\thave\thave\tAUX\t_\t_\t11\taux\t_\t_
+11\tbarked\tbark\tVERB\t_\t_\t0\troot\t_\t_
+12\tat\tat\tADP\t_\t_\t13\tcase\t_\t_
+13\tus\twe\tPRON\t_\t_\t11\tobl\t_\t_
+14\t,\t,\tPUNCT\t_\t_\t16\tpunct\t_\t_
+14.1\tthey\tthey\tPRON\t_\t_\t_\t_\t_\t_
+15\tand\tand\tCCONJ\t_\t_\t16\tcc\t_\t_
+16\tfled\tflee\tVERB\t_\t_\t11\tconj\t_\t_
+"""
+CHUNKS = """\
+The B-NP, very I-NP, old I-NP, man I-NP, 's I-NP, two I-NP, dogs I-NP, will B-VP, not I-VP,
+have I-VP, barked I-VP, at B-PP, us B-NP, , O, and O, fled B-VP"""
+
+
+def test_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a possessor, an adverb of degree, an auxiliary or "not" leaves its phrase, one goes
+    on behind a word between, or ranges and empty nodes are words."""
+    monkeypatch.syspath_prepend(FOLDER)
+    chunks = importlib.import_module("chunks_of_trees")
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"x-{part}.conllu").write_text(TREE + "\n" + TREE + "\n")
+    monkeypatch.setattr("sys.argv", ["x", str(tmp_path), "--out", str(tmp_path / "out")])
+    chunks.main()
+    first, second = (tmp_path / "out" / "dev.txt").read_text().strip().split("\n\n")
+    expected = CHUNKS.replace("\n", " ").replace(", , O", ", COMMA O").split(", ")
+    assert first == second
+    assert [" ".join(line.split("\t")) for line in first.splitlines()] == [
+        line.replace("COMMA", ",") for line in expected
+    ]
