@@ -84,18 +84,18 @@ class _Epoch(NamedTuple):
 def _epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Shuffles each bucket's rows [N_b], and pads them with -1 to whole batches.
 
-    Bucket b is `jax.random.permutation(fold_in(key, b), rows)`, but all buckets' bits are drawn at
-    once: a program holds one generator, not one for each. The key, of member and epoch, is consumed.
+    Bucket b becomes `jax.random.permutation(fold_in(key, b), rows)`, but bits are drawn for all
+    buckets at once, so that XLA compiles one generator. The key, of member and epoch, is consumed.
     """
-    keys = jax.vmap(lambda bucket: jax.random.fold_in(key, bucket))(jnp.arange(len(rows)))
-    shuffled, rounds = [*map(jnp.asarray, rows)], [_rounds(len(r)) for r in rows]
-    for number in range(max(rounds)):
+    shuffled, sizes = [*map(jnp.asarray, rows)], [*map(len, rows)]
+    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(jnp.arange(len(rows)))
+    draw = jax.vmap(lambda own: jax.random.bits(own, (max(sizes),)))
+    for number in range(_rounds(max(sizes))):
         keys, drawn_with = jax.vmap(jax.random.split, out_axes=1)(keys)
-        most = max(map(len, rows))
-        bits = jax.vmap(lambda own: jax.random.bits(own, (most,)))(drawn_with)
-        for bucket, own in enumerate(shuffled):
-            if number < rounds[bucket]:
-                shuffled[bucket] = lax.sort_key_val(bits[bucket, : len(own)], own)[1]
+        for bucket, bits in enumerate(draw(drawn_with)):
+            if number < _rounds(sizes[bucket]):
+                own = shuffled[bucket]
+                shuffled[bucket] = lax.sort_key_val(bits[: len(own)], own)[1]
     return [jnp.pad(r, (0, -len(r) % batch_size), constant_values=-1) for r in shuffled]
 
 
