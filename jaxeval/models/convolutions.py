@@ -101,15 +101,17 @@ def _table_convolution(products: Array, ids: Array, positions: Array) -> Array:
 
 
 def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, tuple]:
-    width, by_position = len(products), ids.T
+    (width, rows, filters), by_position = products.shape, ids.T
+    table = products.reshape(-1, filters)
 
     def step(position: Array, best: tuple[Array, Array]) -> tuple[Array, Array]:
         largest, winner = best
-        response = sum(products[k, by_position[position + k]] for k in range(width))
+        window = (by_position[position + k] + rows * k for k in range(width))
+        response = sum(jnp.take(table, places, axis=0, mode="clip") for places in window)
         better = (response > largest) & (position < positions)[:, None]
         return jnp.where(better, response, largest), jnp.where(better, position, winner)
 
-    shape = (len(ids), products.shape[-1])
+    shape = (len(ids), filters)
     start = (jnp.full(shape, -jnp.inf), jnp.zeros(shape, jnp.int32))
     # up to this batch's longest word; few are as long as the longest of the corpus
     largest, winner = lax.fori_loop(0, jnp.max(positions), step, start)
@@ -118,11 +120,12 @@ def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, tupl
 
 def _largest_gradient(residuals: tuple, d_largest: Array) -> tuple[Array, None, None]:
     products, ids, winner = residuals
-    filters, gradient = jnp.arange(products.shape[-1]), jnp.zeros_like(products)
-    for k in range(len(products)):
-        rows = jnp.take_along_axis(ids, winner + k, axis=1)
-        gradient = gradient.at[k, rows, filters].add(d_largest)
-    return gradient, None, None
+    (width, rows, filters), (words, length) = products.shape, ids.shape
+    gradient, first = jnp.zeros(products.size, products.dtype), length * jnp.arange(words)
+    for k in range(width):
+        row = jnp.take(ids.reshape(-1), first[:, None] + winner + k, mode="clip") + rows * k
+        gradient = gradient.at[filters * row + jnp.arange(filters)[None]].add(d_largest)
+    return gradient.reshape(products.shape), None, None
 
 
 _table_convolution.defvjp(_largest, _largest_gradient)

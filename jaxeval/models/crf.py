@@ -46,10 +46,11 @@ def _log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Ar
 
 def _score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
     """Computes the score [] of one label sequence [T] int32 over its valid positions."""
-    steps = jnp.arange(len(labels))
+    steps, count = jnp.arange(len(labels)), emissions.shape[1]
     emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
     stepwise = _stepwise(potentials.transitions, len(labels))
-    moved = jnp.sum(jnp.where(valid[1:], stepwise[steps[:-1], labels[:-1], labels[1:]], 0.0))
+    places = (count * steps[:-1] + labels[:-1]) * count + labels[1:]
+    moved = jnp.sum(jnp.where(valid[1:], stepwise.reshape(-1)[places], 0.0))
     last = labels[jnp.sum(valid) - 1]
     return emitted + moved + potentials.start[labels[0]] + potentials.end[last]
 
@@ -65,16 +66,18 @@ def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
 
     Invalid positions repeat the last valid label.
     """
-    labels = jnp.arange(emissions.shape[1])
+    labels, words = jnp.arange(emissions.shape[1]), jnp.sum(valid)
 
     def step(best: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        emission, transition, is_word = inputs
-        scores = best[:, None] + transition
+        emission, transition, position = inputs
+        scores, is_word = best[:, None] + transition, position < words
         new = jnp.max(scores, axis=0) + emission
         backpointers = jnp.where(is_word, jnp.argmax(scores, axis=0), labels)
         return jnp.where(is_word, new, best), backpointers
 
-    steps = (emissions[1:], _stepwise(potentials.transitions, len(emissions)), valid[1:])
+    # positions, as XLA takes long to compile the transpose of `valid` for many sentences
+    positions = jnp.arange(1, len(emissions))
+    steps = (emissions[1:], _stepwise(potentials.transitions, len(emissions)), positions)
     best, backpointers = lax.scan(step, potentials.start + emissions[0], steps)
     last = jnp.argmax(best + potentials.end)
     _, path = lax.scan(lambda label, b: (b[label], b[label]), last, backpointers, reverse=True)

@@ -83,6 +83,16 @@ def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
     return jnp.sum(jnp.einsum("bgk,hgk->gbh", gates, by_gate) * mask, axis=0)
 
 
+def _reality(valid: Array, reverse: bool) -> Callable[[Array], Array]:
+    """Returns a function (number of a step) -> which rows [B, 1] are valid then.
+
+    If steps read their row of `valid` instead, XLA compiles much of them again for every T.
+    """
+    in_order = valid[::-1] if reverse else valid
+    first, count = jnp.argmax(in_order, axis=0), jnp.sum(in_order, axis=0)
+    return lambda number: ((number >= first) & (number < first + count))[:, None]
+
+
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
 def run(
     cell: _Cell,
@@ -105,21 +115,25 @@ def run(
       inputs: [T, B, K], the inputs' part of the gates.
       bias, kernel: [K] and [H, K]; weights: other weights of the cell, such as peepholes.
       start: (hidden, memory), each [B, H].
-      valid: [T, B] bool; false at padding, where the state is held. Padding is at the end.
+      valid: [T, B] bool, true in one stretch of each row; elsewhere the state is held.
       mask: [G, B, H] or None; multiplies h(t-1) at all steps (Gal & Ghahramani 2016).
     """
     return _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask)[0]
 
 
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
-    def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple, list]:
-        (hidden, memory), (x, is_real) = state, inputs
-        gates = x + bias[None] + _project(hidden, kernel, mask)
-        new = cell(gates, memory, weights)
-        held = tuple(jnp.where(is_real[:, None], n, o) for n, o in zip(new, state, strict=True))
-        return held, joined([*held, gates] if accelerated() else [held[0], hidden, memory, gates])
+    is_real = _reality(valid, reverse)
 
-    _, saved = lax.scan(step, start, (inputs, valid), reverse=reverse)
+    def step(carry: tuple[Array, tuple], x: Array) -> tuple[tuple, list]:
+        number, state = carry
+        hidden, memory = state
+        gates = x + bias[None] + _project(hidden, kernel, mask)
+        real, new = is_real(number), cell(gates, memory, weights)
+        held = tuple(jnp.where(real, n, o) for n, o in zip(new, state, strict=True))
+        saved = [*held, gates] if accelerated() else [held[0], hidden, memory, gates]
+        return (number + 1, held), joined(saved)
+
+    _, saved = lax.scan(step, (jnp.int32(0), start), inputs, reverse=reverse)
     if accelerated():
         width = len(kernel)
         hidden = saved[0][:, :, :width]
@@ -133,24 +147,26 @@ def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, m
 def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-untyped-def]
     gates, (before, memory), kernel, weights, valid, mask = residuals
 
+    is_real = _reality(valid, not reverse)
+
     def step(carry: tuple, saved: tuple) -> tuple[tuple, Array]:
-        (dh, dc, d_weights), (dy, gate, memory, is_real) = carry, saved
+        (number, dh, dc, d_weights), (dy, gate, memory) = carry, saved
         dh = dh + dy
         if accelerated():  # `gate` is a number: that of a step, whose gates end the stack's row
             gate = lax.dynamic_slice(gates, (gate, 0, 2 * len(kernel)), (1, len(dh), units))[0]
         _, pull = jax.vjp(cell, gate, memory, weights)
-        is_real = is_real[:, None]
-        d_gate, dc_before, d_step = pull((jnp.where(is_real, dh, 0), jnp.where(is_real, dc, 0)))
+        real = is_real(number)
+        d_gate, dc_before, d_step = pull((jnp.where(real, dh, 0), jnp.where(real, dc, 0)))
         if clip is not None:
             d_gate = jnp.clip(d_gate, -clip, clip)
-        dh = jnp.where(is_real, _project_back(d_gate, kernel, mask), dh)
-        dc = jnp.where(is_real, dc_before, dc)
-        return (dh, dc, jax.tree.map(jnp.add, d_weights, d_step)), d_gate
+        dh = jnp.where(real, _project_back(d_gate, kernel, mask), dh)
+        dc = jnp.where(real, dc_before, dc)
+        return (number + 1, dh, dc, jax.tree.map(jnp.add, d_weights, d_step)), d_gate
 
-    zeros = jax.tree.map(jnp.zeros_like, (before[0], memory[0], weights))
+    start = jnp.int32(0), *jax.tree.map(jnp.zeros_like, (before[0], memory[0], weights))
     units = kernel.shape[1]
-    saved = d_hidden, jnp.arange(len(gates)) if accelerated() else gates, memory, valid
-    (dh, dc, d_weights), d_gates = lax.scan(step, zeros, saved, reverse=not reverse)
+    saved = d_hidden, jnp.arange(len(gates)) if accelerated() else gates, memory
+    (_, dh, dc, d_weights), d_gates = lax.scan(step, start, saved, reverse=not reverse)
     if mask is None or mask.shape[0] == 1:
         masked = before if mask is None else before * mask[:1]
         d_kernel = product_over_rows(masked, d_gates)

@@ -12,6 +12,7 @@ bit of them.
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -83,10 +84,24 @@ class _Epoch(NamedTuple):
 def _epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Shuffles each bucket's rows [N_b], and pads them with -1 to whole batches.
 
-    The key, of member and epoch, is consumed.
+    Bucket b becomes `jax.random.permutation(fold_in(key, b), rows)`, but bits are drawn for all
+    buckets at once, so that XLA compiles one generator. The key, of member and epoch, is consumed.
     """
-    shuffled = [jax.random.permutation(jax.random.fold_in(key, b), r) for b, r in enumerate(rows)]
+    shuffled, sizes = [*map(jnp.asarray, rows)], [*map(len, rows)]
+    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(jnp.arange(len(rows)))
+    draw = jax.vmap(lambda own: jax.random.bits(own, (max(sizes),)))
+    for number in range(_rounds(max(sizes))):
+        keys, drawn_with = jax.vmap(jax.random.split, out_axes=1)(keys)
+        for bucket, bits in enumerate(draw(drawn_with)):
+            if number < _rounds(sizes[bucket]):
+                own = shuffled[bucket]
+                shuffled[bucket] = lax.sort_key_val(bits[: len(own)], own)[1]
     return [jnp.pad(r, (0, -len(r) % batch_size), constant_values=-1) for r in shuffled]
+
+
+def _rounds(size: int) -> int:
+    """How often `jax.random.permutation` sorts by 32 random bits, so that no ties matter."""
+    return math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
 
 
 def train_epoch(

@@ -27,6 +27,11 @@ def test_every_row_once_an_epoch_and_in_another_order() -> None:
             assert len(bucket) % 4 == 0
             assert sorted(int(r) for r in bucket if r >= 0) == original.tolist()
     assert not np.array_equal(orders[0][0], orders[1][0])
+    # other draws would change all scores; 2,000 rows are sorted twice, and no row not at all
+    rows, key = [jnp.arange(2000), jnp.arange(0), jnp.arange(9)], jax.random.key(2)
+    for bucket, order in enumerate(_epoch_order(key, rows, 1)):
+        alone = jax.random.permutation(jax.random.fold_in(key, bucket), rows[bucket])
+        np.testing.assert_array_equal(order, alone)
     steps = member.steps([13, 0, 5], 4)
     pairs = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
     assert sorted(pairs) == [(0, s) for s in range(4)] + [(1, s) for s in range(2)]
