@@ -105,9 +105,7 @@ def _mask(
         rows, columns = jnp.arange(math.prod(shape[:-1])), jnp.arange(shape[-1])
         keeps = _keeps(bits(words(key), rows, columns).reshape(shape) >> 8, rate, 24)
     else:
-        # drawn flat: XLA compiles that in two thirds of the time, or less if all steps differ
-        drawn = jax.random.bits(key, (math.prod(shape),), jnp.uint16).reshape(shape)
-        keeps = _keeps(drawn.astype(jnp.uint32), rate, 16)
+        keeps = _keeps(jax.random.bits(key, shape, jnp.uint16).astype(jnp.uint32), rate, 16)
     return jnp.where(keeps, 1.0 / (1.0 - rate) if inverted else jnp.ones_like(rate), 0.0)
 
 
