@@ -1,6 +1,7 @@
 """What the benchmarks share: the measured model on real sentences, the machine, JSON output."""
 
 import argparse
+import dataclasses
 import json
 import os
 import platform
@@ -53,7 +54,8 @@ def prepare(data: str, batch: int, sentences: int | None, *others: str) -> studi
 
 def members_of(prepared: studies.Prepared, count: int) -> list[Member]:
     """Members with seeds 1 .. count."""
-    return [preparing.member_of(prepared, seed) for seed in range(1, count + 1)]
+    member = preparing.member_of(prepared)
+    return [dataclasses.replace(member, seed=seed) for seed in range(1, count + 1)]
 
 
 def parameters(prepared: studies.Prepared) -> int:
