@@ -218,7 +218,12 @@ _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.00
         ("seed", _WIDE[:22], [], "-scores of A are spread"),
         ("dataset,seed", _CRASHED, [], "seeds of B: 4 on y, 3 on x; every data set weighs the"),
         ("dataset,seed", _CRASHED, [], "-is not tested"),
-        ("dataset,seed", [r for r in _CRASHED if r not in _LOST], [], "B has 2 seeds with"),
+        (
+            "dataset,seed",
+            [r for r in _CRASHED if r not in _LOST],
+            [],
+            "3 seeds of B with a score on",
+        ),
     ],
 )
 def test_what_a_design_cannot_say_is_warned_of(
