@@ -41,7 +41,13 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     except OSError as error:
         if error.errno not in _UNWRITTEN:
             raise
-        status = _unwritten(error)
+        if error.errno != errno.EPIPE:
+            what = error.filename or "the output"
+            with contextlib.suppress(OSError):
+                say(f"error: {what}: cannot be written ({error.strerror})")
+        for stream in (sys.stdout, sys.stderr):  # what is left would fail again when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        status = _SIGNALLED + signal.SIGPIPE if error.errno == errno.EPIPE else 2
     sys.exit(status)
 
 
@@ -75,16 +81,6 @@ def _one_line(message: str) -> str:
     if len(line) <= _LONGEST_ERROR:
         return line
     return f"{line[: _LONGEST_ERROR // 2 - 5]} ... {line[-_LONGEST_ERROR // 2 :]}"
-
-
-def _unwritten(error: OSError) -> int:
-    """The exit code where the output has no reader, or no room."""
-    if error.errno != errno.EPIPE:
-        with contextlib.suppress(OSError):
-            say(f"error: {error.filename or 'the output'}: cannot be written ({error.strerror})")
-    for stream in (sys.stdout, sys.stderr):  # what is left would fail again when Python ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return _SIGNALLED + signal.SIGPIPE if error.errno == errno.EPIPE else 2
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -79,7 +79,9 @@ def _compared(
     ledger: str | Path | None = None,
 ) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
-    alone = _single(scores)
+    each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
+    several = {*failures.failed_runs(scores), *(m for m, finished in each if finished != 1)}
+    alone = [model for model in scores.models if model not in several]
     cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
     if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
         asked: dict[str, object] = {"unit": unit, "control": control, "ledger": ledger}
@@ -101,15 +103,6 @@ def _compared(
             enough = runs.data_sets and len(items.models) > 1
             by_item = _over_items(runs, rules) if enough else None
     return Comparison(found, single=single, items=by_item)
-
-
-def _single(scores: Scores) -> list[str]:
-    """The models that have one score on each data set, and no failed run."""
-    each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
-    several = {model for model, finished in each if finished != 1} | {
-        *failures.failed_runs(scores)
-    }
-    return [model for model in scores.models if model not in several]
 
 
 def _over_items(items: Scores, rules: Rules) -> Study:

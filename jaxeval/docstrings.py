@@ -53,6 +53,19 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
         "local:1 is this process."
     ),
     "dry_run": "show the plan and stop; nothing is written.",
+    "runs": "runs folder.",
+    "host": "address to listen on. If it is not this machine's own, a token is needed (printed).",
+    "port": "TCP port.",
+    "workers": "number of commands at once.",
+    "vectors": "a file of word vectors: text (GloVe, word2vec) or word2vec binary; plain or gzip.",
+    "against": "further files of vectors.",
+    "keep_case": "do not convert words to lower case.",
+    "again": "settle a settled comparison of the ledger again, with fresh seeds.",
+    "part": "part whose score counts (test on random splits, dev on the data's own split).",
+    "pattern": "regular expression whose group is the score; its last match counts.",
+    "power": "probability of showing the difference.",
+    "modes": "fixed vectors, fine-tuned vectors, or both.",
+    "seconds": "maximum wall time of all calls in seconds; then nothing more is proposed.",
     "quiet": "no progress output; signal handlers are left alone.",
 }
 _HEADS = ("Args:", "Returns:", "Raises:", "Examples:")
@@ -83,7 +96,7 @@ def arguments(lines: Iterable[str]) -> dict[str, str]:
 
 def complete(function: Callable[..., object]) -> str:
     """Returns a verb's docstring with the help of shared arguments, and its errors."""
-    found = sections(function)
+    found: dict[str, list[str]] = {"": [], "Args:": []} | sections(function)
     known = _HELP | arguments(found.get("Args:", ()))
     names = [name for name in inspect.signature(function).parameters if name in known]
     wrap = textwrap.TextWrapper(96, initial_indent="  ", subsequent_indent="    ")

@@ -51,7 +51,6 @@ def vectors_judge(
       files: files of vectors; key=value changes all configs, TASK:key=value those of a task.
       changes: key=value changes all configs, TASK:key=value those of a task.
       data: TASK=PATH, the corpus of a task; may be repeated.
-      modes: fixed vectors, fine-tuned vectors, or both.
       baseline: the file against which relative error reduction is computed.
 
     Examples:

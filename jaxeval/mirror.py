@@ -185,7 +185,6 @@ def mirror(
     the score that jaxeval compares. A restart sends what is missing. The folder is only read.
 
     Args:
-      runs: runs folder.
       to: the tracker; W&B runs are written offline, for `wandb sync`.
       at: folder, or tracking URI of MLflow (./tensorboard, else the tracker's default).
       follow: keep sending until nothing is trained; Ctrl-C ends it too.

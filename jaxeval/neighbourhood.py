@@ -142,7 +142,6 @@ def neighbourhood(
       within: distance from the best that counts as near (the metric's margin).
       range: LOW:HIGH or LOW:HIGH:log of a hyperparameter.
       part: part of the data whose scores are compared.
-      seed: seed of the draws.
 
     Examples:
       jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures

@@ -139,8 +139,12 @@ class Parameter(NamedTuple):
             if self.optional or self.default is None:
                 return None
             raise ValueError("a value")
-        if self.changes:
-            return _changed_keys(value)
+        if self.changes:  # words `key=value`, tables key by key
+            try:
+                pairs = value.items() if isinstance(value, Mapping) else value or ()
+                return [word for pair in pairs for word in _words(pair, "")]
+            except (TypeError, ValueError):
+                raise ValueError("key -> value, such as {'training.epochs': 5}") from None
         if isinstance(self.bounds, Numbers):
             return self.bounds.check(value)
         if self.bounds is not None:
@@ -257,15 +261,6 @@ def _kind(origins: Sequence[Any]) -> type:
     if any(issubclass(each, Mapping) for each in classes):
         return dict
     return list if any(issubclass(each, Iterable) for each in classes) else str
-
-
-def _changed_keys(changes: object) -> list[str]:
-    """Changes of a config as words `key=value`, tables key by key."""
-    try:
-        pairs = changes.items() if isinstance(changes, Mapping) else changes or ()
-        return [word for pair in pairs for word in _words(pair, "")]  # type: ignore
-    except (TypeError, ValueError):
-        raise ValueError("key -> value, such as {'training.epochs': 5}") from None
 
 
 def _words(pair: str | tuple[str, object], prefix: str) -> Iterator[str]:

@@ -39,7 +39,13 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
         if near and not os.path.exists(words[0]):
             raise ConfigError(f"{words[0]}: no such file or subcommand; {near}")
     else:
-        return _help(name, commands, words)
+        parser = cli.parser(name, _listed(name, commands), "")
+        parser.usage = "%(prog)s SUBCOMMAND ..."
+        if words:
+            parser.parse_known_args(words[:1])  # --help
+            parser.error(f"{words[0]}: expected one of {', '.join(commands)}")
+        parser.print_help()
+        return 2
     args = vars(_parsed(_make_parser(name, function, commands), function, words))
     targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
     with errors.called_from(errors.flag):
@@ -79,17 +85,6 @@ def _listed(name: str, commands: Commands) -> str:
     return "\n".join(["subcommands, each with a --help:", *lines])
 
 
-def _help(name: str, commands: Commands, words: Sequence[str]) -> int:
-    """Shows the subcommands of a verb that does nothing by itself."""
-    parser = cli.parser(name, _listed(name, commands), "")
-    parser.usage = "%(prog)s SUBCOMMAND ..."
-    if words:
-        parser.parse_known_args(words[:1])  # --help
-        parser.error(f"{words[0]}: expected one of {', '.join(commands)}")
-    parser.print_help()
-    return 2
-
-
 def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
     """Adds a word or a flag; changes stand among the words, if these are of several configs."""
     name, kind, default, choices = parameter.name, parameter.kind, parameter.default, None
@@ -120,8 +115,12 @@ def _parsed(
 ) -> argparse.Namespace:
     """Parses words in any order; after -- come words whose first letter is a dash."""
     cut = words.index("--") if "--" in words else len(words)
-    for word in words[:cut]:
-        _refuse_unknown_flag(parser, word)
+    known = parser._option_string_actions
+    for word in words[:cut]:  # before argparse asks for flags that are required
+        flag = word.partition("=")[0]
+        unknown = flag.startswith("--") and " " not in word and flag not in known
+        if unknown and (near := errors.meant(flag, known)):
+            raise ConfigError(f"{flag}: no such argument; {near}")
     args = parser.parse_intermixed_args(words[:cut])
     verb = parameters.describe(function)
     several = next((parameter.name for parameter in verb if parameter.variadic), "")
@@ -143,15 +142,6 @@ def _parsed(
         elif configs:
             parser.error(f"{configs[0]}: expected key=value")
     return args
-
-
-def _refuse_unknown_flag(parser: argparse.ArgumentParser, word: str) -> None:
-    """Names the nearest flag, before argparse asks for those that are required."""
-    flag, known = word.partition("=")[0], parser._option_string_actions
-    if not flag.startswith("--") or " " in word or flag in known:
-        return  # as argparse sees it
-    if near := errors.meant(flag, known):
-        raise ConfigError(f"{flag}: no such argument; {near}")
 
 
 def _is_change(word: object) -> bool:

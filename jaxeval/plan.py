@@ -29,7 +29,6 @@ def plan(
     Args:
       difference: difference to show, in the unit of the scores; .01 is one point of accuracy.
       sd: standard deviation of the models' difference over items.
-      power: probability of showing the difference.
 
     Examples:
       jaxeval plan --difference 0.03 --sd 0.33333
@@ -62,7 +61,6 @@ def plan_logs(
       logs: logs of evaluations, as in `compare logs`.
       difference: difference to show, in the unit of the scores; .01 is one point of accuracy.
       model, minus: the two models.
-      power: probability of showing the difference.
       task, metric: the task and metric, if logs have several.
       column: ROLE=KEY for predictions with other keys.
       cluster: key whose value groups items.
@@ -94,7 +92,6 @@ def plan_items(
       file: predictions, as in `compare items`.
       difference: difference to show; .01 is one point of accuracy.
       model, minus: the two models.
-      power: probability of showing the difference.
 
     Examples:
       jaxeval plan items predictions.csv --difference 0.02 --model new --minus old

@@ -151,7 +151,6 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     all members, configs and figures.
 
     Args:
-      runs: runs folder.
       experiment: only this experiment: its name, its id, or 4 or more first digits of its id.
 
     Examples:
@@ -172,7 +171,6 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str | Path = "-")
     """Writes one row per member, as CSV or Parquet.
 
     Args:
-      runs: runs folder.
       curves: one row per epoch and metric instead.
       to: a .csv or .parquet file; - is stdout.
 

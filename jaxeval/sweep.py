@@ -43,7 +43,6 @@ def sweep(
 
     Args:
       trials: number of runs; run k has seed k.
-      seed: seed of the draws.
       programs: maximum number of compiled programs, whatever padding costs.
 
     Examples:

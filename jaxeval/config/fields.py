@@ -92,35 +92,26 @@ FRACTION = Number(0, 1, below=True)  # decay rates of moving averages, dropout r
 
 @dataclasses.dataclass(frozen=True)
 class Traced:
-    """Marks a number that is an argument of compiled programs.
+    """Marks a number that is an argument of compiled programs."""
 
-    Attributes:
-      neutral: the value that has no effect, or None. A member with this value does not pass the
-        argument; all runs of a sweep do, so that they share one program.
-      alone: not even runs of a sweep pass a neutral value, because that would change their cost or
-        their random numbers.
-      name: of the hyperparameter; None: the last part of the key.
-      range: default range of `jaxeval neighbourhood`; None: not varied.
-    """
-
+    # the value that has no effect, or None. A member with this value does not pass the argument;
+    # all runs of a sweep do, so that they share one program
     neutral: float | None = None
+    # not even runs of a sweep pass a neutral value, because that would change their cost or their
+    # random numbers
     alone: bool = False
-    name: str | None = None
-    range: Range | None = None
+    name: str | None = None  # of the hyperparameter; None: the last part of the key
+    range: Range | None = None  # default range of `jaxeval neighbourhood`; None: not varied
     limits: Number = _NOT_NEGATIVE
 
 
 @dataclasses.dataclass(frozen=True)
 class TracedTable:
-    """Marks a table of traced numbers, such as an optimiser's hyperparameters.
+    """Marks a table of traced numbers, such as an optimiser's hyperparameters."""
 
-    Attributes:
-      values: settings that hold the table -> all its names with their values.
-      each: markers of the numbers by name; the default is `Traced()`.
-    """
-
+    # settings that hold the table -> all its names with their values
     values: Callable[[Any], Mapping[str, float]]
-    each: Mapping[str, Traced]
+    each: Mapping[str, Traced]  # markers of the numbers by name; the default is `Traced()`
 
 
 _Marker = Traced | TracedTable | _Flag

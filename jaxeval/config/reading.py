@@ -85,24 +85,16 @@ def tree_of(source: Source, overrides: Sequence[str] = ()) -> dict[str, Any]:
 def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, list[str]]:
     """Returns the settings of plain data, or None and a line for each mistake."""
     # in JSON a list is a strict tuple, and NumPy's numbers are numbers
-    tree = json.loads(json.dumps(tree, default=parameters.plain))
+    plain: dict[str, Json] = json.loads(json.dumps(tree, default=parameters.plain))
     try:
-        text = json.dumps(_with_defaults(cls, tree))
-        return adapter(cls).validate_json(text, strict=True), []
+        for name, field in get_fields(cls).items():
+            if name in plain and get_fields(whole := default(field)):  # a table given in part
+                plain[name] = _over(to_dict(whole), plain[name])
+        return adapter(cls).validate_json(json.dumps(plain), strict=True), []
     except pydantic.ValidationError as error:
         # pydantic also reports a list as too short if all its values are wrong
         errors = [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
         return None, [_explain(cls, entry) for entry in errors]
-
-
-def _with_defaults(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
-    """Returns the tree with the parent's defaults in tables that are given in part."""
-    filled = dict[str, object]()
-    for name, value in tree.items():
-        field = get_fields(cls).get(name)
-        whole = None if field is None else default(field)
-        filled[name] = _over(to_dict(whole) if get_fields(whole) else None, value)
-    return filled
 
 
 def default(field: FieldInfo) -> object:
@@ -118,7 +110,7 @@ def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _over(defaults: object, values: object) -> object:
+def _over(defaults: Json, values: Json) -> Json:
     """Returns default values replaced by given ones; tables with another `name` share none."""
     if not (isinstance(defaults, dict) and isinstance(values, dict)):
         return values
@@ -137,7 +129,7 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     path = [str(part) for part in error["loc"]]
     key, kind, message = ".".join(path) or "config", error["type"], error["msg"]
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
-        return _unknown(cls, path)
+        return unknown(cls, path)
     message = message.removeprefix("Value error, ")
     expected = _EXPECTED.get(kind, message.removeprefix("Input should be "))
     if error["input"] is None:
@@ -150,14 +142,8 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
 
 
-def refuse_unknown(cls: type, key: str, where: str) -> None:
-    """Raises ConfigError if settings of a class have no such key; tables of any keys have all."""
-    if message := _unknown(cls, key.split(".")):
-        raise ConfigError(f"{where}: {message}")
-
-
-def _unknown(cls: type, path: Sequence[str]) -> str:
-    """Returns a message that names the first unknown part of a key, or ""."""
+def unknown(cls: type, path: Sequence[str]) -> str:
+    """Returns a message that names the first unknown part of a key of settings, or ""."""
     for end, part in enumerate(path, 1):
         known = get_fields(cls)
         if part not in known:

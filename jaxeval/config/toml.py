@@ -26,21 +26,15 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(f.relative_to(folder).with_suffix("").as_posix() for f in files))
 
 
-def _find(name: str | Path) -> Path:
-    """Returns the file of a path or a shipped name; an existing path wins."""
-    path = Path(name)
-    if os.path.exists(path) or path.as_posix() not in shipped_names():
-        return path
-    return _shipped_folder() / f"{path.as_posix()}.toml"
-
-
 def read_text(name: str | Path, what: str = "config") -> str:
     """Reads the text of a path or a shipped name, without a byte order mark.
 
     `what` is the kind of file, for messages. Raises ConfigError: there is no such file (names the
     nearest shipped one), or it is not text.
     """
-    file = _find(name)
+    file = Path(name)
+    if not os.path.exists(file) and file.as_posix() in shipped_names():
+        file = _shipped_folder() / f"{file.as_posix()}.toml"
     if not os.path.exists(file):  # False for names that are too long, too
         sought = file.with_suffix("").as_posix().removeprefix("configs/")
         hint = meant(sought, shipped_names(), "`jaxeval configs` lists the shipped ones")

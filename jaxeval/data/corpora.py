@@ -20,25 +20,17 @@ from jaxeval.files import Json
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
-    """A corpus as arrays, ready for training, with its description.
-
-    Attributes:
-      given_split: the split that the files give.
-      name: of the files, or of the generated corpus.
-      facts: what plans show.
-      positions: bucket b: [N_b] place of each row in the data, train, dev and test in turn; -1: no
-        item.
-      pretrained: fingerprint of other files, such as word vectors.
-    """
+    """A corpus as arrays, ready for training, with its description."""
 
     corpus: Corpus
-    given_split: splits.Rows
-    name: str
+    given_split: splits.Rows  # the split that the files give
+    name: str  # of the files, or of the generated corpus
     fingerprint: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Any]  # what plans show
+    # bucket b: [N_b] place of each row in the data, train, dev and test in turn; -1: no item
     positions: Sequence[Any]
     findings: checks.Findings = dataclasses.field(default_factory=checks.Findings)
-    pretrained: str = ""
+    pretrained: str = ""  # fingerprint of other files, such as word vectors
 
     def split(self, number: int) -> Split:
         """Returns split `number` (0: the given one)."""
@@ -58,21 +50,16 @@ class Source:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class WordCorpus(Source):
-    """A corpus of words.
-
-    Attributes:
-      labels: names of the label numbers; gold labels that no model predicts come last.
-      saved: the saved vocabulary without the words, as JSON.
-      forms: names of the arrays of a bucket that hold word forms.
-      groups: rows that random splits keep together, if any; then `sizes` [P, B] are the numbers
-        of rows of each part and bucket in all splits.
-    """
+    """A corpus of words."""
 
     table: WordTable
+    # names of the label numbers; gold labels that no model predicts come last
     labels: Sequence[str]
-    saved: Mapping[str, Json]
+    saved: Mapping[str, Json]  # the saved vocabulary without the words, as JSON
     settings: Any
-    forms: Sequence[str] = ("forms",)
+    forms: Sequence[str] = ("forms",)  # names of the arrays of a bucket that hold word forms
+    # rows that random splits keep together, if any; then `sizes` [P, B] are the numbers of rows of
+    # each part and bucket in all splits
     groups: splits.Groups | None = None
     sizes: np.ndarray | None = None
 

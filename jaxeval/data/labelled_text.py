@@ -99,11 +99,6 @@ def _read_tsv(path: Path) -> list[LabelledText]:
     return [without_target(row["text"], number, row["label"].strip()) for number, row in rows]
 
 
-def _read_sst(path: Path) -> list[LabelledText]:
-    """Reads lines of a label, 0 (negative) or 1, and a tokenised text (Socher et al. 2013)."""
-    return [_labelled(line, "0 or 1", _SST.get) for line in text.lines(path)]
-
-
 def _read_trec(path: Path) -> list[LabelledText]:
     """Reads lines such as `DESC:manner How did ...` in Latin-1 (Li & Roth 2002)."""
     lines = text.lines(path, "latin-1")
@@ -292,7 +287,8 @@ FORMATS: Mapping[str, Callable[[Path], list[LabelledText]]] = {
     "three_line": _read_three_line,
     "json": read_json,
     "tsv": _read_tsv,
-    "sst": _read_sst,
+    # lines of a label, 0 (negative) or 1, and a tokenised text (Socher et al. 2013)
+    "sst": lambda path: [_labelled(line, "0 or 1", _SST.get) for line in text.lines(path)],
     "trec": _read_trec,
 }
 TOKENISED = ("three_line", "sst", "trec")  # formats whose words are separated by blanks

@@ -47,14 +47,10 @@ class LanguageData:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Text(corpora.Source):
-    """A text: a bucket of windows; `shared["tokens"]` holds all parts, each after an end of line.
+    """A text: a bucket of windows; `shared["tokens"]` has all parts, each after an end of line."""
 
-    Attributes:
-      tokens: number of predicted tokens of each part.
-      symbols: the word of each of the V numbers, or the value of its byte (-1: no byte).
-    """
-
-    tokens: Mapping[str, int]
+    tokens: Mapping[str, int]  # number of predicted tokens of each part
+    # the word of each of the V numbers, or the value of its byte (-1: no byte)
     symbols: Sequence[str | int]
 
     def vocabulary(self, number: int) -> Mapping[str, Any]:

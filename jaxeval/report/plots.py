@@ -129,13 +129,6 @@ def chunks(names: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
         yield names[begin:end]
 
 
-def same_limits(panels: Sequence["Axes"]) -> None:
-    """Gives all panels the same range of scores, so that they can be compared."""
-    low, high = zip(*(panel.get_ylim() for panel in panels), strict=True)
-    for panel in panels:
-        panel.set_ylim(min(low), max(high))
-
-
 def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
     """Draws one legend above all panels, in as many columns as fit."""
     labels = [str(handle.get_label()) for handle in handles]

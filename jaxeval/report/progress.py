@@ -90,7 +90,14 @@ class Progress:
 
     def epoch(self, report: "host.Report") -> None:
         """Shows the members, dev scores and time left after an epoch of the population."""
-        going_on = self._going_on(report)
+        each = [slot.member for slot in (*report.slots, *report.ended)]
+        going_on = [self._paused.pop(who) for who in each if who in self._paused]
+        for slot in going_on:  # they train again
+            self._ended.remove(slot.epoch)
+            if slot.reported is not None:
+                self._dev.remove(slot.reported)
+        paused = [slot for slot in report.ended if slot.status == "paused"]
+        self._paused |= {slot.member: slot for slot in paused if slot.member is not None}
         finished = [slot.epoch for slot in report.ended if slot.status != "failed"]
         training = [slot for slot in report.slots if slot.active]
         self._ended += finished
@@ -102,8 +109,8 @@ class Progress:
         else:  # the first epoch includes some compilation
             self._spent = 0.0
         task, left = self._bar.tasks[0], len(training) + report.waiting
-        ended = int(task.completed) + len(report.ended) - going_on
-        total = max(int(task.total or 0) - going_on, ended + left)  # others may have joined
+        ended = int(task.completed) + len(report.ended) - len(going_on)
+        total = max(int(task.total or 0) - len(going_on), ended + left)  # others may have joined
         line = self._status(report, [slot.epoch for slot in training])
         line += self._left(training, report.waiting)
         self._bar.update(task.id, description=line, completed=ended, total=total)
@@ -112,18 +119,6 @@ class Progress:
         if not self._console.is_terminal and now - self._printed > quiet:
             self._printed = now
             self.say(line)
-
-    def _going_on(self, report: "host.Report") -> int:
-        """Forgets the pauses of members that train again, and returns their number."""
-        each = [slot.member for slot in (*report.slots, *report.ended)]
-        over = [self._paused.pop(who) for who in each if who in self._paused]
-        for slot in over:
-            self._ended.remove(slot.epoch)
-            if slot.reported is not None:
-                self._dev.remove(slot.reported)
-        paused = [slot for slot in report.ended if slot.status == "paused"]
-        self._paused |= {slot.member: slot for slot in paused if slot.member is not None}
-        return len(over)
 
     def _left(self, training: "Sequence[Slot]", waiting: int) -> str:
         """Estimates the time left if all train as long as those that have ended, on average.

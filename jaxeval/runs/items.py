@@ -85,9 +85,8 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
                 found = f"no row for {len(absent)} of {len(data.items)} items"
                 expected = "expected the same items of all runs on a data set"
                 raise DataError(f"{named}: {found} ({listed(absent, 3)}); {expected}", path)
-        assert (
-            ended.counts is not None and how is not None
-        )  # `to_rows` counts what the metric needs
+        # `to_rows` counts what the metric needs
+        assert ended.counts is not None and how is not None
         if ended.runs:
             values = metrics.item_values(ended.counts, data.counts, data.metric)
             of_items[model] = dataclasses.replace(ended, scores=values)

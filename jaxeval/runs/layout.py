@@ -44,28 +44,22 @@ _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Requested way to read a table or logs.
+    """Requested way to read a table or logs."""
 
-    Attributes:
-      columns: role -> column name, for columns that are not named as their role. "last" is the
-        column of epochs whose last row is read of each run, "best" the column of dev scores.
-      models: the models to read, none for all; in a wide table, the columns of scores.
-      metric: the metric to read; of items several names, separated by commas: the first that a
-        data set has.
-      missing: what to do with a score that is missing, not a number or not finite.
-      higher_is_better: None: as the source or the metric's name says.
-      cluster: key of an item's data that names its cluster (logs).
-      tasks: names or patterns of the tasks to read, none for all (logs).
-      mismatched: what to do with items whose content or prompt differs between logs.
-    """
-
+    # role -> column name, for columns that are not named as their role. "last" is the column of
+    # epochs whose last row is read of each run, "best" the column of dev scores
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # the models to read, none for all; in a wide table, the columns of scores
     models: Sequence[str] = ()
+    # the metric to read; of items several names, separated by commas: the first that a data set
+    # has
     metric: str | None = None
+    # what to do with a score that is missing, not a number or not finite
     missing: Missing = "error"
-    higher_is_better: bool | None = None
-    cluster: str = ""
-    tasks: Sequence[str] = ()
+    higher_is_better: bool | None = None  # None: as the source or the metric's name says
+    cluster: str = ""  # key of an item's data that names its cluster (logs)
+    tasks: Sequence[str] = ()  # names or patterns of the tasks to read, none for all (logs)
+    # what to do with items whose content or prompt differs between logs
     mismatched: Mismatched = "error"
 
     def __post_init__(self) -> None:

@@ -258,8 +258,7 @@ def _delta_values(counts: np.ndarray, score: Score) -> np.ndarray:
     score's gradient g at T, by central differences. For a share of items with one total each the
     values are exactly the items' own scores.
 
-    Args:
-      counts: [N, K] of items.
+    `counts`: [N, K] of items.
     """
     counts = np.asarray(counts, np.float64)
     if score is ratio and np.ptp(counts[:, 1]) == 0:

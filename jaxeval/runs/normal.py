@@ -36,16 +36,7 @@ class Unusable(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """Scores of any program, a row a score. All arrays have length N.
-
-    Attributes:
-      labels: "seed", "split" or "name" of the run.
-      content: hash of what two logs must agree on: the item's question, gold and prompt.
-      direction: whether higher is better, and who says so; None: `recorded`, or metrics' names.
-      recorded: (data set, metric) -> whether higher is better, as logs say.
-      ended: how each row's run ended, in the source's words.
-      count: places of rows -> names of counts and [n, C] counts, for predictions.
-    """
+    """Scores of any program, a row a score. All arrays have length N."""
 
     source: str
     model: Coded
@@ -56,16 +47,21 @@ class Rows:
     score: np.ndarray  # NaN if there is none
     status: np.ndarray  # of `Status`, without ABSENT
     number: np.ndarray  # of the row in the file, or of the run
+    # "seed", "split" or "name" of the run
     labels: Mapping[str, Coded] = dataclasses.field(default_factory=dict)
     sample: np.ndarray | None = None  # number of a run's answer to an item
     cluster: Coded | None = None
+    # hash of what two logs must agree on: the item's question, gold and prompt
     content: Coded | None = None
     dev: np.ndarray | None = None
+    # whether higher is better, and who says so; None: `recorded`, or metrics' names
     direction: tuple[bool, Direction] | None = None
+    # (data set, metric) -> whether higher is better, as logs say
     recorded: Mapping[Key, bool] = dataclasses.field(default_factory=dict)
     unit: str | None = None
-    ended: Coded | None = None
+    ended: Coded | None = None  # how each row's run ended, in the source's words
     file: Coded | None = None  # the log; None for a table
+    # places of rows -> names of counts and [n, C] counts, for predictions
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     unusable: tuple[Unusable, ...] = ()
     warnings: tuple[str, ...] = ()

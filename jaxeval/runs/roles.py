@@ -236,8 +236,7 @@ def _pick(
 ) -> tuple[np.ndarray, str]:
     """Returns the place of a row of each run, and a note.
 
-    Args:
-      run: [N] number of each row's run.
+    `run`: [N] number of each row's run.
     """
     (pick, name), *others = picks.items()
     asked, by = argument("column", picks), texts.to_floats(table[name])

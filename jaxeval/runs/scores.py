@@ -38,23 +38,18 @@ class Status(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ModelScores:
-    """The runs of one model on one data set.
+    """The runs of one model on one data set."""
 
-    Attributes:
-      scores: [I, R, K] float64; NaN without a score.
-      status: [I, R, K] uint8 of `Status`.
-      labels: "seed", "split" or "name" -> [R] texts (dtype object), the same keys for all models.
-        Equal labels on several data sets mark the same run.
-      rows: [R] row numbers in the file from 1, or numbers of the runs of logs.
-      dev: [R] dev scores, NaN if unknown. The run with the best one represents its model.
-      counts: [I, R, C] counts of each item (`DataSetScores.counts`), whose sums give the metric.
-    """
-
-    scores: np.ndarray
-    status: np.ndarray
+    scores: np.ndarray  # [I, R, K] float64; NaN without a score
+    status: np.ndarray  # [I, R, K] uint8 of `Status`
+    # "seed", "split" or "name" -> [R] texts (dtype object), the same keys for all models. Equal
+    # labels on several data sets mark the same run
     labels: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    # [R] row numbers in the file from 1, or numbers of the runs of logs
     rows: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, int))
+    # [R] dev scores, NaN if unknown. The run with the best one represents its model
     dev: np.ndarray | None = None
+    # [I, R, C] counts of each item (`DataSetScores.counts`), whose sums give the metric
     counts: np.ndarray | None = None
 
     @property
@@ -81,30 +76,20 @@ class ModelScores:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DataSetScores:
-    """The scores of models on one data set (a task of logs), in one metric.
+    """The scores of models on one data set (a task of logs), in one metric."""
 
-    Attributes:
-      name: "" if the source has no data sets.
-      metric: "" if the source names none.
-      direction: where `higher_is_better` comes from; a user may override "named" and "assumed".
-      models: model -> its runs, in the order of `Scores.models`; models without rows are left out.
-      items: [I] ids; ("",) for whole runs.
-      unit: unit of the metric, such as "fraction", if the source records it.
-      clusters: [I] cluster labels of the items; None if unknown.
-      counts: names of the C kinds of counts.
-      part: part of the data that the items belong to, such as "test"; "" for whole runs.
-    """
-
-    name: str
-    metric: str
+    name: str  # "" if the source has no data sets
+    metric: str  # "" if the source names none
     higher_is_better: bool
+    # where `higher_is_better` comes from; a user may override "named" and "assumed"
     direction: Direction
+    # model -> its runs, in the order of `Scores.models`; models without rows are left out
     models: Mapping[str, ModelScores]
-    items: tuple[str, ...] = ("",)
-    unit: str | None = None
-    clusters: np.ndarray | None = None
-    counts: tuple[str, ...] = ()
-    part: str = ""
+    items: tuple[str, ...] = ("",)  # [I] ids; ("",) for whole runs
+    unit: str | None = None  # unit of the metric, such as "fraction", if the source records it
+    clusters: np.ndarray | None = None  # [I] cluster labels of the items; None if unknown
+    counts: tuple[str, ...] = ()  # names of the C kinds of counts
+    part: str = ""  # part of the data that the items belong to, such as "test"; "" for whole runs
 
     def only(self, models: Sequence[str]) -> "DataSetScores":
         """Returns the scores of some models, in this order; absent ones are left out."""

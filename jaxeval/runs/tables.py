@@ -62,7 +62,10 @@ def _build(rows: Rows, layout: Layout) -> Scores:
     repeated = seed and seed.names[1:] and re.fullmatch("rep(eat|etition)?s?", repeat, re.I)
     if split and seed and repeated and (named or folds):
         folds, overlap = False, 1 / max(1, _folds(rows.dataset, seed, split) - 1)
-        rows = dataclasses.replace(rows, labels={"split": _crossed(seed, split)})
+        # fold 1 of another repeat is another split
+        names = tuple(f"{a}/{b}" for a in seed.names for b in split.names)
+        codes = seed.codes.astype(np.int64) * len(split.names) + split.codes
+        rows = dataclasses.replace(rows, labels={"split": Coded(names, codes)})
     if rows.labels:
         _join_runs(rows, layout)
     found = cube.build(rows, layout)
@@ -76,12 +79,6 @@ def _folds(dataset: Coded, repeat: Coded, fold: Coded) -> int:
     _, first, counts = np.unique(each[1], return_index=True, return_counts=True)
     of = each[0, first]
     return int(min(counts[of == data_set].max() for data_set in {*of.tolist()}))
-
-
-def _crossed(repeat: Coded, fold: Coded) -> Coded:
-    """Splits of repeated cross-validations: fold 1 of another repeat is another split."""
-    names = tuple(f"{a}/{b}" for a in repeat.names for b in fold.names)
-    return Coded(names, repeat.codes.astype(np.int64) * len(fold.names) + fold.codes)
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
@@ -143,8 +140,7 @@ def _parse(
 ) -> tuple[np.ndarray, tuple[Unusable, ...]]:
     """Returns the scores of all columns, NaN for unusable ones, and the problems.
 
-    Args:
-      failed: [rows]: the status explains a problem.
+    `failed`: [rows]: the status explains a problem.
     """
     found, unusable, unexplained = list[np.ndarray](), list[Unusable](), list[Unusable]()
     for name in scores:
@@ -161,8 +157,7 @@ def _choose(
 ) -> tuple[Columns, Sequence[str]]:
     """Returns the rows of the requested models and metric, and the columns of scores.
 
-    Args:
-      there: role -> column; without "model" the table is wide: a column a model.
+    `there`: role -> column; without "model" the table is wide: a column a model.
     """
     for asked, column in layout.columns.items():
         table[column]  # it must exist

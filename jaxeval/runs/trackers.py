@@ -33,19 +33,15 @@ _BYTES = {1: 8, 5: 4}  # of a field, by its wire type
 
 @dataclasses.dataclass
 class Run:
-    """A run of a tracker.
-
-    Attributes:
-      state: how it ended, in the tracker's words; "" if it does not say.
-      config: key -> value; nested keys are joined by dots. A `status` goes before the state.
-      steps: step -> metric -> value.
-      summary: metric -> the value that stands for it, if that is not the last one.
-    """
+    """A run of a tracker."""
 
     name: str
-    state: str = ""
+    state: str = ""  # how it ended, in the tracker's words; "" if it does not say
+    # key -> value; nested keys are joined by dots. A `status` goes before the state
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    # step -> metric -> value
     steps: dict[int, dict[str, float]] = dataclasses.field(default_factory=dict)
+    # metric -> the value that stands for it, if that is not the last one
     summary: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def add(self, step: int, values: Mapping[str, Any]) -> None:

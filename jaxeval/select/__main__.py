@@ -50,7 +50,6 @@ def select(
       batch: evaluations between decisions of top-two and batch (one per device); with a launcher
         the evaluations at once (one per worker).
       own_splits: use the data's own split for all evaluations, instead of random split k.
-      part: part whose score counts (test on random splits, dev on the data's own split).
       seconds: maximum seconds of training, summed over all evaluations.
 
     Examples:
@@ -107,7 +106,6 @@ def select_command(
       batch: evaluations between decisions of top-two and batch (the number of workers).
       lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: number of retries of a failed evaluation; then its model is dropped.
-      workers: number of commands at once.
       state: file of the scores, from which the same command continues; nothing is kept with None
         or for functions.
 

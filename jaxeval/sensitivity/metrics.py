@@ -84,10 +84,7 @@ class Axis:
 
 
 def axes(
-    values: Values,
-    runs: int,
-    space: Space | None = None,
-    beside: Values | None = None,
+    values: Values, runs: int, space: Space | None = None, beside: Values | None = None
 ) -> list[Axis]:
     """Ranks the values of all hyperparameters. Words are ordered only if the space orders them.
 

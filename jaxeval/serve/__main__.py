@@ -21,22 +21,12 @@ _Port = Annotated[int, Number(1, 65535)]
 
 
 @parameters.verb
-def serve(
-    runs: str | Path,
-    *,
-    host: str = "127.0.0.1",
-    port: _Port = 8420,
-) -> None:
+def serve(runs: str | Path, *, host: str = "127.0.0.1", port: _Port = 8420) -> None:
     """Shows a runs folder in a browser, while processes train into it.
 
     Lists the experiments and the state of their members. Shows curves, scores, figures and config
     of each, and compares those that are ticked. Pages change when rows are written. Every page is
     also there as .json and .csv. The folder is only read. Ctrl-C stops the server.
-
-    Args:
-      runs: runs folder.
-      host: address to listen on. If it is not this machine's own, a token is needed (printed).
-      port: TCP port.
 
     Examples:
       jaxeval serve runs
@@ -76,9 +66,6 @@ def serve_board(
       folder: folder of the board; created if it is missing.
       data: TASK=PATH, the corpus of a task; may be repeated.
       baseline: file of vectors against which relative error reduction is computed; judged first.
-      modes: fixed vectors, fine-tuned vectors, or both.
-      host: address to listen on. If it is not this machine's own, a token is needed (printed).
-      port: TCP port.
       upload_mb: maximum megabytes of an upload.
       judge_hours: maximum hours to judge a file.
       judge_gb: maximum gigabytes of memory to judge a file.
@@ -103,11 +90,7 @@ def serve_board(
 
 
 @parameters.verb
-def serve_logs(
-    *paths: str,
-    host: str = "127.0.0.1",
-    port: _Port = 8420,
-) -> None:
+def serve_logs(*paths: str, host: str = "127.0.0.1", port: _Port = 8420) -> None:
     """Shows evaluation logs in a browser: two models side by side, item by item.
 
     Lists the items that one model gets right and the other wrong, with the question, the expected
@@ -116,8 +99,6 @@ def serve_logs(
 
     Args:
       paths: files or folders of logs; NAME=PATH: all logs there are runs of the model NAME.
-      host: address to listen on. If it is not this machine's own, a token is needed (printed).
-      port: TCP port.
 
     Examples:
       jaxeval serve logs lm_eval_output

@@ -104,7 +104,12 @@ class Board:
         self._held.enter_context(files.locked(folder / _LOCK, busy))
         with settings.baseline.open("rb") as content:
             self.baseline = hashlib.file_digest(content, "sha256").hexdigest()[:ID]
-        self._keep_settings()
+        kept = folder / _SETTINGS
+        mine = json.dumps({**settings.judge, "baseline": self.baseline}, indent=1) + "\n"
+        if not kept.exists():
+            files.write_text(kept, mine)
+        elif kept.read_text(encoding="utf-8") != mine:  # scores could not be compared
+            raise ConfigError(f"{kept}: a board with other settings; expected a new folder")
         shutil.rmtree(folder / "incoming", ignore_errors=True)  # a server died that received it
         for name in ("incoming", "shown", *SUFFIXES):
             (folder / name).mkdir(exist_ok=True)
@@ -124,15 +129,6 @@ class Board:
     def close(self) -> None:
         """Lets go of the folder."""
         self._held.close()
-
-    def _keep_settings(self) -> None:
-        """Refuses other settings than those of the folder: scores could not be compared."""
-        kept = self.folder / _SETTINGS
-        mine = json.dumps({**self.settings.judge, "baseline": self.baseline}, indent=1) + "\n"
-        if not kept.exists():
-            files.write_text(kept, mine)
-        elif kept.read_text(encoding="utf-8") != mine:
-            raise ConfigError(f"{kept}: a board with other settings; expected a new folder")
 
     def _read(self) -> dict[tuple[str, str], Submission]:
         """Returns all submissions by kind and id, in the order in which they came."""

@@ -182,7 +182,14 @@ class _Pages:
     async def upload(self, request: Request) -> Response:
         """Checks a file of vectors and queues it; compares a table at once."""
         kind, query = request.url.path.removeprefix("/"), request.query_params
-        self._count(request, kind)
+        address, hour = request.client.host if request.client else "", int(time.time() // 3600)
+        if hour != self._hour:
+            self._hour, self._counts = hour, collections.Counter()
+        self._counts[address] += 1
+        if self._counts[address] > _MOST_AN_HOUR:
+            raise HTTPException(429, "too many uploads within an hour", {"retry-after": "600"})
+        if len(self._board.every(kind, "queued")) >= _MOST_QUEUED:
+            raise HTTPException(503, "the queue is full; try again later")
         if request.headers.get("content-type", "").startswith("multipart/"):
             raise ConfigError("expected the file itself, as curl --data-binary @FILE sends it")
         incoming = self._board.folder / "incoming"
@@ -216,17 +223,6 @@ class _Pages:
             raise HTTPException(403, "x-key: expected the key that came with the upload")
         self._board.remove(of)
         return Response(status_code=204)
-
-    def _count(self, request: Request, kind: str) -> None:
-        """Refuses more than so many uploads from an address, or in the queue."""
-        address, hour = request.client.host if request.client else "", int(time.time() // 3600)
-        if hour != self._hour:
-            self._hour, self._counts = hour, collections.Counter()
-        self._counts[address] += 1
-        if self._counts[address] > _MOST_AN_HOUR:
-            raise HTTPException(429, "too many uploads within an hour", {"retry-after": "600"})
-        if len(self._board.every(kind, "queued")) >= _MOST_QUEUED:
-            raise HTTPException(503, "the queue is full; try again later")
 
     async def _receive(self, request: Request, file: Path, options: dict[str, Json]) -> str:
         """Writes the body of a request to a file; returns the id of file and options."""

@@ -6,7 +6,6 @@ network before it imports anything that starts threads, since a kernel allows it
 """
 
 import asyncio
-import contextlib
 import ctypes
 import json
 import os
@@ -104,13 +103,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, object]:
         return {"error": f"it needs more than {asked['memory'] >> 20} MB of memory"}
 
 
-def _main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # others may print
-    found = _answer(json.load(sys.stdin))
-    with contextlib.closing(answers):
-        json.dump(found, answers)
-
-
 if __name__ == "__main__":
-    _main()
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)  # others may print
+        json.dump(_answer(json.load(sys.stdin)), answers)

@@ -19,7 +19,7 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.report import render
 from jaxeval.report.comparison import tables, words
-from jaxeval.report.document import Block, Document, Link, Table, to_csv
+from jaxeval.report.document import Block, Document, Link, Table, to_csv, to_json
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.stats import describe, judgement
 from jaxeval.stats.judgement import Judgement
@@ -105,7 +105,7 @@ def show(
     """
     found = _judged(_results(folder, names), baseline, mode)
     rows: list[dict[str, Json]] = [
-        {"vectors": name, "mode": of.mode, "task": task, "seed": seed, "score": _known(score)}
+        {"vectors": name, "mode": of.mode, "task": task, "seed": seed, "score": to_json(score)}
         for of in found.modes
         for name, by_task in of.scores.items()
         for task, by_seed in zip(of.tasks, by_task, strict=True)
@@ -200,10 +200,6 @@ def _scores(of_mode: Mapping[str, Any]) -> np.ndarray:
     """Returns the scores [T, S] of the only file in a result; NaN for a training that failed."""
     (scores,) = of_mode["scores"].values()
     return np.array(scores, float)
-
-
-def _known(score: float) -> float | None:
-    return None if np.isnan(score) else float(score)
 
 
 def _is_whole(result: Mapping[str, Any]) -> bool:

@@ -83,7 +83,11 @@ class Pages:
 
     def _page(self, asked: Asked) -> Page:
         if asked.kind == "index":
-            return self._index()
+            every = [
+                index.row(of, self._once(self._summary, of), self.state(of), self._left(of))
+                for of in [*self._followed.experiments.values()][::-1]  # the last one first
+            ]
+            return index.page(every, self._signature, nav=[_HOME])
         known = _told_apart([self._followed.experiments[key] for key in asked.experiments])
         if asked.kind == "compare":
             return self._compare(known)
@@ -134,14 +138,6 @@ class Pages:
     def _left(self, known: Followed) -> float | None:
         """Returns the seconds that an experiment still trains; None if unknown."""
         return known.seconds_left() if self.state(known) == "training" else None
-
-    def _index(self) -> Page:
-        """Lists all experiments, the last one first."""
-        every = list[dict[str, Any]]()
-        for of in [*self._followed.experiments.values()][::-1]:
-            found: ExperimentSummary | None = self._once(self._summary, of)
-            every.append(index.row(of, found, self.state(of), self._left(of)))
-        return index.page(every, self._signature, nav=[_HOME])
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
@@ -231,8 +227,7 @@ class Pages:
     ) -> Page:
         """Returns a page with the members, curves and figures of some experiments.
 
-        Args:
-          beside: addresses and titles of pages that the page leads to.
+        `beside`: addresses and titles of pages that the page leads to.
         """
         unit, shown = known[0].unit, list[Table]()
         factor, curves = scores.factor(unit), dict[str, Json]()
@@ -270,8 +265,7 @@ class Pages:
     def _search(self, known: Followed) -> "Tuned":
         """Returns what `jaxeval tune` would say of a search if it ended now.
 
-        Raises:
-          JaxevalError: there is no search, or its file cannot be read.
+        Raises JaxevalError: there is no search, or its file cannot be read.
         """
         from jaxeval import tuning
         from jaxeval.report import tuning as reports

@@ -69,9 +69,7 @@ def settle(
       margin: smallest difference that matters, in the metric's unit; "equal" requires one.
       alpha: probability of any wrong claim.
       own_splits: use the data's own split, instead of random split k with seed k.
-      part: part whose score counts (test on random splits, dev on the data's own split).
       ledger: file of all comparisons; its scores of the base are reused.
-      again: settle a settled comparison of the ledger again, with fresh seeds.
 
     Examples:
       jaxeval settle CONFIG model.dropout=.5 --data DIR
@@ -148,11 +146,8 @@ def settle_command(
       margin: smallest difference that matters; "equal" requires one.
       alpha: probability of any wrong claim.
       paired: compare scores of the same seed as pairs, also without {split}.
-      pattern: regular expression whose group is the score; its last match counts.
       retries: number of retries of a failed seed; then nothing is claimed (wins: a lost pair).
-      workers: number of commands at once.
       ledger: file of all comparisons and scores, from which the same command continues.
-      again: settle a settled comparison of the ledger again, with fresh seeds.
 
     Examples:
       jaxeval settle command "python train.py --lr .1 --seed {seed}" \\
@@ -254,9 +249,7 @@ def settle_self(
       command: the command, which contains {seed}.
       folder: where it runs.
       seeds: number of seeds, 3 or more.
-      pattern: regular expression whose group is the score; its last match counts.
       retries: number of retries of a failed seed; then it ends.
-      workers: number of commands at once.
       ledger: file of scores, shared with settle command.
 
     Examples:

@@ -186,9 +186,11 @@ def settle_commands(
                 failed = event.score is None and not known_to_fail
                 if failed or (event.model, event.number) in runs.seconds:
                     cli.say(line, quiet)
-        changed = _changed(
-            found, {name: commands[name] for name in commands if runs.spent()[name]}
-        )
+        changed = [
+            f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
+            for name, program in commands.items()
+            if runs.spent()[name] and (named := sides.changed(found[name], program.side()))
+        ]
         return begun.result(
             side_by_side.state,
             [*(note for side in found.values() for note in side.notes), *changed],
@@ -198,15 +200,6 @@ def settle_commands(
             versions={name: side.described for name, side in found.items()},
             comparison=of.number,
         )
-
-
-def _changed(before: Mapping[str, Side], ran: Mapping[str, Program]) -> list[str]:
-    """Returns a note on each command that ran and whose code is no longer that of before."""
-    return [
-        f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
-        for name, program in ran.items()
-        if (named := sides.changed(before[name], program.side()))
-    ]
 
 
 def settle_configs(
@@ -251,8 +244,12 @@ class _Repeating(running.Proposer[str]):
         if free < self._workers:
             return ()
         first, again = self.found.values()
-        if first:
-            self._refuse_constant()
+        if len(every := {score for of in (first, again) for score in of.values()}) == 1:
+            raise DataError(
+                f"seeds 1 to {max(first)} have the same score, {every.pop():g}: the seed does not "
+                "reach the program, or has no effect; expected a program that uses {seed}",
+                self._command,
+            )
         same = all(first[k] == score for k, score in again.items())
         return () if len(first) >= self._seeds and same else next(self._stages, ())
 
@@ -264,15 +261,6 @@ class _Repeating(running.Proposer[str]):
         if again:
             return f"{run}, seed {seed}: {result}; tried again"
         raise RunError(f"seed {seed} has no score: {result}")
-
-    def _refuse_constant(self) -> None:
-        if len(every := {score for of in self.found.values() for score in of.values()}) == 1:
-            raise DataError(
-                f"seeds 1 to {max(self.found[_FIRST])} have the same score, {every.pop():g}: the "
-                "seed does not reach the program, or has no effect; expected a program that uses "
-                "{seed}",
-                self._command,
-            )
 
 
 def settle_self(

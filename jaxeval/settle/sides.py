@@ -27,15 +27,12 @@ _NO_CODE = re.compile(  # folders of packages and of what programs write
 class Side(NamedTuple):
     """What produces the scores of one side."""
 
-    id: str
-    """A hash of the command and of the code that it runs."""
-    name: str
-    """The command, or the name of a config."""
-    commit: str
-    """Git's commit, with "+" if tracked files have changed since; "" outside git."""
+    id: str  # a hash of the command and of the code that it runs
+    name: str  # the command, or the name of a config
+    commit: str  # Git's commit, with "+" if tracked files have changed since; "" outside git
     notes: tuple[str, ...] = ()
+    # the files that the id covers, and their hashes
     files: frozenset[tuple[str, str]] = frozenset()
-    """The files that the id covers, and their hashes."""
 
     @property
     def described(self) -> str:
@@ -126,8 +123,7 @@ def _version(folder: Path) -> tuple[Path, str, set[str], list[str]]:
 def _code(folder: Path) -> set[str]:
     """Returns the files of code and settings in a folder outside git, but not those of packages.
 
-    Raises:
-      ConfigError: they are too many for a program.
+    Raises ConfigError: they are too many for a program.
     """
     found: set[str] = set()
     for path, folders, names in os.walk(folder):

@@ -137,11 +137,7 @@ def _torn(source: Any) -> bool:
 
 
 def settled(
-    scores: Scores,
-    rule: Settle,
-    seeds: Sequence[int] = (),
-    noun: str = "",
-    growing: bool = False,
+    scores: Scores, rule: Settle, seeds: Sequence[int] = (), noun: str = "", growing: bool = False
 ) -> Settlement:
     """Settles the first of two models, the base, against the second, by the scores so far.
 

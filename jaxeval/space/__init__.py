@@ -10,7 +10,7 @@ import graphlib
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,13 @@ _KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One hyperparameter.
-
-    Attributes:
-      key: config key that it sets, such as "training.batch_size"; None: it only serves conditions.
-      when: (other parameter, its values): drawn only if every condition holds.
-    """
+    """One hyperparameter."""
 
     name: str
     distribution: Distribution
+    # config key that it sets, such as "training.batch_size"; None: it only serves conditions
     key: str | None = None
+    # (other parameter, its values): drawn only if every condition holds
     when: tuple[tuple[str, tuple[Value, ...]], ...] = ()
 
 
@@ -80,7 +77,11 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
         expected = "expected a table for each, such as [learning_rate]"
         raise ConfigError(f"{where}: no hyperparameter; {expected}")
     parameters = {name: _parameter(name, table, where) for name, table in tree.items()}
-    _refuse_shared_keys(parameters.values(), where)
+    keyed = [(name, of.key) for name, of in parameters.items() if of.key]
+    for (other, taken), (name, key) in itertools.combinations(keyed, 2):
+        if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
+            expected = f"a key of its own, got {key}; {other} sets {taken}"
+            raise ConfigError(f"{where}: {name}.key: expected {expected}")
     fitted = {
         name: dataclasses.replace(parameter, when=tuple(_conditions(parameter, parameters, where)))
         for name, parameter in parameters.items()
@@ -146,15 +147,6 @@ def _parameter(name: str, table: Any, where: str) -> Parameter:
             raise ConfigError(f"{path}.when.{other}: expected a list of values, got {values!r}")
     conditions = tuple((other, tuple(values)) for other, values in when.items())
     return Parameter(name, distributions.parse(table, path), key, conditions)
-
-
-def _refuse_shared_keys(parameters: Iterable[Parameter], where: str) -> None:
-    """Raises ConfigError if two parameters set one key, or a table and a key within it."""
-    keyed = [(parameter.name, parameter.key) for parameter in parameters if parameter.key]
-    for (other, taken), (name, key) in itertools.combinations(keyed, 2):
-        if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
-            expected = f"a key of its own, got {key}; {other} sets {taken}"
-            raise ConfigError(f"{where}: {name}.key: expected {expected}")
 
 
 def _conditions(

@@ -59,14 +59,10 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """One of several values, all equally likely.
-
-    Attributes:
-      ordered: whether the values have an order: by size for numbers, as given for texts.
-    """
+    """One of several values, all equally likely."""
 
     values: tuple[Value, ...]
-    ordered: bool
+    ordered: bool  # whether the values have an order: by size for numbers, as given for texts
     log: ClassVar[bool] = False
 
     @property

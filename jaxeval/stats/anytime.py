@@ -34,16 +34,12 @@ class _Course(NamedTuple):
     "above a margin" and "the margin is rejected" are one thing.
     """
 
-    scores: np.ndarray
-    """[L] scores of each model (pairs) that the look has seen."""
+    scores: np.ndarray  # [L] scores of each model (pairs) that the look has seen
+    # [L] lower ends of intervals that all hold the difference with probability 1 - alpha
     low: np.ndarray
-    """[L] lower ends of intervals that all hold the difference with probability 1 - alpha."""
-    high: np.ndarray
-    """[L]"""
-    p_values: np.ndarray
-    """[L] p-values of no difference, each valid whenever one stops."""
-    log_e: np.ndarray
-    """[L] log e against "A is no better than B"."""
+    high: np.ndarray  # [L]
+    p_values: np.ndarray  # [L] p-values of no difference, each valid whenever one stops
+    log_e: np.ndarray  # [L] log e against "A is no better than B"
 
 
 def _log_e_wins(
@@ -167,21 +163,19 @@ class Settled(NamedTuple):
 
     verdict: _Verdict
     looks: int
+    # scores of each model at the look that decided, those known before not counted
     decided: int | None
-    """Scores of each model at the look that decided, those known before not counted."""
+    # A - B: of the means; of wins the median within pairs. NaN if a model has no score
     difference: float
-    """A - B: of the means; of wins the median within pairs. NaN if a model has no score."""
+    # infinite before the first look, while no score varies, and where it bounds nothing; the lower
+    # end above the upper one where the looks `contradict` each other
     interval: tuple[float, float]
-    """Infinite before the first look, while no score varies, and where it bounds nothing; the
-    lower end above the upper one where the looks `contradict` each other."""
+    # anytime p-value of equal means, or of as many wins as losses: the least of all looks
     p_value: float
-    """Anytime p-value of equal means, or of as many wins as losses: the least of all looks."""
-    log_e: float
-    """log e of the last look against "A is no better than B", for `sequential.merge`."""
-    wins: tuple[int, int] | None
-    """Pairs that A has won and lost, if they are what counts."""
+    log_e: float  # log e of the last look against "A is no better than B", for `sequential.merge`
+    wins: tuple[int, int] | None  # pairs that A has won and lost, if they are what counts
+    # sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha
     warnings: tuple[str, ...]
-    """Sentences: why nothing can be claimed, or where wrong claims are not as rare as alpha."""
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -137,12 +137,7 @@ def all_equal(model: str, count: int) -> str:
 
 
 def difference(
-    a: Sample,
-    b: Sample,
-    *,
-    paired: bool = False,
-    confidence: float = 0.95,
-    overlap: float = 0.0,
+    a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95, overlap: float = 0.0
 ) -> Effect:
     """Mean of A minus mean of B in the unit of the scores.
 

@@ -238,8 +238,7 @@ def _gaps(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, flo
 def _fallen(ordered: np.ndarray, spread: float) -> int:
     """How many of the lowest scores lie far below all others; 0 if none do.
 
-    Args:
-      spread: of another model's scores, beside which a few others say something too.
+    `spread`: of another model's scores, beside which a few others say something too.
     """
     n = len(ordered)
     for few in range(1, (n + 1) // 2):

@@ -25,22 +25,19 @@ _TINY = 1e-12  # a standard error below it is rounding
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Judgement:
-    """Files of vectors in one mode: fixed, or trained with the models ("tuned").
-
-    Attributes:
-      scores: file -> [T, S], NaN for a failed training; best mean over tasks first.
-      reductions: file -> task, and "mean" of all tasks in which the baseline makes errors -> RER,
-        of the seeds without a failure; empty without a baseline.
-      study: the comparison of the files, with tasks as data sets; None for one file, and if one
-        has a single score of a task.
-    """
+    """Files of vectors in one mode: fixed, or trained with the models ("tuned")."""
 
     mode: str
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
+    # file -> [T, S], NaN for a failed training; best mean over tasks first
     scores: Mapping[str, np.ndarray]
     baseline: str | None
+    # file -> task, and "mean" of all tasks in which the baseline makes errors -> RER, of the seeds
+    # without a failure; empty without a baseline
     reductions: Mapping[str, Mapping[str, Effect]]
+    # the comparison of the files, with tasks as data sets; None for one file, and if one has a
+    # single score of a task
     study: Study | None
 
 

@@ -122,10 +122,7 @@ def corrected(found: Sequence[Pair], rules: Rules, withheld: bool) -> tuple[Pair
 
 
 def by_margin(
-    differences: Sequence[Estimate],
-    higher_is_better: Sequence[bool],
-    margin: float,
-    alpha: float,
+    differences: Sequence[Estimate], higher_is_better: Sequence[bool], margin: float, alpha: float
 ) -> list[ByMargin]:
     """Compares each difference with the margin, corrected (Holm) over all differences.
 

@@ -16,6 +16,7 @@ from jaxeval.stats.pairs import Families, Pair, RunScores
 from jaxeval.stats.results import Rules, on
 from jaxeval.stats.samples import FEWEST, Copies, Samples
 
+_FEW_SPREADS = 5  # fewer scores allow no conclusion on spread
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
 
 
@@ -132,7 +133,7 @@ def compared(
         name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
         rejected = {name for name, p in p_values.items() if p <= rules.alpha}
         shown = (tested[name].direction or 0) if enough and name in rejected else 0
-        wide = spread is not None and spread in rejected and of.shows_spread
+        wide = spread is not None and spread in rejected and of.units >= _FEW_SPREADS
         pair = Pair(
             *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
             *(gap.estimate, gap.interval, name, tested[name].p_value, p_values[name]),

@@ -16,7 +16,6 @@ from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, PowerPlan, Rules, Two
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
-_FEW_SPREADS = 5  # nor these on spread
 Outcome = Literal["better", "not shown", "worse"]
 
 
@@ -79,11 +78,6 @@ class RunScores:
     def units(self) -> int:
         """Units of the model with fewer; pairs if these decide."""
         return min(*self.n, *map(len, self.compared))
-
-    @property
-    def shows_spread(self) -> bool:
-        """True if there are enough scores for a conclusion on spread."""
-        return self.units >= max(self.fewest, _FEW_SPREADS)
 
     def contradicting(self, shown: int) -> tuple[str, ...]:
         """Measures of location that point away from the direction shown; none for 0.
@@ -265,8 +259,3 @@ class Pair:
         """1: A was shown to be better, -1: B, 0: neither, also if measures disagree."""
         sign = 1 if self.higher_is_better else -1
         return 0 if self.against else sign * self.shown
-
-    @property
-    def excludes_zero(self) -> bool:
-        """True if the interval, which is not corrected, excludes 0."""
-        return self.interval.low > 0 or self.interval.high < 0

@@ -177,9 +177,7 @@ def _rank_sum_null(doubled: tuple[int, ...], few: int) -> np.ndarray:
     return np.asarray(ways[few] / ways[few].sum())
 
 
-def signed_ranks(
-    differences: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+def signed_ranks(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Wilcoxon's signed ranks of differences [..., n], all rows with the ties of the first.
 
     Zeros have ranks and no sign (Pratt 1959).

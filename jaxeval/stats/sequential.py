@@ -30,16 +30,12 @@ Alternative = Literal["two-sided", "greater", "less"]
 class Looks(NamedTuple):
     """What the t statistic is made of, at each look; `error` is NaN while no score varies."""
 
-    scores: np.ndarray
-    """[L] scores of each model (pairs, if paired) that the look has seen."""
-    estimate: np.ndarray
-    """[..., L]"""
-    error: np.ndarray
-    """[..., L] standard error of the estimate."""
-    df: np.ndarray
-    """[..., L] or [L] degrees of freedom of the error."""
+    scores: np.ndarray  # [L] scores of each model (pairs, if paired) that the look has seen
+    estimate: np.ndarray  # [..., L]
+    error: np.ndarray  # [..., L] standard error of the estimate
+    df: np.ndarray  # [..., L] or [L] degrees of freedom of the error
+    # [L] effective size n: the variance of the estimate is that of one score divided by n
     effective: np.ndarray
-    """[L] effective size n: the variance of the estimate is that of one score divided by n."""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # scores that diverged: no claim

@@ -133,9 +133,7 @@ def _missing(scores: np.ndarray) -> float:
     return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
 
 
-def _drop_copies(
-    data_sets: Sequence[DataSetScores],
-) -> list[tuple[DataSetScores, dict[str, int]]]:
+def _drop_copies(data_sets: Sequence[DataSetScores]) -> list[tuple[DataSetScores, dict[str, int]]]:
     """Drops runs that are copies of an earlier run, as greedy decoding makes them.
 
     A copy has the score of an earlier run on every item of a data set, and these scores vary. Runs
@@ -175,8 +173,7 @@ def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
 def _aligned(data: DataSetScores, columns: dict[str, dict[str, int]]) -> DataSetScores:
     """Puts runs of one name in the same column of all data sets, as far as there is room.
 
-    Args:
-      columns: model -> name -> column, of the data sets before; receives those of this one.
+    `columns`: model -> name -> column, of the data sets before; receives those of this one.
     """
     models = {**data.models}
     for model, of in data.models.items():

@@ -63,12 +63,15 @@ class Job:
     ) -> None:
         """Writes the file of the job, which trains these of its entries."""
         self.path, self.waiting = storage.folder / "jobs" / self.part.name / "job.json", waiting
-        chosen = {*waiting}
+        chosen, firsts = {*waiting}, dict[str, Entry]()  # what makes the program
+        if not self.whole.filled:  # its first trial, and one of each file of vectors
+            for who, entry in zip(self.whole.members, self.whole.entries, strict=True):
+                firsts.setdefault(who.vectors, entry)
         pairs = zip(self.part.entries, self.part.members, strict=True)
         tree = {
             "program": reading.digest(self.whole.program),
             "config": reading.to_dict(self.whole.config) if self.whole.filled else None,
-            "program_of": [dataclasses.asdict(entry.trial) for entry in _program_of(self.whole)],
+            "program_of": [dataclasses.asdict(entry.trial) for entry in firsts.values()],
             "trials": [dataclasses.asdict(entry.trial) for entry in waiting],
             "hparams": [who.hparams for entry, who in pairs if entry in chosen],
             "steps": self.whole.steps,
@@ -142,16 +145,6 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
         for event in closing.enter_context(contextlib.closing(events)):
             note(path, event)
             yield event
-
-
-def _program_of(whole: Cohort) -> list[Entry]:
-    """The trials that make a cohort's program: its first one, and one of each file of vectors."""
-    if whole.filled:
-        return []
-    firsts: dict[str, Entry] = {}
-    for who, entry in zip(whole.members, whole.entries, strict=True):
-        firsts.setdefault(who.vectors, entry)
-    return [*firsts.values()]
 
 
 def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:

@@ -122,10 +122,7 @@ def run(
 
 
 def train(
-    scheduler: Scheduler,
-    store: runs.Store,
-    folder: Path,
-    launcher: Launcher | None = None,
+    scheduler: Scheduler, store: runs.Store, folder: Path, launcher: Launcher | None = None
 ) -> Generator[running.Event | str, None, None]:
     """Trains until nothing more is asked for; yields the scheduler's news too.
 

@@ -62,7 +62,8 @@ def fewer(lanes: int, error: Exception) -> int:
       TooLarge: there was one lane a device.
       Exception: the error, if it is another one, or met one process of a population's several.
     """
-    if not _exhausted(error) or jax.process_count() > 1:
+    exhausted = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+    if not exhausted or jax.process_count() > 1:
         raise error
     if lanes <= jax.device_count():
         said = str(error).partition("\n")[0]
@@ -90,11 +91,6 @@ def tables_at_once(each: int) -> int:
     devices = jax.devices()
     copies = len(devices) if devices[0].platform == "cpu" else 1
     return max(1, int(_bytes() / 4 // max(each * copies, 1)))
-
-
-def _exhausted(error: Exception) -> bool:
-    """True if an error says that a device or the machine has too little memory."""
-    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def _bytes() -> float:

@@ -199,10 +199,7 @@ def _ends(distribution: Distribution) -> Sequence[Any]:
 
 
 def choose_buckets(
-    drawn: Sequence[Entry],
-    largest: Sequence[Entry],
-    machine: Machine,
-    trainings: int,
+    drawn: Sequence[Entry], largest: Sequence[Entry], machine: Machine, trainings: int
 ) -> list[tuple[_Bucket, list[Entry]]]:
     """Returns the buckets of a search of so many trainings, with the settings that chose them.
 

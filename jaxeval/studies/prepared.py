@@ -237,9 +237,9 @@ def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
     )
 
 
-def member_of(prepared: Prepared, seed: int = 1) -> Member:
+def member_of(prepared: Prepared) -> Member:
     """Returns a member of the first split with the hyperparameters of its config."""
-    return Member(seed, 0, tuple(sorted(fields.active(prepared.config).items())))
+    return Member(1, 0, tuple(sorted(fields.active(prepared.config).items())))
 
 
 def listed(members: Iterable[tuple[int, int]]) -> str:

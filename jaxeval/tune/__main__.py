@@ -58,7 +58,6 @@ def tune(
       halving: successive halving (ASHA): at each rung one in N trainings continues, with --launch
         as a new job from its checkpoint.
       min_epochs: epochs R of the first rung of halving; rungs are at R, R N, R N^2 ... (1).
-      seconds: maximum wall time of all calls in seconds; then nothing more is proposed.
       retrain: number of fresh seeds that the best setting is trained with in the end.
 
     Examples:
@@ -92,8 +91,7 @@ def _train(
 ) -> "Tuned":
     """Searches with progress; then trains the best setting with fresh seeds.
 
-    Args:
-      limits: trials and seconds, as of `tuning.State`.
+    `limits`: trials and seconds, as of `tuning.State`.
     """
     from jaxeval import files, observe, runs, tuning
     from jaxeval.config import reading
@@ -164,7 +162,6 @@ def tune_command(
       halving: successive halving (ASHA): at each rung one in N runs continues.
       steps: steps of a whole run, for halving. A run also prints lines {"step": K, "score": X};
         a function calls report(step, score), and ends if that returns true.
-      seconds: maximum wall time of all calls in seconds; then nothing more is proposed.
       retrain: number of fresh seeds that the best setting is run with in the end (8; without
         {seed} 0).
       lower_is_better: lower scores are better (as the field's name says, else higher).

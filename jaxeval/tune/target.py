@@ -121,8 +121,9 @@ def target(
     """
     base = studies.read(source, changes, data)
     for parameter in search.space.parameters:
-        if parameter.key is not None:  # else every setting would be a failure
-            reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
+        path = parameter.key.split(".") if parameter.key else []
+        if message := reading.unknown(type(base), path):  # every setting would be a failure
+            raise ConfigError(f"{where}: {parameter.name}: {message}")
     every, key = base.training.evaluate_every, "training.evaluate_every"
     first = 0 if search.halving is None else search.halving.first  # rungs read scores of dev
     if first % every or (first and any(of.key == key for of in search.space.parameters)):

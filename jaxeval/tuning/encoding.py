@@ -183,7 +183,10 @@ class Encoder:
             return None
         numbers = np.unravel_index(np.arange(total), counts)
         columns = [axis.numbered(of) for axis, of in zip(self.axes, numbers, strict=True)]
-        return _distinct(self.snap(np.stack(columns, axis=1)))
+        rows = self.snap(np.stack(columns, axis=1))
+        _, first = np.unique(np.nan_to_num(rows, nan=-1.0), axis=0, return_index=True)
+        distinct: np.ndarray = rows[np.sort(first)]
+        return distinct
 
     @functools.cached_property
     def columns(self) -> Columns:
@@ -204,13 +207,6 @@ class Encoder:
             return 1 + max((depth(by_name[other]) for other, _ in of.when), default=-1)
 
         return sorted(self.space.parameters, key=depth)
-
-
-def _distinct(rows: np.ndarray) -> np.ndarray:
-    """Returns each row of places [n, P] once, in their order; NaN equals NaN."""
-    _, first = np.unique(np.nan_to_num(rows, nan=-1.0), axis=0, return_index=True)
-    each: np.ndarray = rows[np.sort(first)]
-    return each
 
 
 def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:

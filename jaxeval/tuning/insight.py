@@ -55,11 +55,7 @@ class Insight(NamedTuple):
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
-def insight(
-    space: Space,
-    known: History,
-    seed: int = 0,
-) -> Insight | None:
+def insight(space: Space, known: History, seed: int = 0) -> Insight | None:
     """Computes what a history says of its settings; None before scores differ."""
     fitted = _fit(space, known)
     if fitted is None or fitted.model is None:

@@ -28,9 +28,7 @@ class Targets(NamedTuple):
 
 
 def targets(
-    scores: Sequence[tuple[float, ...]],
-    higher_is_better: bool,
-    weights: np.ndarray | None = None,
+    scores: Sequence[tuple[float, ...]], higher_is_better: bool, weights: np.ndarray | None = None
 ) -> Targets:
     """Computes targets from the finite scores of n settings, one score a seed.
 

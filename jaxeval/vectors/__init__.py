@@ -135,17 +135,13 @@ class Scored(Generic[_Score]):
 
 @dataclasses.dataclass(frozen=True)
 class Bootstrap:
-    """A statistic of files on a set of items, and resamples of the items.
+    """A statistic of files on a set of items, and resamples of the items."""
 
-    Attributes:
-      items: what is resampled.
-      statistic: of several files on chosen items [n] bool with weights [B, items]: [B, V], NaN
-        where there is none.
-      drawer: of chosen items [n] bool: (generator, B) -> weights [B, items].
-    """
-
-    items: str
+    items: str  # what is resampled
+    # of several files on chosen items [n] bool with weights [B, items]: [B, V], NaN where there is
+    # none
     statistic: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]
+    # of chosen items [n] bool: (generator, B) -> weights [B, items]
     drawer: Callable[[np.ndarray], Callable[[np.random.Generator, int], np.ndarray]]
     resamples: int
     seed: int

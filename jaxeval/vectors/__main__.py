@@ -32,12 +32,9 @@ def vectors_similarity(
     bootstrap.
 
     Args:
-      vectors: a file of word vectors: text (GloVe, word2vec) or word2vec binary; plain or gzip.
       pairs: files with two words and a score per line.
-      against: further files of vectors.
       score_column: column of the score (4 in SimLex-999 as published).
       unknown: rule for pairs with unknown words in intervals and differences.
-      keep_case: do not convert words to lower case.
 
     Examples:
       jaxeval vectors similarity glove.txt.gz EN-WS-353-ALL.txt EN-MEN-TR-3k.txt
@@ -93,10 +90,7 @@ def vectors_analogies(
     make up the questions.
 
     Args:
-      vectors: a file of word vectors: text (GloVe, word2vec) or word2vec binary; plain or gzip.
       questions: Google's questions-words.txt, or a folder of BATS.
-      against: further files of vectors.
-      keep_case: do not convert words to lower case.
 
     Examples:
       jaxeval vectors analogies glove.txt questions-words.txt --against svd.txt,w2v.bin

@@ -39,18 +39,14 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
         rule = "counted as 0" if zeros else several
     noun, statuses = ("run", study.scores.statuses) if study.run_design else ("item", {})
     failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
-    if lines and study.run_design and _best_untested(study, study.run_design):
+    best = {board.rows[0].model for board in study.boards}
+    copies = study.run_design.copies if study.run_design else ()
+    if lines and any(of.model in best for of in copies):
         lines[0] = _after("Of the models tested", lines[0])
     if lines and failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
     by_item = answer(items) if items else []
     return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
-
-
-def _best_untested(study: Study, design: RunDesign) -> bool:
-    """True if a model of one run, which is not tested, scores best on a data set."""
-    best = {board.rows[0].model for board in study.boards}
-    return any(of.model in best for of in design.copies)
 
 
 def _verdicts(study: Study) -> list[str]:
@@ -142,8 +138,11 @@ def _beside(study: Study) -> list[str]:
         return [*filter(None, [claims.chance(top[0])]), *same]
     if rules.margin is None:
         return []
+    margin = scores.difference(rules.margin, scale.unit)
     every = [*study.overall, *study.pairs]
-    return [_equivalent(every, scores.difference(rules.margin, scale.unit))]
+    if same := [f"{p.a} and {p.b}{on(p.data_set)}" for p in every if p.equivalent]:
+        return [f"Equivalent within {margin} (TOST): {text.few(same, between='; ')}."]
+    return [f"Equivalence within {margin} was not shown of any pair (TOST)."]
 
 
 def _after(phrase: str, line: str) -> str:
@@ -250,13 +249,6 @@ def _by_how_much(study: Study, scale: ScoreFormat) -> str:
     most = text.p_value(max(pair.p_adjusted for pair in study.pairs)).replace("=", "at most")
     size = f"{study.scores.metric or 'score'} {claims.span(low, high, scale)} {side}"
     return f": {size}, {words.p_name(study)} {most} ({how})"
-
-
-def _equivalent(pairs: Sequence[Pair], margin: str) -> str:
-    named = [f"{p.a} and {p.b}{on(p.data_set)}" for p in pairs if p.equivalent]
-    if not named:
-        return f"Equivalence within {margin} was not shown of any pair (TOST)."
-    return f"Equivalent within {margin} (TOST): {text.few(named, between='; ')}."
 
 
 def failures(

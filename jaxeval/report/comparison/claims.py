@@ -79,7 +79,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
         return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
-    if pair.excludes_zero:  # the interval is not corrected
+    if pair.interval.low > 0 or pair.interval.high < 0:  # it is not corrected
         though = f", though the CI{means} excludes 0"
         if pair.p_value <= study.rules.alpha:
             before = f"p {text.p_value(pair.p_value)} before the correction"

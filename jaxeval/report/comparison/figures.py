@@ -75,7 +75,9 @@ def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
             axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
             by_data_set.setdefault(data_set, []).append(axes)
         for alike in by_data_set.values():
-            plots.same_limits(alike)
+            low, high = zip(*(axes.get_ylim() for axes in alike), strict=True)
+            for axes in alike:
+                axes.set_ylim(min(low), max(high))
         head, suffix = (study.noun, "model", "n", "median"), f"_{page}" if page > 1 else ""
         yield Figure(f"violins{suffix}", "Distribution of scores", caption, drawing, head, rows)
 

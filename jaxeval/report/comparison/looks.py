@@ -73,7 +73,10 @@ def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
     known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in of}
     tests, found = max([len(of), *(last.tests for last in known.values())]), {}
     for pair, (key, last) in zip(of, known.items(), strict=True):
-        scores = _hash(pair)
+        assert pair.scores is not None
+        models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
+        dumped = json.dumps([sorted(map(float, scores)) for _, scores in models])
+        scores = hashlib.sha256(dumped.encode()).hexdigest()[:16]  # whatever their order
         found[key] = _Entry(scores, last.looks + (scores != last.scores), tests)
     return found
 
@@ -126,11 +129,3 @@ def _seen(path: Path) -> dict[str, _Entry]:
         known = json.loads(path.read_text(encoding="utf-8"))
         each = known.items()
         return {key: _Entry(str(scores), int(n), int(m)) for key, (scores, n, m) in each}
-
-
-def _hash(pair: Pair) -> str:
-    """Returns a hash of the scores of both models, whatever their order."""
-    assert pair.scores is not None
-    models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
-    known = json.dumps([sorted(map(float, scores)) for _, scores in models])
-    return hashlib.sha256(known.encode()).hexdigest()[:16]

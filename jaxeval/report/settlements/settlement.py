@@ -131,7 +131,13 @@ class Settlement(Result):
                 f"No claim over seeds: {both} at each of {self.looks} seeds, which is one score "
                 "each; does the seed reach the programs?"
             )
-        claim = self._claim()
+        within = f"the margin of {scores.difference(self.margin, self.unit)}"
+        more = f" by more than {within}" if self.margin else ""
+        claim = {
+            "better": f"{self.candidate} is better than {self.base}{more}",
+            "worse": f"{self.candidate} is worse than {self.base}{more}",
+            "equal": f"{self.candidate} and {self.base} are equal within {within}",
+        }.get(self.verdict, f"{self._sides()} is undecided")
         each = {side: text.counted(len(of), "seed") for side, of in self.scores.items()}
         same = len({*each.values()}) == 1
         spent = f"{each[self.base]} each" if same else ", ".join(map(" ".join, each.items()))
@@ -150,15 +156,6 @@ class Settlement(Result):
         if self.verdict == "undecided" and self.needed:
             line += f" Such a difference would take about {self.needed} seeds of each side."
         return line
-
-    def _claim(self) -> str:
-        within = f"the margin of {scores.difference(self.margin, self.unit)}"
-        more = f" by more than {within}" if self.margin else ""
-        return {
-            "better": f"{self.candidate} is better than {self.base}{more}",
-            "worse": f"{self.candidate} is worse than {self.base}{more}",
-            "equal": f"{self.candidate} and {self.base} are equal within {within}",
-        }.get(self.verdict, f"{self._sides()} is undecided")
 
     def _sides(self) -> str:
         return f"{self.candidate} against {self.base}"
@@ -256,7 +253,11 @@ def _noise(rule: Settle, known: Mapping[str, np.ndarray], found: Settled) -> dic
     plans = bool(spread) and not rule.by_pairs and not anytime.contradict(*found.interval)
     needed = None
     if found.looks and plans:
-        needed = _needed(rule, spread, found.difference, min(map(len, known.values())))
+        beyond = abs(found.difference) - rule.margin
+        sizes = range(min(map(len, known.values())) + 1, _MOST_NEEDED)
+        least = functools.partial(sequential.smallest_difference, sd=spread, alpha=rule.alpha)
+        place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
+        needed = sizes[place] if beyond > 0 and place < len(sizes) else None
     return {
         "sds": {side: describe.sd_interval(of) for side, of in varied.items()},
         "smallest": smallest(spread, rule.margin, rule.alpha) if plans else {},
@@ -279,12 +280,3 @@ def smallest(sd: float, margin: float, level: float) -> dict[int, float]:
     """Returns the finite smallest differences that numbers of seeds settle; sd: of one score."""
     found = {n: margin + sequential.smallest_difference(n, sd, alpha=level) for n in _PLANNED}
     return {n: least for n, least in found.items() if math.isfinite(least)}
-
-
-def _needed(rule: Settle, spread: float, difference: float, seen: int) -> int | None:
-    """Returns the seeds of each side, more than were seen, that settle such a difference."""
-    beyond = abs(difference) - rule.margin
-    sizes = range(seen + 1, _MOST_NEEDED)
-    least = functools.partial(sequential.smallest_difference, sd=spread, alpha=rule.alpha)
-    place = bisect.bisect_left(sizes, -beyond, key=lambda n: -least(n))
-    return sizes[place] if beyond > 0 and place < len(sizes) else None

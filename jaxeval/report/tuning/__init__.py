@@ -11,7 +11,6 @@ from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
-from jaxeval.stats.results import Interval
 from jaxeval.tuning import State, insight
 from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.insight import Insight, Retrained, Spread
@@ -100,8 +99,9 @@ class Tuned(Result):
         means = []
         for part, of in self.retrained.parts.items():
             same = " each (do they depend on the seed?)" if of.n > 1 else ""
-            mean = f"{part} {self._shown(of.mean)}"
-            means.append(f"{mean}{self._interval(of.mean_interval) or same}")
+            mean, ci = f"{part} {self._shown(of.mean)}", of.mean_interval
+            ends = f", {text.confidence(ci)} {text.bounds(ci, self._shown)}" if ci else same
+            means.append(f"{mean}{ends}")
         count = max(of.n for of in self.retrained.parts.values())
         gives = "gives" if count == 1 else "give"
         return f"{text.counted(count, 'fresh seed')} {gives} {', '.join(means)}"
@@ -169,12 +169,6 @@ class Tuned(Result):
 
     def _shown(self, score: float) -> str:
         return scores.shown(score, self.unit)
-
-    def _interval(self, bounds: Interval | None) -> str:
-        if bounds is None:
-            return ""
-        ends = ", ".join(map(self._shown, bounds[:2]))
-        return f", {text.confidence(bounds)} [{ends}]"
 
 
 def importance_rows(of: Insight) -> list[Sequence[str]]:

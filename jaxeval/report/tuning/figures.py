@@ -37,7 +37,16 @@ def draw(tuned: Tuned) -> list[Figure]:
     if tuned.best is None:
         return []
     importance = [] if tuned.posterior is None else [_importance(tuned.posterior)]
-    settings = _settings(tuned)
+    space: Any = tuned.search["space"]
+    known, scored = spaces.from_dict(space), _scored(tuned)
+    columns = {of.name: [e.values.get(of.name, "") for e, _ in scored] for of in known.parameters}
+    means = np.array([mean for _, mean in scored]) / scores.factor(tuned.unit)
+    axes = [
+        dataclasses.replace(axis, scale=metrics.scale(of.distribution))
+        for axis, of in zip(metrics.axes(columns, len(scored)), known.parameters, strict=True)
+    ]
+    about = tuned.metric, tuned.unit, tuned.higher_is_better
+    settings = Sweep("settings", means, axes, *about)
     return [_best_so_far(tuned), *importance, _slices(tuned, settings), sweeps.parallel(settings)]
 
 
@@ -142,19 +151,6 @@ def _importance(of: Insight) -> Figure:
     plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover bars
     shown = importance_rows(of)
     return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
-
-
-def _settings(tuned: Tuned) -> Sweep:
-    """Returns the settings and their mean scores as a sweep."""
-    space: Any = tuned.search["space"]
-    known, scored = spaces.from_dict(space), _scored(tuned)
-    columns = {of.name: [e.values.get(of.name, "") for e, _ in scored] for of in known.parameters}
-    means = np.array([mean for _, mean in scored]) / scores.factor(tuned.unit)
-    axes = [
-        dataclasses.replace(axis, scale=metrics.scale(of.distribution))
-        for axis, of in zip(metrics.axes(columns, len(scored)), known.parameters, strict=True)
-    ]
-    return Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
 
 
 def _slices(tuned: Tuned, settings: Sweep) -> Figure:

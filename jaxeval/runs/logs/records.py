@@ -20,26 +20,17 @@ MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
 
 
 class Record(NamedTuple):
-    """A score of an answer; "" is unknown.
-
-    Attributes:
-      dataset: the task.
-      metric: "" for a failed answer, which belongs to all metrics.
-      score: None for an answer without one.
-      seed: name of the run within its log.
-      sample: number of the answer, if a run answers an item several times.
-      content: hash of what two logs must agree on: the item's question, gold and prompt.
-    """
+    """A score of an answer; "" is unknown."""
 
     model: str
-    dataset: str
-    metric: str = ""
+    dataset: str  # the task
+    metric: str = ""  # "" for a failed answer, which belongs to all metrics
     item: str = ""
-    score: float | None = None
-    seed: str = ""
-    sample: int = 1
+    score: float | None = None  # None for an answer without one
+    seed: str = ""  # name of the run within its log
+    sample: int = 1  # number of the answer, if a run answers an item several times
     cluster: str = ""
-    content: str = ""
+    content: str = ""  # hash of what two logs must agree on: the item's question, gold and prompt
 
 
 class Text(NamedTuple):
@@ -52,24 +43,18 @@ class Text(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Log:
-    """A log, how it is to be read, and what its reader notes.
-
-    Attributes:
-      read: its reader.
-      model: the model's name by NAME=PATH, or "".
-      notes: note -> how often.
-      directions: (task, metric) -> whether higher is better.
-      settings: (model, task) -> settings of the model, see `settings`.
-      tried: the evaluation, if it may have been tried again, -> when.
-    """
+    """A log, how it is to be read, and what its reader notes."""
 
     path: Path
-    read: "Reader"
-    model: str = ""
+    read: "Reader"  # its reader
+    model: str = ""  # the model's name by NAME=PATH, or ""
     layout: Layout = dataclasses.field(default_factory=Layout)
-    notes: Counter[str] = dataclasses.field(default_factory=Counter)
+    notes: Counter[str] = dataclasses.field(default_factory=Counter)  # note -> how often
+    # (task, metric) -> whether higher is better
     directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
+    # (model, task) -> settings of the model, see `settings`
     settings: dict[Key, str] = dataclasses.field(default_factory=dict)
+    # the evaluation, if it may have been tried again, -> when
     tried: dict[tuple[str, ...], str] = dataclasses.field(default_factory=dict)
 
     def label(self, value: object, what: str, line: int | None = None) -> str:
