@@ -260,6 +260,8 @@ def test_repeated_cross_validations_have_the_corrected_test(
         return
     t = gaps.mean() / np.sqrt(gaps.var(ddof=1) * (1 / 20 + 1 / 3))  # test 1/4, training 3/4
     assert pair["p_value"] == pytest.approx(2 * scipy_stats.t.sf(t, 19)) and pair["n"] == [20, 20]
+    path.write_text("\n".join([f"{repeat},fold,A,B", *rows[::4]]))  # one fold of each
+    assert comparing.json_of(capsys, path)["pairs"][0]["primary"] != "corrected_t"
     half = scipy_stats.t.isf(0.025, 19) * gaps.mean() / t
     ends = [-gaps.mean() - half, -gaps.mean() + half]
     assert [pair["interval"][end] for end in ("low", "high")] == pytest.approx(ends)
