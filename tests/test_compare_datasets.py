@@ -87,6 +87,17 @@ def test_data_sets_say_one_thing_of_two_models(
         assert f"Over {len(gains)} data sets" not in shown
 
 
+def test_differences_that_were_not_shown_are_not_called_higher(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the range of differences holds one of which the answer says that none was shown."""
+    path = tmp_path / "t.csv"
+    rows = [f"{d},{d}{k},.{5 + n}{k},.5{k}" for d, n in (("x", 0), ("y", 3)) for k in range(4)]
+    path.write_text("\n".join(["dataset,seed,A,B", *rows]).replace("x0,.50", "x0,.52"))
+    said = "A is better than B on 1 of 2 data sets; elsewhere no difference was shown."
+    assert _json(capsys, path)["answer"][0] == said
+
+
 def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if all pairs are looked at, or the sentence turns better and worse round."""
     table = _demsar(tmp_path)

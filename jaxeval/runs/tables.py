@@ -60,8 +60,9 @@ def _build(rows: Rows, layout: Layout) -> Scores:
     seed, repeat = rows.labels.get("seed"), layout.columns.get("seed", "")
     overlap = 0.0
     repeated = seed and seed.names[1:] and re.fullmatch("rep(eat|etition)?s?", repeat, re.I)
-    if split and seed and repeated and (named or folds):
-        folds, overlap = False, 1 / max(1, _folds(rows.dataset, seed, split) - 1)
+    known = split and seed and repeated and (named or folds)
+    if split and seed and known and (count := _folds(rows.dataset, seed, split)) > 1:
+        folds, overlap = False, 1 / (count - 1)
         # fold 1 of another repeat is another split
         names = tuple(f"{a}/{b}" for a in seed.names for b in split.names)
         codes = seed.codes.astype(np.int64) * len(split.names) + split.codes

@@ -180,8 +180,8 @@ def _not_averaged(units: Samples) -> Iterator[str]:
     counts = {model: len(of.scores) for model, of in whole.items()}
     fewest = min(counts, key=lambda model: counts[model])
     if counts[fewest] < FEWEST <= max(len(of[fewest].scores) for of in each):
-        lacks = f"{fewest} has {counts[fewest]} {units.unit}s with a score on each"
-        yield f"the mean over data sets is not tested: {lacks}; expected at least {FEWEST}"
+        expected = f"expected {FEWEST} {units.unit}s of {fewest} with a score on each"
+        yield f"the mean over data sets is not tested: {expected}, found {counts[fewest]}"
 
 
 def collapsed(scores: Scores, units: Samples) -> list[str]:

@@ -238,18 +238,17 @@ def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
 
 
 def _by_how_much(study: Study, scale: ScoreFormat) -> str:
-    """Returns the range of differences of two models on several data sets, if of one sign."""
+    """Returns the range of differences of two models on several data sets, if all are shown."""
     gaps = [pair.value for pair in study.pairs]
-    if min(gaps) * max(gaps) <= 0:
+    if len({pair.better for pair in study.pairs}) > 1:
         return ""
     low, high = sorted(map(abs, (min(gaps), max(gaps))))
     side = "higher" if study.scores.higher_is_better else "lower"
     names = dict.fromkeys(words.TESTS[pair.primary] for pair in study.pairs)
     how = f"{' or '.join(names)}, {words.sizes(study.pairs)}"
-    most = max(pair.p_adjusted for pair in study.pairs)
-    p = f", {words.p_name(study)} {text.p_value(most).replace('=', 'at most')}"
+    most = text.p_value(max(pair.p_adjusted for pair in study.pairs)).replace("=", "at most")
     size = f"{study.scores.metric or 'score'} {claims.span(low, high, scale)} {side}"
-    return f": {size}{p if most <= study.rules.alpha else ''} ({how})"
+    return f": {size}, {words.p_name(study)} {most} ({how})"
 
 
 def failures(
