@@ -29,9 +29,7 @@ def _prompt() -> Iterator[None]:
         yield
 
 
-def _run(
-    folder: Path, planned: Sequence[Cohort], launcher: Any = None, **more: bool
-) -> list[running.Event]:
+def _run(folder: Path, planned: Sequence[Cohort], launcher: Any = None, **more: bool) -> list:
     with runs.open_store(folder) as store:
         return [*studies.run(planned, store, folder, launcher=launcher, **more)]
 
@@ -39,11 +37,10 @@ def _run(
 def _rows(folder: Path) -> tuple:
     """All that is recorded but the clock."""
     rows = [row._replace(wall_seconds=0.0) for row in runs.load(folder)]
-    outcomes = []
     with stores.open_existing(folder) as store:
-        for key in sorted({row.experiment for row in rows}):
-            for of in store.outcomes(key, "test"):
-                outcomes.append((of.experiment, of.seed, of.counts.tolist()))
+        keys = sorted({row.experiment for row in rows})
+        each = [of for key in keys for of in store.outcomes(key, "test")]
+        outcomes = [(of.experiment, of.seed, of.counts.tolist()) for of in each]
     return rows, runs.load_curves(folder), outcomes
 
 
@@ -299,5 +296,5 @@ def test_another_command_has_merged_a_job(tmp_path: Path) -> None:
         for event in studies.run(toy_kind.planned(TRIALS), store, tmp_path, launcher=here.Here(1)):
             if isinstance(event, host.Report):
                 jobs.merge_all(tmp_path, store)
-        assert len(store.members()) == len(TRIALS)
-    assert [*tmp_path.glob("jobs/*")] == []
+        ended, left = store.members(), [*tmp_path.glob("jobs/*")]
+    assert (len(ended), left) == (len(TRIALS), [])

@@ -206,13 +206,13 @@ def signature(study: Study) -> str:
         parts.append(f"margin {rules.margin or 0:g}")
     else:
         families = study.run_design.families
-        spread = text.counted(families.spread, "test")
-        same = f", over {families.equivalence} of equivalence" if families.equivalence else ""
+        counts = {"of spread": families.spread, "of equivalence": families.equivalence}
+        counts["of other kinds"] = families.further
+        over = [f"{text.counted(n, 'test')} {what}" for what, n in counts.items() if n]
         parts = [
             basis(study),
             f"sd ddof 1, quartiles type 7 | {tests(study)}",
-            f"{_CORRECTIONS[rules.correction]} over {spread} of spread{same} and over "
-            f"{families.further} secondary ones",
+            *([f"{_CORRECTIONS[rules.correction]} over {', over '.join(over)}"] if over else []),
             f"{intervals} | missing {study.scores.missing}",
             f"resamples {rules.resamples}, seed {rules.seed}",
         ]
