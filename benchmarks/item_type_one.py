@@ -27,7 +27,7 @@ from jaxeval.runs import items as predictions
 from jaxeval.runs import metrics as counted
 from jaxeval.runs import store
 from jaxeval.runs.metrics import Score
-from jaxeval.stats import estimates, hypotheses, results, single_models, tables
+from jaxeval.stats import estimates, hypotheses, results, single_models
 
 LEVEL = 0.05
 SHUFFLES = 399
@@ -152,7 +152,7 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
     if a.shape[1] > 1:
         p_values["Welch over runs"] = hypotheses.welch_t(a.mean(0), b.mean(0)).p_value
         overs += [("runs",), results.FACTORS]
-    both = tables.tables({"a": a[..., None], "b": b[..., None]})
+    both = estimates.tables({"a": a[..., None], "b": b[..., None]})
     for found in estimates.estimate([[*both.values()]], overs):
         p_values[f"ours, {' and '.join(found.over)}"] = found.p_value or 0.0
     return p_values

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.runs import scores
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import estimates, over_runs, power, results, study, tables, tasks
+from jaxeval.stats import estimates, over_runs, power, results, study, tasks
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import RunScores
 from jaxeval.stats.results import Rules
@@ -63,6 +63,6 @@ def estimate(
     scored = [~np.isnan(of.scores).all((1, 2)) for of in data.models.values()]
     data = data.chosen(np.all(scored, axis=0))
     cubes = {model: of.scores for model, of in data.models.items()}
-    found = [*tables.tables(cubes, data.clusters).values()]
+    found = [*estimates.tables(cubes, data.clusters).values()]
     factors = results.parse_over(over) if over else tasks.default_over([of.runs for of in found])
     return estimates.estimate([found], [factors], confidence, clusters is not None)[0]
