@@ -10,7 +10,7 @@ from jaxeval import tuning
 from jaxeval.errors import JaxevalError
 from jaxeval.report import scores, text
 from jaxeval.report.document import Badge, Document, Link, Table
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs.following import Followed, Following
 from jaxeval.sensitivity import trials
 from jaxeval.serve.app import Page

@@ -25,6 +25,9 @@ from jaxeval.stats.results import Factor, Interval
 from jaxeval.stats.variances import Groups, Parts
 
 _ROUNDS, _CLOSE = 10_000, 1e-12
+FEW_CLUSTERS = 30
+_OFTEN_MISSING = 0.05
+_ROUNDING = 1e-12  # of the largest score
 
 
 class ScoreTable(NamedTuple):
@@ -124,11 +127,6 @@ def _completed(cells: np.ndarray, name: str) -> np.ndarray:
         if change <= close:
             break
     return filled
-
-
-FEW_CLUSTERS = 30
-_OFTEN_MISSING = 0.05
-_ROUNDING = 1e-12  # of the largest score
 
 
 class _Sizes(NamedTuple):
