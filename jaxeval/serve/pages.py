@@ -14,9 +14,8 @@ from jaxeval import space as spaces
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
+from jaxeval.report import Document, Figure, Table, scores, text, to_json
 from jaxeval.report import runs as report
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Figure, Table, to_json
 from jaxeval.report.runs import experiments
 from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs import native, records

@@ -7,10 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.stats import estimates, hypotheses, multiple, tasks
+from jaxeval.stats import (
+    FACTORS,
+    Factor,
+    HypothesisTest,
+    Rules,
+    estimates,
+    hypotheses,
+    multiple,
+    sign,
+    tasks,
+)
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import ByMargin, Pair
-from jaxeval.stats.results import FACTORS, Factor, HypothesisTest, Rules, sign
 from jaxeval.stats.tasks import Task
 
 _Over = tuple[Factor, ...]

@@ -10,10 +10,9 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import describe, pairs, power
+from jaxeval.stats import Rules, describe, on, pairs, power
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.pairs import Families, Pair, RunScores
-from jaxeval.stats.results import Rules, on
 from jaxeval.stats.samples import FEWEST, Copies, Samples
 
 _FEW_SPREADS = 5  # fewer scores allow no conclusion on spread

@@ -13,6 +13,7 @@ from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import (
+    Rules,
     datasets,
     failures,
     multiple,
@@ -27,7 +28,6 @@ from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Families, Outcome, Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Rules
 from jaxeval.stats.samples import Copies, Samples, Unit
 
 

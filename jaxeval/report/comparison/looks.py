@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval import files
+from jaxeval import files, stats
 from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.report import text
-from jaxeval.stats import over_runs, power, results
+from jaxeval.stats import over_runs, power
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import Study, with_pairs
 
@@ -117,7 +117,7 @@ def _judged(of: Sequence[Pair], looked: Mapping[str, _Entry], study: Study) -> S
 
 def _warning(pair: Pair, tests: int) -> str:
     among = f" (corrected over {tests} comparisons)" if tests > 1 else ""
-    where = " in the mean over data sets" if pair.data_set is None else results.on(pair.data_set)
+    where = " in the mean over data sets" if pair.data_set is None else stats.on(pair.data_set)
     no = f"looked at {pair.looks} times: the fixed-n p-value and the CI no longer hold"
     return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
 
