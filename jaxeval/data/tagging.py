@@ -15,9 +15,9 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
+from jaxeval.contracts import Findings
 from jaxeval.data import (
     buckets,
-    checks,
     conll,
     corpora,
     generated,
@@ -102,8 +102,8 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     if len(tags["train"]) < 2:
         message = f"the only tag of train is {', '.join(tags['train'])!r}: there is nothing"
         raise DataError(f"{message} to learn", settings.source.path or "generated corpus")
-    unseen, lines = checks.unseen(tags)
-    warnings = checks.repeats(items, settings.source.path, "sentences")
+    unseen, lines = corpora.unseen(tags)
+    warnings = corpora.repeats(items, settings.source.path, "sentences")
     warnings += [f"tags: {line}; no model can learn them from train" for line in lines]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
@@ -129,7 +129,7 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
         labels=labels,
         saved={"labels": predicted, **meanings},
         facts={"labels": len(predicted)},
-        findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
+        findings=Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxeval import stats
 from jaxeval.runs import scores
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import Rules, estimates, over_runs, power, study, tasks
+from jaxeval.stats import Rules, comparisons, estimates, power, study, tasks
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import RunScores
 from jaxeval.stats.study import Study
@@ -21,7 +21,7 @@ def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> Simpl
     by_ranks = power.by_ranks(of, rules.alpha)
     chosen = [dataclasses.replace(pair, by_ranks=by_ranks) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
-    pairs, families = over_runs.compared(chosen, rules, Scores("scores", (), (data,)))
+    pairs, families = comparisons.compare_runs(chosen, rules, Scores("scores", (), (data,)))
     return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))
 
 

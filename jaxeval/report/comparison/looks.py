@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jaxeval import files, stats
 from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.report import text
-from jaxeval.stats import over_runs, power
+from jaxeval.stats import comparisons, power
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import Study, with_pairs
 
@@ -110,7 +110,7 @@ def _judged(of: Sequence[Pair], looked: Mapping[str, _Entry], study: Study) -> S
         dataclasses.replace(runs, looks=n, by_ranks=ranks and n == 1)
         for runs, n in zip(scores, looks, strict=True)
     ]
-    found, _ = over_runs.compared(scores, study.rules, study.scores, left_out)
+    found, _ = comparisons.compare_runs(scores, study.rules, study.scores, left_out)
     sets = (pair.data_set for pair in of)  # None: the mean
     return [dataclasses.replace(pair, data_set=on) for pair, on in zip(found, sets, strict=True)]
 
