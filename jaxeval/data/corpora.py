@@ -19,6 +19,7 @@ from jaxeval.data.buckets import Laid
 from jaxeval.data.word_table import WordTable
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
+
 _MANY = 0.5  # fraction of repeated items from which on there is a warning
 _EXAMPLES = 5  # symbols in a remark
 _LABELS = 12  # in a message
@@ -182,8 +183,6 @@ def _pad(table: WordTable, vocabulary: int, rows: int) -> WordTable:
         vocabulary=vocabulary,
         named={name: int(new[row]) for name, row in table.named.items()},
     )
-
-
 
 
 def classes(
