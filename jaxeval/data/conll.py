@@ -35,7 +35,8 @@ _ENTITY_FORMAT = "# global.Entity"
 _WORD, _OTHER = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
 _BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
 # TimeML 1.2.1, attribute `class` of EVENT; EVENT in files without classes
-_EVENTS = "ASPECTUAL EVENT I_ACTION I_STATE OCCURRENCE PERCEPTION REPORTING STATE".split()
+_EVENTS = ("ASPECTUAL", "EVENT", "I_ACTION", "I_STATE", "OCCURRENCE", "PERCEPTION", "REPORTING")
+_EVENTS += ("STATE",)
 _Words = list[tuple[Line, list[str]]]  # line and columns of each
 
 
