@@ -1,7 +1,6 @@
 """Tagged sentences in columns: CoNLL, CoNLL-U treebanks, events of TempEval-3; entity tag schemes.
 
-Each line is a word with its columns; a blank line ends a sentence. Schemes are converted by way of
-spans:
+Each line is a word with its columns; a blank line ends a sentence. Schemes are converted by spans:
 
 iob1   I-X everywhere, B-X only where a span follows another of the same type (CoNLL-2003).
 bio    B-X opens every span, I-X continues it (IOB2).
@@ -35,8 +34,10 @@ _ENTITY_FORMAT = "# global.Entity"
 _WORD, _OTHER = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
 _BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
 # TimeML 1.2.1, attribute `class` of EVENT; EVENT in files without classes
-_EVENTS = ("ASPECTUAL", "EVENT", "I_ACTION", "I_STATE", "OCCURRENCE", "PERCEPTION", "REPORTING")
-_EVENTS += ("STATE",)
+_EVENTS = (
+    *("ASPECTUAL", "EVENT", "I_ACTION", "I_STATE", "OCCURRENCE", "PERCEPTION", "REPORTING"),
+    "STATE",
+)
 _Words = list[tuple[Line, list[str]]]  # line and columns of each
 
 
