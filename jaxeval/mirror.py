@@ -187,7 +187,7 @@ def mirror(
     Args:
       to: the tracker; W&B runs are written offline, for `wandb sync`.
       at: folder, or tracking URI of MLflow (./tensorboard, else the tracker's default).
-      follow: keep sending until nothing is trained; Ctrl-C ends it too.
+      follow: keep sending until no process trains; Ctrl-C ends it too.
 
     Examples:
       jaxeval mirror runs --to tensorboard
@@ -209,9 +209,7 @@ def mirror(
         ):
             written = followed.begun
             mirrored.send()
-            while follow and (
-                mirrored.opened or time.time() - written < _QUIET or followed.trained()
-            ):
+            while follow and (followed.trained or time.time() - written < _QUIET):
                 time.sleep(_SECONDS)
                 if followed.poll():
                     written = time.time()

@@ -76,14 +76,21 @@ class Followed:
         """The members that have begun and not ended."""
         return [key for key in self.epochs if key not in self._ended]
 
-    def state(self, now: float, last: float) -> str:
-        """Returns "begun" (no epoch yet), "training", "ended", or "stalled": three writes missed.
+    def state(self, now: float, last: float, trained: bool) -> str:
+        """Returns "begun" (no epoch yet), "training", "ended", or "stalled".
+
+        Stalled: three writes missed, or no process trains.
 
         Args:
           last: time of the last write of any experiment before they were followed.
+          trained: whether a process trains some experiment.
         """
+        if not self.training and self.statuses:
+            return "ended"
+        if not trained:
+            return "stalled"
         if not self.training:
-            return "ended" if self.statuses else "begun"
+            return "begun"
         written = [when for when, _ in self._writes]
         gaps = [b - a for a, b in itertools.pairwise(written)]
         guess = _FIRST_GUESS if self._share is None else self._share * len(self.training)
@@ -124,6 +131,7 @@ class Following:
         both = (file, file.with_name(f"{file.name}-wal"))
         self.begun = max(path.stat().st_mtime for path in both if path.exists())
         self._version: int | None = None
+        self.trained = False  # whether a process trains into the folder
         self.row = 0  # the last one of the scores
         self.experiments: dict[str, Followed] = {}
         self.poll()
@@ -132,13 +140,12 @@ class Following:
         """Closes the database."""
         self._stack.close()
 
-    def trained(self) -> bool:
-        """Returns whether a process trains into the folder."""
-        return any(files.held(file) for of in _LOCKS for file in self._folder.glob(of))
-
     def poll(self) -> bool:
         """Reads what was committed since the last call; returns whether something was."""
         with self._lock:
+            # first: of a process that ends meanwhile, all that it wrote is read
+            each = (file for of in _LOCKS for file in self._folder.glob(of))
+            self.trained = any(map(files.held, each))
             version = self._sql.execute("PRAGMA data_version").fetchone()[0]
             if version == self._version:
                 return False

@@ -80,8 +80,8 @@ class Once:
 class Site:
     """The pages of a runs database. All but what makes pages runs in the event loop."""
 
-    def __init__(self, followed: Following, location: str):
-        self._followed, self._pages = followed, Pages(followed, location)
+    def __init__(self, followed: Following, location: str, nav: app.Nav = ()):
+        self._followed, self._pages = followed, Pages(followed, location, nav)
         # matplotlib has one state for all threads
         self._answers, self._figures = Once(2, _REMADE), Once(1, _REDRAWN)
         self._marks = dict[Asked, tuple[str, str]]()

@@ -25,7 +25,7 @@ from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.serve import index
-from jaxeval.serve.app import Page
+from jaxeval.serve.app import Nav, Page
 from jaxeval.settle import tables
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from jaxeval.report.tuning import Tuned
 
 KINDS = ("index", "e", "compare", "sweep", "tune")
-_HOME = ("/", "Experiments")
 _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
 _BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
 _COMMANDS = {"compare": "settle table", "sweep": "sensitivity", "tune": "tune"}  # in a shell
@@ -71,8 +70,8 @@ def _told_apart(known: Sequence[Followed]) -> list[Followed]:
 class Pages:
     """Makes the pages of a runs database."""
 
-    def __init__(self, followed: Following, location: str):
-        self._followed, self._location = followed, location
+    def __init__(self, followed: Following, location: str, nav: Nav = ()):
+        self._followed, self._location, self._nav = followed, location, nav
         self._signature = f"{location} | {text.versions()}"
         self._made = dict[tuple[str, str], tuple[int, Any]]()
 
@@ -87,14 +86,14 @@ class Pages:
                 index.row(of, self._once(self._summary, of), self.state(of), self._left(of))
                 for of in [*self._followed.experiments.values()][::-1]  # the last one first
             ]
-            return index.page(every, self._signature, nav=[_HOME])
+            return index.page(every, self._signature, nav=self._nav)
         known = _told_apart([self._followed.experiments[key] for key in asked.experiments])
         if asked.kind == "compare":
             return self._compare(known)
         if asked.kind == "e":
             return self._experiment(*known)
         (of,) = known
-        nav = [_HOME, (f"/e/{of.id}", of.name)]
+        nav = [*self._nav, (f"/e/{of.id}", of.name)]
         if not self._followed.members(of.id) and _KEYS[asked.kind] in json.loads(of.config):
             said = f"{of.name}: no run has ended"
             none = Document((said,), title=of.name, signature=self._signature)
@@ -247,7 +246,7 @@ class Pages:
         listed: list[Json] = [dict(zip(_LISTED, row, strict=True)) for row in rows[1:]]
         names, label = [(of.id, of.name) for of in known], scores.label(known[0].metric, unit)
         chart = {"names": names, "curves": shown, "factor": factor, "label": label}
-        context: dict[str, object] = {"nav": [_HOME, *beside], "chart": chart}
+        context: dict[str, object] = {"nav": [*self._nav, *beside], "chart": chart}
         document = document._replace(figures=draw)
         return Page(document, {**data, "members": listed, "curves": curves}, rows, context)
 

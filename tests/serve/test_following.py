@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import files, runs
 from jaxeval.runs import following
 from jaxeval.serve import live
 from tests.runs import test_store
@@ -50,8 +50,9 @@ def test_a_stream_follows_a_writer(tmp_path: Path, request: pytest.FixtureReques
     assert all(seen[epoch] - written[epoch] < 1.0 for epoch in seen)
     known = followed.experiments[key]
     assert known.points()[-1].n == 2 and known.epochs[(3, 0, 0, "{}")] == 6
-    assert known.state(time.time(), 0) == "training"
-    assert known.state(time.time() + 60, 0) == "stalled"
+    assert known.state(time.time(), 0, trained=True) == "training"
+    assert known.state(time.time() + 60, 0, trained=True) == "stalled"
+    assert known.state(time.time(), 0, trained=False) == "stalled"
     assert known.seconds_left() is not None
     followed.close()
 
@@ -95,13 +96,17 @@ def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
         *((m.wall_seconds, m.epochs) for m in followed.members(c.id)), strict=True
     )
     assert c.seconds_left() == pytest.approx(2 * sum(seconds) / sum(epochs))  # epochs 3 and 4
-    assert a.state(0.0, 0.0) == "ended" and a.training == []
-    assert b.state(100.0, 0.0) == "training" and b.state(200.0, 0.0) == "stalled"
+    assert a.state(0.0, 0.0, trained=False) == "ended" and a.training == []
+    assert b.state(100.0, 0.0, trained=True) == "training"
+    assert b.state(200.0, 0.0, trained=True) == b.state(1.0, 0.0, trained=False) == "stalled"
+    with files.locked(tmp_path / "checkpoints" / "b.lock", ""):
+        assert not followed.poll() and followed.trained
+    assert not followed.poll() and not followed.trained
     assert followed.members(b.id) == []
     with runs.open_store(tmp_path) as store:  # its programs compile
         store.register(dataclasses.replace(test_store.EXPERIMENT, id="new"))
     followed.poll()
-    assert followed.experiments["new"].state(0.0, 0.0) == "begun"
+    assert followed.experiments["new"].state(0.0, 0.0, trained=True) == "begun"
     page = client(tmp_path).get(f"/e/{1:016x}").text
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
     with pytest.raises(Exception, match="readonly"):
