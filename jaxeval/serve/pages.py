@@ -77,7 +77,9 @@ class Pages:
 
     def page(self, asked: Asked) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
-        with errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report"))):
+        called = errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report")))
+        known = JaxevalError, MemoryError
+        with called, errors.parsing("cannot be read", self._location, None, RunError, known):
             return self._page(asked)
 
     def _page(self, asked: Asked) -> Page:
@@ -111,7 +113,7 @@ class Pages:
         if asked.kind != "tune":
             return 0.0, 0
         file = self._search_file(asked.experiments[0])
-        ended = sum(of.version for of in self._followed.experiments.values())
+        ended = max(of.version for of in self._followed.experiments.values())
         return file.stat().st_mtime if file.is_file() else 0.0, ended
 
     def state(self, known: Followed) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 import dataclasses
 import json
+import shutil
+import sqlite3
 import threading
 import time
 import urllib.request
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import files, runs
+from jaxeval.errors import RunError
 from jaxeval.runs import following
 from jaxeval.serve import live
 from tests.runs import test_store
@@ -111,6 +114,32 @@ def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
     with pytest.raises(Exception, match="readonly"):
         followed._sql.execute("DELETE FROM scores")
+
+
+def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Dies if runs that were deleted are shown in place of those that are trained anew, or a
+    database that cannot be read yet is a traceback, or the last look at it."""
+    folder = tmp_path / "runs"
+    write(folder, "a", 0)
+    followed = following.Following(folder)
+    request.addfinalizer(followed.close)
+    version = followed.experiments[f"{0:016x}"].version
+    shutil.rmtree(folder)
+    assert not followed.poll() and followed.members(f"{0:016x}")
+    folder.mkdir()
+    (folder / "runs.sqlite").touch()
+    with pytest.raises(RunError, match="not a runs database"):
+        followed.poll()
+    assert followed.members(f"{0:016x}")
+    write(folder, "a", 0)
+    write(folder, "b", 1)
+    assert followed.poll() and [of.name for of in followed.experiments.values()] == ["a", "b"]
+    assert followed.experiments[f"{0:016x}"].version > version  # which pages are kept for
+    with sqlite3.connect(folder / "runs.sqlite") as database:
+        database.execute("UPDATE scores SET epoch = 'two' WHERE epoch = 2")
+    database.close()
+    with pytest.raises(RunError, match="runs.sqlite: cannot be read"):
+        following.Following(folder)
 
 
 def test_many_visitors_and_those_who_leave() -> None:

@@ -273,7 +273,7 @@ def test_arguments_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None
     one line."""
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RunError, match="in use"):
         serve.serve(folder, port=taken.getsockname()[1])
-    with pytest.raises(RunError, match="no runs here"):
+    with pytest.raises(RunError, match="no runs and no logs"):
         serve.serve(tmp_path)
     with pytest.raises(ConfigError, match="port"):
         serve.serve(tmp_path, port=0)
