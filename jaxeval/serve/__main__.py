@@ -27,8 +27,8 @@ def serve(*paths: str | Path, host: str = "127.0.0.1", port: _Port = 8420) -> No
     Lists the experiments and the state of their members. Shows curves, scores, figures and config
     of each, and compares those that are ticked. Pages change when rows are written. Of logs, lists
     the items that one model gets right and the other wrong, with the question, the expected answer
-    and both models' answers; they are read once, at the start. Every page is also there as .json
-    and .csv. Nothing is written. Ctrl-C stops the server.
+    and both models' answers; they are read once. Every page is also there as .json and .csv.
+    Nothing is written. Ctrl-C stops the server.
 
     Args:
       paths: a runs folder, files or folders of logs, or a folder with both; NAME=PATH: all logs

@@ -211,7 +211,7 @@ class Pages:
         if not training:
             return members, []
         first, name = min(training)
-        note = f"{name}: {axis} {first} still trains; it and later ones do not count yet"
+        note = f"{name}: {axis} {first} has not ended; it and later ones do not count yet"
         return [row for row in members if getattr(row, axis) < first], [note]
 
     def _listed(self, known: Sequence[Followed]) -> list[list[Any]]:

@@ -138,7 +138,7 @@ def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureReque
     with sqlite3.connect(folder / "runs.sqlite") as database:
         database.execute("UPDATE scores SET epoch = 'two' WHERE epoch = 2")
     database.close()
-    with pytest.raises(RunError, match="runs.sqlite: cannot be read"):
+    with pytest.raises(RunError, match="sqlite: cannot be read"):
         following.Following(folder)
 
 
