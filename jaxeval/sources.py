@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval import parameters
+from jaxeval import parameters, stats
 from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
 from jaxeval.results import Runs
 from jaxeval.runs import columns, metrics, native, store, tables, trackers
@@ -17,7 +17,6 @@ from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import results
 
 
 @parameters.verb
@@ -205,7 +204,7 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
     scores = dict[str, np.ndarray]()
     for name, values in ((str(name), values) for name, values in by_name.items()):
         try:
-            numbers = results.floats(values, "expected numbers")
+            numbers = stats.floats(values, "expected numbers")
         except DataError:
             numbers = np.zeros(())
         if numbers.ndim != 1 or not len(numbers):

@@ -19,8 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from jaxeval import report
 from jaxeval.errors import JaxevalError
-from jaxeval.report import render
-from jaxeval.report.document import Document, to_csv
+from jaxeval.report import Document, render, to_csv
 from jaxeval.serve import guard
 
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}  # forms of a page

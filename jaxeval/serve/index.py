@@ -8,9 +8,8 @@ from typing import Any
 
 from jaxeval import tuning
 from jaxeval.errors import JaxevalError
-from jaxeval.report import scores, text
-from jaxeval.report.document import Badge, Document, Link, Table
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report import Badge, Document, Link, Table, scores, text
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs.following import Followed, Following
 from jaxeval.sensitivity import trials
 from jaxeval.serve.app import Page

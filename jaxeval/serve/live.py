@@ -18,8 +18,7 @@ from starlette.routing import Route
 from jaxeval import cli
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
-from jaxeval.report import plots, render
-from jaxeval.report.document import Figure
+from jaxeval.report import Figure, plots, render
 from jaxeval.runs.following import Following
 from jaxeval.serve import app
 from jaxeval.serve.pages import KINDS, Asked, Pages

@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from jaxeval.report import text
-from jaxeval.report.document import Document, to_json
+from jaxeval.report import Document, text, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout

@@ -14,11 +14,10 @@ from jaxeval import space as spaces
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
+from jaxeval.report import Document, Figure, Table, scores, text, to_json
 from jaxeval.report import runs as report
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Figure, Table, to_json
-from jaxeval.report.runs import figures, summary
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report.runs import experiments
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs import native, records
 from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
@@ -134,7 +133,9 @@ class Pages:
     def _summary(self, known: Followed) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
         members, planned = self._followed.members(known.id), trials.planned_runs
-        return summary.summarize(members, planned(self._location, known.id)) if members else None
+        return (
+            experiments.summarize(members, planned(self._location, known.id)) if members else None
+        )
 
     def _left(self, known: Followed) -> float | None:
         """Returns the seconds that an experiment still trains; None if unknown."""
@@ -242,7 +243,7 @@ class Pages:
             """Draws the figures of `jaxeval report` but the curves, which the page has."""
             groups = [members for of in known if (members := self._followed.members(of.id))]
             places = {of.id: place for place, of in enumerate(known)}  # as of the curves
-            return figures.draw(groups, None, places if len(known) > 1 else None)
+            return experiments.draw(groups, None, places if len(known) > 1 else None)
 
         rows = self._listed(known)
         listed: list[Json] = [dict(zip(_LISTED, row, strict=True)) for row in rows[1:]]
