@@ -50,10 +50,10 @@ def row(
 
 def state(known: Followed, followed: Following, folder: Path) -> str:
     """Returns the state of an experiment in a word."""
-    found = known.state(time.time(), followed.begun)
+    found = known.state(time.time(), followed.begun, followed.trained)
     if found == "ended" and _goes_on(known, folder):
-        found = "begun"
-    return "stalled" if found == "begun" and not followed.trained() else found
+        return "begun" if followed.trained else "stalled"
+    return found
 
 
 def _goes_on(known: Followed, folder: Path) -> bool:
