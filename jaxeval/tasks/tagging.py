@@ -37,7 +37,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.models import crf
 from jaxeval.models import tagging as models
 from jaxeval.models.tagging import TaggerLogits, TaggerSettings
-from jaxeval.population.settings import Training
+from jaxeval.population import Training
 from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
 
