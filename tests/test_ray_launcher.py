@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import launched
+from jaxeval import launchers
+from jaxeval.errors import RunError
+from tests import launched, processes
 from tests.verbs import train, tune
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="no Ray")
@@ -45,3 +47,10 @@ def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    """Dies if it is waited for: Ray tries for minutes."""
+    port, _ = processes.free_ports()
+    with pytest.raises(RunError, match=f"^--launch ray:127.0.0.1:{port}: .*refused$"):
+        launchers.prepare(f"ray:127.0.0.1:{port}")
