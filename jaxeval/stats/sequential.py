@@ -71,9 +71,7 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     return _looks(count, mean_a - mean_b, squared, df, n * m / (n + m))
 
 
-def _steadied(
-    variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray
-) -> np.ndarray:
+def _steadied(variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Returns the variance of n scores, pooled with that of m others where this makes it larger.
 
     The other counts as one of min(m - n, 20) scores, so that samples of one size keep theirs.
