@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load, runs_export
     from jaxeval.select.__main__ import select, select_command, select_table
-    from jaxeval.serve.__main__ import serve, serve_board, serve_logs
+    from jaxeval.serve.__main__ import serve, serve_board
     from jaxeval.settle.__main__ import (
         settle,
         settle_command,
@@ -67,7 +67,7 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "results": "Runs load runs_export",
     "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_table",
-    "serve.__main__": "serve serve_board serve_logs",
+    "serve.__main__": "serve serve_board",
     "settle.__main__": "settle settle_command settle_table settle_self settle_report",
     "sources": "read_scores",
     "sweep": "sensitivity sweep",
@@ -81,7 +81,7 @@ __all__ += ["compare", "compare_items", "compare_logs", "compare_options", "conf
 __all__ += ["configs_keys", "evaluate", "load", "mirror", "neighbourhood", "noise", "noise_table"]
 __all__ += ["plan", "plan_items", "plan_logs", "predict", "read_scores", "runs_export"]
 __all__ += ["select", "select_command", "select_table", "sensitivity", "serve"]
-__all__ += ["serve_board", "serve_logs", "settle", "settle_command", "settle_report"]
+__all__ += ["serve_board", "settle", "settle_command", "settle_report"]
 __all__ += ["settle_self", "settle_table", "sweep", "train", "tune", "tune_command", "tuning"]
 __all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]
 

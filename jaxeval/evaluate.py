@@ -9,7 +9,7 @@ from jaxeval import backend, cli, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, NonNegative, Quiet, Seeds
-from jaxeval.report.document import Document, Result
+from jaxeval.report import Document, Result
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source

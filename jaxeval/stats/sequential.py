@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from jaxeval.stats import results
-from jaxeval.stats.results import HypothesisTest
+from jaxeval import stats
+from jaxeval.stats import HypothesisTest
 
 FIRST_LOOK = 3
 """Scores of each model before the first look: with two, a spread that is 0 by chance decides."""
@@ -85,7 +85,7 @@ def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shifted = x - x[..., :1]
     mean = np.cumsum(shifted, axis=-1)[..., count - 1] / count
     squares = np.cumsum(shifted**2, axis=-1)[..., count - 1] - count * mean**2
-    apart = np.abs(shifted) > results.rounding_unit(x)
+    apart = np.abs(shifted) > stats.rounding_unit(x)
     varies = np.logical_or.accumulate(apart, axis=-1)[..., count - 1]
     return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0) / (count - 1)
 
@@ -166,7 +166,7 @@ def tests(
     They are of all scores [n] and [m], whose order cannot change them; p is 1 where there are too
     few. The statistics are log e.
     """
-    seen = looks(results.gaps(x, y)) if paired else looks(x, y)
+    seen = looks(stats.gaps(x, y)) if paired else looks(x, y)
     n, method = (len(x),) if paired else (len(x), len(y)), "e-process of t"
 
     def log_e(shift: float, alternative: Alternative) -> float:
@@ -174,7 +174,7 @@ def tests(
         return float(e_process(shifted, alternative=alternative)[-1]) if len(seen.scores) else 0.0
 
     higher, lower = log_e(0.0, "greater"), log_e(0.0, "less")
-    most, sign = max(higher, lower), results.sign(higher - lower)
+    most, sign = max(higher, lower), stats.sign(higher - lower)
     p_value = math.exp(min(0.0, math.log(2) - most))
     found = {"anytime_t": HypothesisTest(most, p_value, n, method, sign)}
     if margin is not None:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from jaxeval.errors import argument
 from jaxeval.files import Json
-from jaxeval.report import text
-from jaxeval.report.comparison import answers, claims, figures, tables, words
-from jaxeval.report.document import (
+from jaxeval.report import (
     Block,
     Document,
     Heading,
     Result,
     Table,
+    text,
     to_json,
     to_json_object,
 )
-from jaxeval.stats.results import on
+from jaxeval.report.comparison import answers, claims, figures, tables, words
+from jaxeval.stats import on
 from jaxeval.stats.single_models import SingleModels, SinglePair
 from jaxeval.stats.study import RunDesign, Study, decision
 

@@ -7,11 +7,10 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import describe
+from jaxeval.stats import Effect, Rules, describe
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.planning import POWER
-from jaxeval.stats.results import Effect, Rules
 from jaxeval.stats.study import Board, Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval import files
+from jaxeval import files, stats
 from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.report import text
-from jaxeval.stats import over_runs, power, results
+from jaxeval.stats import comparisons, power
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import Study, with_pairs
 
@@ -110,14 +110,14 @@ def _judged(of: Sequence[Pair], looked: Mapping[str, _Entry], study: Study) -> S
         dataclasses.replace(runs, looks=n, by_ranks=ranks and n == 1)
         for runs, n in zip(scores, looks, strict=True)
     ]
-    found, _ = over_runs.compared(scores, study.rules, study.scores, left_out)
+    found, _ = comparisons.compare_runs(scores, study.rules, study.scores, left_out)
     sets = (pair.data_set for pair in of)  # None: the mean
     return [dataclasses.replace(pair, data_set=on) for pair, on in zip(found, sets, strict=True)]
 
 
 def _warning(pair: Pair, tests: int) -> str:
     among = f" (corrected over {tests} comparisons)" if tests > 1 else ""
-    where = " in the mean over data sets" if pair.data_set is None else results.on(pair.data_set)
+    where = " in the mean over data sets" if pair.data_set is None else stats.on(pair.data_set)
     no = f"looked at {pair.looks} times: the fixed-n p-value and the CI no longer hold"
     return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Figure, Heading, Table
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report import Block, Document, Figure, Heading, Table, scores, text
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs import layout, metrics
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe

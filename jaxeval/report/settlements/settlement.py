@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import stats
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle, Verdict
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import anytime, describe, results, sequential
+from jaxeval.stats import Effect, Interval, anytime, describe, sequential
 from jaxeval.stats.anytime import Settled, Statistic
-from jaxeval.stats.results import Effect, Interval
 from jaxeval.stats.sequential import FIRST_LOOK
 
 _OUTSIDE = (
@@ -227,7 +226,7 @@ def _notes(
     yield from (f"{side}: {why}" for side, why in lost.items())
     for side, why in late.items():
         yield f"{side}: {why}; the claim rests on what came before"
-    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not results.varies(of)]
+    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not stats.varies(of)]
     if len(still) == 1:
         yield f"{still[0]} has one score at all seeds: does the seed reach it?"
 
