@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from jaxeval.compare import compare, compare_items, compare_logs
     from jaxeval.configs import configs, configs_keys
     from jaxeval.errors import JaxevalError
-    from jaxeval.evaluate import evaluate
+    from jaxeval.evaluate import evaluate, predict
     from jaxeval.judge import vectors_judge
     from jaxeval.mirror import mirror
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table
     from jaxeval.options import compare_options
     from jaxeval.plan import plan, plan_items, plan_logs
-    from jaxeval.predict import predict
     from jaxeval.report.comparison import Comparison
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
@@ -53,14 +52,13 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "compare": "compare compare_items compare_logs",
     "configs": "configs configs_keys",
     "errors": "JaxevalError",
-    "evaluate": "evaluate",
+    "evaluate": "evaluate predict",
     "judge": "vectors_judge",
     "mirror": "mirror",
     "neighbourhood": "neighbourhood",
     "noise": "noise noise_table",
     "options": "compare_options",
     "plan": "plan plan_logs plan_items",
-    "predict": "predict",
     "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from jaxeval import cli, parameters, sources, stats
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Count, Natural, Positive, Probability
-from jaxeval.report import text
-from jaxeval.report.comparison import Comparison, looks
+from jaxeval.report import comparison, text
+from jaxeval.report.comparison import Comparison
 from jaxeval.runs import items as predictions
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs import records
@@ -94,7 +94,7 @@ def _compared(
     with cli.waiting("comparing"):
         found = study(scores, rules, unit, control=control)
         if ledger is not None:
-            found = looks.with_looks(found, Path(ledger))
+            found = comparison.with_looks(found, Path(ledger))
         if items is None or any(pair.looks > 1 for pair in (*found.pairs, *found.overall)):
             single = by_item = None
         else:
