@@ -22,6 +22,7 @@ FIRST_LOOK = 3
 _PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
+_LENT = 20  # scores with which a larger sample steadies the variance of a smaller one
 _ROUNDS = 20
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -43,9 +44,8 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     """Returns the estimate A - B and its error after each score, from the third on.
 
     There is no look while one of the models has fewer than `FIRST_LOOK` scores. The error of two
-    samples is the larger of the pooled and Welch's (1947), with Welch's degrees of freedom: the
-    pooled one is too small where the smaller sample is the wider, Welch's where it is so by chance
-    (`benchmarks/settle_errors.py`).
+    samples is Welch's (1947), and so are its degrees of freedom, but for the smaller sample's
+    variance: a few scores often lie close together by chance (`benchmarks/settle_errors.py`).
 
     Args:
         a: [..., n] scores in the order in which they came, or differences within pairs.
@@ -64,10 +64,20 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
     n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
     (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
-    pooled = ((n - 1) * variance_a + (m - 1) * variance_b) / (n + m - 2) * (1 / n + 1 / m)
     of_a, of_b = variance_a / n, variance_b / m
     df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
-    return _looks(count, mean_a - mean_b, np.maximum(pooled, of_a + of_b), df, n * m / (n + m))
+    squared = _steadied(variance_a, n, variance_b, m) / n
+    squared += _steadied(variance_b, m, variance_a, n) / m
+    return _looks(count, mean_a - mean_b, squared, df, n * m / (n + m))
+
+
+def _steadied(variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Returns the variance of n scores, pooled with that of m others where this makes it larger.
+
+    The other counts as one of min(m - n, 20) scores, so that samples of one size keep theirs.
+    """
+    lent = np.clip(m - n, 0, _LENT)
+    return np.maximum(variance, ((n - 1) * variance + lent * other) / (n - 1 + lent))
 
 
 def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

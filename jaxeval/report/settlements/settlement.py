@@ -146,7 +146,10 @@ class Settlement(Result):
         shown = f"difference {scale.difference(self.difference)}"
         if self.wins is not None:  # the median may lie among failures
             median = f", median {shown}" * math.isfinite(self.difference)
-            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost{median}"
+            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost"
+            if self.verdict in ("better", "worse") and self.difference == 0:  # most pairs are ties
+                return f"{claim}: {shown} ({spent})."
+            shown += median
         interval = scale.ci(self.interval) + " at any time" * (not self.interval.absent)
         line = f"{claim}: {shown}, {interval} ({spent})."
         low, high = self.interval[:2]
