@@ -17,7 +17,8 @@ import numpy as np
 import scipy
 from scipy import optimize
 
-from jaxeval.stats import estimates, pilots, planning, results
+from jaxeval import stats
+from jaxeval.stats import estimates, pilots, planning
 from jaxeval.stats.power import t_test_power
 
 TARGET = 0.8
@@ -98,7 +99,7 @@ def _finds(
         for _ in range(2)
     )
     both = estimates.tables({"a": (a + item + difference)[..., None], "b": b[..., None]})
-    over = results.FACTORS if size.runs > 1 else ("items",)
+    over = stats.FACTORS if size.runs > 1 else ("items",)
     p_value = estimates.estimate([[*both.values()]], [over])[0].p_value
     return p_value is not None and p_value < 0.05
 

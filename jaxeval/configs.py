@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import parameters
 from jaxeval.config import reading
-from jaxeval.report.document import Block, Document, Heading, Result, Table
+from jaxeval.report import Block, Document, Heading, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.fields import Key

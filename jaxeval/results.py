@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval import files, parameters, parsers
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
-from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
+from jaxeval.report import Document, Figure, Result, to_json, to_json_object
 from jaxeval.runs import native, records, store
 from jaxeval.runs.records import MemberRow
 

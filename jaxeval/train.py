@@ -9,7 +9,7 @@ from jaxeval import backend, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Quiet, Seeds, Splits
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source

@@ -17,8 +17,7 @@ from jaxeval import cli
 from jaxeval.config import reading
 from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
-from jaxeval.report import render
-from jaxeval.report.document import Document, Table
+from jaxeval.report import Document, Table, render
 from jaxeval.runs import columns
 from tests import comparing
 

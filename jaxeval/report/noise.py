@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Result, Table
+from jaxeval.report import Block, Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import variances
 from jaxeval.stats.crossed import Crossed, TrainingPlan, t_quantile

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import stats
 from jaxeval.bandits.running import Evaluated
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.report.settlements import Base, Candidate, Outcome, Settlements, settlement
 from jaxeval.settle import ledger
 from jaxeval.settle.ledger import Comparison, Ledger
-from jaxeval.stats import anytime, describe, results, sequential
-from jaxeval.stats.results import Interval
+from jaxeval.stats import Interval, anytime, describe, sequential
 from jaxeval.stats.sequential import FIRST_LOOK
 
 _OUTCOMES: Mapping[str | None, Outcome] = {
@@ -240,7 +239,7 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
     Args:
       more: further fields of `Repeats`.
     """
-    gaps = results.gaps(np.array(again), np.array(first[: len(again)]))
+    gaps = stats.gaps(np.array(again), np.array(first[: len(again)]))
     found, halves = anytime.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
     sd, within, same = describe.sd(np.array(first)), describe.sd_interval(halves), not np.any(gaps)
     decides_little = not within.absent and within.high >= sd

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval, floats
+from jaxeval.stats import Interval, floats
 
 
 class Variance(NamedTuple):

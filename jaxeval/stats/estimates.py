@@ -19,9 +19,8 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats import variances
+from jaxeval.stats import Factor, Interval, variances
 from jaxeval.stats.crossed import Variance
-from jaxeval.stats.results import Factor, Interval
 from jaxeval.stats.variances import Groups, Parts
 
 _ROUNDS, _CLOSE = 10_000, 1e-12

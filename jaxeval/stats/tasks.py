@@ -15,9 +15,8 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
-from jaxeval.stats import estimates
+from jaxeval.stats import FACTORS, Factor, estimates, on
 from jaxeval.stats.estimates import ScoreTable
-from jaxeval.stats.results import FACTORS, Factor, on
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 

@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from jaxeval.stats import crossed
+from jaxeval.stats import Interval, crossed, varies
 from jaxeval.stats.crossed import Variance
-from jaxeval.stats.results import Interval, varies
 
 _QUARTER = 0.25  # of an item
 _Ends = tuple[np.ndarray, np.ndarray]

@@ -29,7 +29,7 @@ from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
-from jaxeval.data import schemes, words
+from jaxeval.data import conll, words
 from jaxeval.data import tagging as data
 from jaxeval.data.corpora import WordCorpus
 from jaxeval.data.tagging import SavedVocabulary, TaggingData
@@ -210,7 +210,7 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Prog
         names = tuple(vocabulary.labels[number] for number in numbers.tolist())
         if vocabulary.scheme == "none":
             return names
-        return schemes.from_spans(schemes.lenient_spans(names), len(names), vocabulary.scheme)
+        return conll.from_spans(conll.lenient_spans(names), len(names), vocabulary.scheme)
 
     def read(numbers: list[np.ndarray]) -> list[tuple[str, ...]]:
         each = zip(numbers, sentences, strict=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from jaxeval.report import Document, Table
 from jaxeval.report import noise as report
-from jaxeval.report.document import Document, Table
 from jaxeval.report.noise import CrossedStudy, Noise
 from jaxeval.stats import crossed, variances
 from jaxeval.stats.crossed import TrainingPlan

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats import crossed, describe, hypotheses, results
+from jaxeval.stats import crossed, describe, hypotheses, parse_over
 from tests.stats.cubes import estimate
 
 
@@ -105,7 +105,7 @@ def test_mistakes_are_one_line() -> None:
     with pytest.raises(DataError, match=r"^clusters: expected a label of every item, found None$"):
         estimate([0.1, 0.2, 0.4], clusters=["p", None, "q"])
     with pytest.raises(ConfigError, match=r"^over: expected items, runs or items,runs, found 'it"):
-        results.parse_over("items,seeds")
+        parse_over("items,seeds")
 
 
 def test_masked_scores_of_items_are_missing() -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.files import Json
-from jaxeval.report import plots, scores, sweeps
-from jaxeval.report.document import Figure
+from jaxeval.report import Figure, plots, scores, sweeps
 from jaxeval.runs import records
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import metrics, trials

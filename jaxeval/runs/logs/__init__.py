@@ -97,6 +97,14 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
     return dataclasses.replace(rows, warnings=tuple(map(printable, said)))
 
 
+def are_in(path: str | Path) -> bool:
+    """Returns whether a path has logs; nothing of them is read but how they begin."""
+    try:
+        return bool(_find(str(path), Layout()))
+    except DataError:
+        return False
+
+
 def read_texts(path: Path, wanted: Collection[str]) -> dict[str, Text]:
     """Returns the texts of items of a log, by id; of several answers the first.
 
