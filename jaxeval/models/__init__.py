@@ -40,7 +40,7 @@ def uniform(key: Array, shape: tuple[int, ...], bound: float | Array) -> Array:
 
 
 def glorot_uniform(key: Array, shape: tuple[int, int], dtype: Any = jnp.float32) -> Array:
-    """Draws a kernel [D, N] (Glorot & Bengio 2010, eq. 16)."""
+    """Draws a kernel [D, N], as `nn.initializers.glorot_uniform()` does."""
     return (uniform(key, shape, 1.0) * jnp.sqrt(3 * jnp.float32(2 / sum(shape)))).astype(dtype)
 
 
