@@ -14,11 +14,10 @@ import pytest
 import jaxeval
 from jaxeval import __main__ as verbs
 from jaxeval import cli
-from jaxeval.config import reading, toml
+from jaxeval.config import reading
 from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
-from jaxeval.report import render
-from jaxeval.report.document import Document, Table
+from jaxeval.report import Document, Table, render
 from jaxeval.runs import columns
 from tests import comparing
 
@@ -42,9 +41,9 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
         reading.read_toml(path)
     assert len(str(caught.value)) < 400
     with pytest.raises(ConfigError):
-        toml.apply({}, body.replace(" ", ""))
+        reading.apply({}, body.replace(" ", ""))
     tree: dict[str, object] = {}
-    toml.apply(tree, "a.b=[1, [2]]")
+    reading.apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
 
 

@@ -23,8 +23,8 @@ from jaxeval.runs.layout import Missing
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.settlements import Settlements
-    from jaxeval.report.settlements.repeats import Repeats
     from jaxeval.report.settlements.settlement import Settlement
+    from jaxeval.settle.reporting import Repeats
 
 Correction = Literal["none", "e-lond", "spending"]
 Statistic = Literal["t", "wins", "betting"]

@@ -117,8 +117,8 @@ def test_a_sweep_ends_with_its_last_run(tmp_path: Path) -> None:
     fabricated.fill(tmp_path, ("transformer",), count=6)
     (tmp_path / "sweeps").mkdir()
     (plan := tmp_path / "sweeps" / "sweep0.json").write_text('{"runs": [0, 0, 0, 0, 0, 0, 0]}')
-    site = client(tmp_path)
     with files.locked(tmp_path / "checkpoints" / "sweep0.lock", ""):
+        site = client(tmp_path)
         assert site.get("/index.json").json()["experiments"][0]["state"] == "begun"
         assert "begun: 6 members ended" in site.get("/e/sweep0").text
     assert client(tmp_path).get("/e/sweep0.json").json()["state"] == "stalled"

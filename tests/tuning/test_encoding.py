@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from jaxeval import space as spaces
 from jaxeval.tuning import candidates
-from jaxeval.tuning.encoding import encoder, is_taken
+from jaxeval.tuning.candidates import is_taken
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History
 
 TREE = {

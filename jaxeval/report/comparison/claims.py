@@ -7,11 +7,11 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import describe
+from jaxeval.stats import Effect, Rules, describe, on
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.planning import POWER
-from jaxeval.stats.results import Effect, Rules
+from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import Board, Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
@@ -275,3 +275,25 @@ def _signed_rank(across: Across, study: Study) -> str:
         return f"m{disagreement[1:]}: {tested}"
     best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)
     return f"{best} is better than {other}: {tested}"
+
+
+def single_models(pair: SinglePair, study: Study) -> str:
+    """States which of two trained models is better on items like these."""
+    scale, test = words.score_format(study), pair.tests["approximate_randomization"]
+    shown, gap = "no difference was shown", pair.difference
+    sign = (test.direction or 0) * (1 if study.scores.higher_is_better else -1)
+    if pair.adjusted["approximate_randomization"] <= study.rules.alpha and sign:
+        shown = f"{pair.a if sign > 0 else pair.b} is better"
+    tested = "; ".join(
+        f"{words.TESTS[name]}, corrected p {text.p_value(p)}" for name, p in pair.adjusted.items()
+    )
+    split = f" of split {pair.split}" if pair.split not in ("", "0") else ""
+    chosen = "best on dev" if pair.best_dev else "first run"
+    a, b = (f"{m} (seed {s})" for m, s in zip((pair.a, pair.b), pair.seeds, strict=True))
+    return (
+        f"Of the trained models {a} and {b}{split}, each its method's {chosen}, on items like "
+        f"these {pair.items} of {pair.part}{on(pair.data_set)}: {shown}: "
+        f"{scale(pair.scores[0])} and {scale(pair.scores[1])}; difference "
+        f"{scale.difference(gap.estimate)}, {scale.ci(gap.interval)} by paired bootstrap; "
+        f"{tested}. This says nothing about other runs of the two methods."
+    )

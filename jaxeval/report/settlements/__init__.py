@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jaxeval.report import plots, scores, text
-from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
+from jaxeval.report import Block, Document, Figure, Heading, Result, Table, plots, scores, text
 from jaxeval.report.plots import literal
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.report.settlements import settlement
-from jaxeval.stats.results import Effect, Interval
+from jaxeval.stats import Effect, Interval
 
 Outcome = Literal["kept", "discarded", "undecided", "failed", "unfinished"]
 OUTCOMES: tuple[Outcome, ...] = ("kept", "discarded", "undecided", "failed", "unfinished")
