@@ -58,7 +58,7 @@ def serve(*paths: str | Path, host: str = "127.0.0.1", port: _Port = 8420) -> No
     with contextlib.ExitStack() as held:
         for path in runs:
             followed = held.enter_context(contextlib.closing(following.Following(path)))
-            part = live.Site(followed, str(path), nav).part().beside(part)
+            part = live.Site(followed, str(followed.folder), nav).part().beside(part)
         _listen(part, host, port)
 
 

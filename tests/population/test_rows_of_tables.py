@@ -12,9 +12,8 @@ import pytest
 from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Table, Task
 from jaxeval.data import buckets, generated
+from jaxeval.population import Training, member, optimisers
 from jaxeval.population import epoch as epochs
-from jaxeval.population import member, optimisers
-from jaxeval.population.settings import Training
 
 ROWS, BATCH, RATE = 40, 4, 0.3
 TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
