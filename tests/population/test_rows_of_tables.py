@@ -10,7 +10,7 @@ import optax
 import pytest
 
 from jaxeval import studies
-from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
+from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Table, Task
 from jaxeval.data import buckets, generated
 from jaxeval.population import Training, member, optimisers
 from jaxeval.population import epoch as epochs
@@ -55,7 +55,8 @@ def _toy(
     rows = [np.arange(len(x), dtype=np.int32) for x in words]
     lane = member.Lane(np.uint32(3), hparams, {}, rows)
     corpus = Corpus(tuple({"x": x.astype(np.int32)} for x in words), {})
-    problem = member.Problem(task, corpus, unused, training)
+    split = Split((), (), (), {})
+    problem = member.Problem(task, corpus, lambda number: split, training)
     return problem, member.Shared(corpus, steps), lane
 
 
