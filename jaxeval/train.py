@@ -1,4 +1,4 @@
-"""Trains a population, or a config and its variants: the verbs `train` and `ablation`."""
+"""Trains a population: the verbs `train`, `sweep` and `ablation`."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from jaxeval import backend, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
-from jaxeval.parameters import Changes, Quiet, Seeds, Splits
+from jaxeval.parameters import Changes, Count, Natural, Quiet, Seeds, Splits
 from jaxeval.report import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.comparison import Comparison
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
+    from jaxeval.space import Space
     from jaxeval.studies.cohorts import Entry
     from jaxeval.studies.launching import Launcher
 
@@ -100,6 +102,68 @@ def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
     return _Plan(plan, fields.to_toml(cohort.config))
+
+
+@parameters.verb
+def sweep(
+    config: "Source" = None,
+    changes: Changes = (),
+    *,
+    space: "str | Path | Mapping[str, object] | Space",
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    trials: Count = 24,
+    seed: Natural = 1,
+    programs: Count | None = None,
+    launch: str = launchers.HERE,
+    dry_run: bool = False,
+    quiet: Quiet = False,
+) -> "Runs | SweepPlan":
+    """Trains settings drawn at random from a search space, in few compiled programs.
+
+    Runs whose shapes can share a compiled program are one population, padded to one size. The same
+    command continues an interrupted sweep; with more --trials it extends it.
+
+    Args:
+      trials: number of runs; run k has seed k.
+      programs: maximum number of compiled programs, whatever padding costs.
+
+    Examples:
+      jaxeval sweep wiemerslage2024/georgian_transformer_small \\
+          --space wiemerslage2024/space_transformer_small --data DIR
+      jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
+      jaxeval sensitivity runs               # how much scores depend on settings
+    """
+    launcher = launchers.prepare(launch)
+    from jaxeval import observe, results
+    from jaxeval import space as spaces
+    from jaxeval.report import render
+    from jaxeval.report.sweeps import plan
+    from jaxeval.studies import launching, running, sweeps
+
+    known, where = spaces.load(space)
+    drawn = sweeps.draw(
+        config, [*changes], data, known, where, seed=seed, count=trials, folder=Path(out)
+    )
+    if dry_run:
+        findings, estimates = drawn.base.data.findings, drawn.estimates(programs)
+        if not quiet:
+            observe.say_findings(findings.remarks, findings.warnings)
+        values = [dict(entry.trial.values) for entry in drawn.entries]
+        jobs = None
+        if launcher is not None:
+            jobs = launching.describe(drawn.cohorts(estimates), launcher)
+        return plan(estimates, values, jobs, findings.warnings)
+    with running.locked(drawn.folder, drawn.record.id):
+        estimates = drawn.estimates(programs)
+        if not quiet:
+            render.to_terminal(plan(estimates).document(), stderr=True)
+        drawn.save(estimates)
+        how: Any = {"session": drawn.session, "launcher": launcher}
+        planned = drawn.cohorts(estimates)
+        rows = observe.train_cohorts(planned, drawn.folder, quiet=quiet, **how)
+    lost = " --missing zero" if any(row.dev is None for row in rows) else ""
+    return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 
 
 _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
