@@ -61,8 +61,6 @@ def rule(
     return _RULES[name](**settings)
 
 
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settle(Rule):
     """Evaluates a base and a candidate until one is better, or both are equal within a margin.
