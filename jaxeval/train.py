@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.space import Space
-    from jaxeval.studies.cohorts import Entry
+    from jaxeval.studies.cohorts import Cohort, Entry
     from jaxeval.studies.launching import Launcher
+_RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -86,22 +87,64 @@ def train(
     trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials, launcher)
-    how: Any = {"launcher": launcher, "outputs": outputs, "quiet": quiet}
-    rows = observe.train(trials, Path(out), **how)
+    rows = observe.train(trials, Path(out), launcher=launcher, outputs=outputs, quiet=quiet)
     return results.trained(rows, out)
 
 
 def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     from jaxeval.config import fields
-    from jaxeval.studies import cohorts, launching, memory, prepared, running
+    from jaxeval.studies import cohorts, launching, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     if launcher is None:
         running.refuse_impossible([cohort])
-    plan = memory.describe(cohort)
+    plan = _described(cohort)
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
     return _Plan(plan, fields.to_toml(cohort.config))
+
+
+def _described(cohort: "Cohort") -> dict[str, Json]:
+    """Returns the plan of a cohort of one config: data, sizes, batches, memory."""
+    import jax
+
+    from jaxeval.config import reading
+    from jaxeval.population import lanes, member
+    from jaxeval.studies import cohorts
+
+    own = cohort.entries[0].prepared
+    source, training = own.data, own.config.training
+    rows = [len(rows) for rows in source.split(0).train]
+    updates = int(member.steps(rows, training.batch_size).count)
+    fitting = cohorts.lanes_for(cohort.problem, cohort.members, None)
+    width = lanes.round_up(fitting, lanes.make_mesh())
+    count = cohorts.parameters(cohort.problem, cohort.members[0])
+    corpus = sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
+    population = 4 * 4 * count * width  # params, best params, at most two moments
+    return {
+        "experiment": own.record.id,
+        "config": reading.to_dict(own.config),
+        **source.facts,
+        **source.findings.facts,
+        **({"warnings": [*source.findings.warnings]} if source.findings.warnings else {}),
+        "metric": own.task.metric.name,
+        "parameters": count,
+        "members": len(cohort.members),
+        "lanes": f"{width} on {backend.describe()}",
+        "batches": [  # a bucket's last batch is a rest
+            {
+                "nominal": training.batch_size,
+                "at_once": min(training.at_once, training.batch_size),
+                "micro_batches": -(-training.batch_size // training.at_once),
+                "updates_an_epoch": updates,
+                "effective": round(sum(rows) / updates, 1),
+            }
+        ],
+        "memory_megabytes": {
+            "corpus, on each device": round(corpus / 2**20, 1),
+            "population": round(population / 2**20, 1),
+        },
+    }
 
 
 @parameters.verb
@@ -150,23 +193,17 @@ def sweep(
         if not quiet:
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
-        jobs = None
-        if launcher is not None:
-            jobs = launching.describe(drawn.cohorts(estimates), launcher)
+        jobs = launching.describe(drawn.cohorts(estimates), launcher) if launcher else None
         return plan(estimates, values, jobs, findings.warnings)
     with running.locked(drawn.folder, drawn.record.id):
         estimates = drawn.estimates(programs)
         if not quiet:
             render.to_terminal(plan(estimates).document(), stderr=True)
         drawn.save(estimates)
-        how: Any = {"session": drawn.session, "launcher": launcher}
-        planned = drawn.cohorts(estimates)
-        rows = observe.train_cohorts(planned, drawn.folder, quiet=quiet, **how)
+        how: Any = {"session": drawn.session, "launcher": launcher, "quiet": quiet}
+        rows = observe.train_cohorts(drawn.cohorts(estimates), drawn.folder, **how)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
-
-
-_RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
 
 
 @parameters.verb
