@@ -18,7 +18,7 @@ _IDS = "id idx index number no nr"
 # role or kind -> names; case, plural, separators and a trailing id do not count
 _NAMES = {
     "model": "model modelname system method algorithm approach arch architecture agent classifier",
-    "seed": "seed randomseed randomstate run rep repeat repetition replicate trial",
+    "seed": "seed randomseed randomstate run rep repeat repetition cvrepeat replicate trial",
     "split": "split fold kfold cv cvfold partition",
     "dataset": "dataset corpus treebank task benchmark game problem language lang domain env",
     "item": "item example doc document question sentence instance query utterance image passage",
@@ -61,6 +61,7 @@ class Layout:
     tasks: Sequence[str] = ()  # names or patterns of the tasks to read, none for all (logs)
     # what to do with items whose content or prompt differs between logs
     mismatched: Mismatched = "error"
+    single: bool = False  # one model is enough, which a table need not name
 
     def __post_init__(self) -> None:
         for role, name in self.columns.items():

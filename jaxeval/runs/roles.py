@@ -52,7 +52,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     if "model" in there and "score" not in there:
         raise _unclear(table, _no_score(scores), {"score": score})
     if not ("model" in there or "score" in there or layout.models):
-        _refuse_other_columns(table, score_columns(table, layout))
+        _refuse_other_columns(table, score_columns(table, layout), layout.single)
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     used = {*there.values(), *asked, "number", ""}
@@ -118,12 +118,13 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
     return DataError(f"{why}; the columns are {listed(table.values)}: {named}", table.source)
 
 
-def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
+def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
     metrics = [name for name in columns if _is_metric(name)]
     if len(metrics) > 1:
-        why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": _sort_scores(metrics)[0], "model": "NAME"})
+        why, model = f"{listed(metrics, 4)} look like metrics of one model", {"model": "NAME"}
+        advice = {"score": _sort_scores(metrics)[0], **({} if single else model)}
+        raise _unclear(table, why, advice)
     numbers = {name: known_numbers(table.values[name]) for name in columns}
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
