@@ -126,8 +126,8 @@ class Parameter(NamedTuple):
             return given
         if self.kind is list:
             # a file's name may hold a comma
-            parts = ([w] if os.path.exists(w) else w.split(",") for w in given)
-            return [part for of_word in parts for part in of_word if part] or self.default
+            each = ([word] if os.path.exists(word) else word.split(",") for word in given)
+            return [part for of_word in each for part in of_word if part] or self.default
         pairs = {word: word.partition("=")[::2] for word in given}
         for word, pair in pairs.items():
             if not all(pair):

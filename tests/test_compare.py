@@ -268,21 +268,6 @@ def test_repeated_cross_validations_have_the_corrected_test(
     assert not any("alike" in line for line in tree["warnings"])
 
 
-@pytest.mark.parametrize(("noise", "said"), [(0.0, "count as one"), (0.01, "alike in all")])
-def test_repeats_of_the_same_folds_are_noticed(
-    tmp_path: Path, capsys: pytest.CaptureFixture, noise: float, said: str
-) -> None:
-    """Dies if three copies of four folds pass for twelve splits, or three seeds on the same folds
-    for three cross-validations without a word."""
-    path, draw = tmp_path / "cv.csv", np.random.default_rng(0)
-    scores = draw.normal(0.5, 0.1, (1, 4, 2)) + noise * draw.normal(size=(3, 4, 2))
-    rows = [f"{r},{f},{a},{b}" for r, of in enumerate(scores) for f, (a, b) in enumerate(of)]
-    path.write_text("\n".join(["rep,fold,A,B", *rows]))
-    tree = comparing.json_of(capsys, path)
-    assert any(said in line for line in tree["warnings"])
-    assert tree["pairs"][0]["n"] == ([12, 12] if noise else [4, 4])
-
-
 def test_cross_validations_of_other_splits_overlap_too(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -7,6 +7,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jaxeval import sources
@@ -260,3 +261,15 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         read(tmp_path, TIDY, metric="f1")
     with pytest.raises(DataError, match="--missing zero: 1 scores are missing, and 0 would be"):
         read(tmp_path, "A,B\n1,2\n,3\n", missing="zero", higher_is_better=False)
+
+
+@pytest.mark.parametrize(("noise", "said"), [(0, "count as one"), (0.01, "are alike in all")])
+def test_repeats_of_the_same_folds_are_noticed(tmp_path: Path, noise: float, said: str) -> None:
+    """Dies if three copies of four folds pass for twelve splits, or three seeds on the same folds
+    for three cross-validations without a word."""
+    draw = np.random.default_rng(0)
+    scores = draw.normal(0.5, 0.1, (1, 4, 2)) + noise * draw.normal(size=(3, 4, 2))
+    rows = [f"{r},{f},{a},{b}" for r, of in enumerate(scores) for f, (a, b) in enumerate(of)]
+    found = read(tmp_path, "\n".join(["rep,fold,A,B", *rows]))
+    assert sum(said in line for line in found.warnings) == 1
+    assert (found.overlap > 0) == (noise > 0)
