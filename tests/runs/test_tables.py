@@ -79,6 +79,15 @@ def test_records_and_frames_are_tables() -> None:
         sources.read(5)
 
 
+def test_what_spreadsheets_add_is_left_out(tmp_path: Path) -> None:
+    """Dies if empty rows and columns at the ends of a table are refused, or others pass."""
+    rows = "model,seed,f1,,\nA,1,.8,,\nA,2,.9,,\n"
+    found = read(tmp_path, rows + ",,,,\n" * 2)
+    assert by_model(found) == {"A": [0.8, 0.9]}
+    with pytest.raises(DataError, match="two columns are named ''"):
+        read(tmp_path, rows.replace(".9,,", ".9,x,y"))
+
+
 def test_parquet_is_read(tmp_path: Path) -> None:
     """Dies if Parquet columns are mapped another way than text, or pandas' index is a model."""
     import pyarrow
@@ -209,7 +218,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         (
             "a.csv",
             "model,seed,QQP,RTE\nA,1,8,9\nA,2,7,6\n",
-            "if they are data sets, expected a row",
+            "if they are data sets, splits or seeds, expected a row",
         ),
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
@@ -236,6 +245,8 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "A,B\n82.1%,83\n", "A: '82.1%'; expected the number without the percent sign$"),
         ("a.csv", "A,B\n5e90,2\n", "row 2: 5e\\+90; expected 0, or an absolute value"),
         ("a.csv", "A,B\n0.9,91.5\n0.8,92.1\n", "A look like fractions"),
+        ("a.csv", "model,f1\nA,.8\nA,.81\nA,82\nB,.9\n", r"A look like .* \(0.8\), those of A"),
+        ("a.csv", "Modell;f1\nA;0,8\nA;0,9\nB;0,7\n", "model or dataset, .*--column model=Modell"),
     ],
 )
 def test_hostile_tables_are_refused_in_a_line(

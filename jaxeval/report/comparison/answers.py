@@ -96,7 +96,8 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
     rows = study.boards[0].rows
     constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(rows)
     if constant and rows[1].rank > 1:
-        yield f"If these models are deterministic, {rows[0].model} is best."
+        best = "best" if rows[2:] else "better"
+        yield f"If these models are deterministic, {rows[0].model} is {best}."
 
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:
