@@ -130,7 +130,7 @@ def test_one_column_of_models_and_one_of_numbers_need_no_names(
     assert by_model(table) == {"A": [80, 9], "B": [7, 6]}
     for role, column in roles.items():
         assert any(f"column {column} is read as the {role}" in line for line in table.warnings)
-    assert table.warnings[-1].startswith("not read: lr, train_loss; if one holds data sets")
+    assert table.warnings[-1].startswith("not read: lr, train_loss, acc_stderr; if one")
 
 
 # epochs
