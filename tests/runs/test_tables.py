@@ -243,6 +243,8 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "A\tB\n0,82\t0,83\n", "row 2, column A: '0,82'; expected one decimal point "),
         ("a.csv", "A;B\n1.234,5;2\n", "column A: '1.234,5'; expected one decimal point "),
         ("a.csv", "A,B\n82.1%,83\n", "A: '82.1%'; expected the number without the percent sign$"),
+        ("a.csv", "A,B\n82±0.3,83\n", "the score of each run, not a mean with its spread$"),
+        ("a.csv", "A,B\n1,2\ndiverged,2\n", "'diverged', which belongs in a column status"),
         ("a.csv", "A,B\n5e90,2\n", "row 2: 5e\\+90; expected 0, or an absolute value"),
         ("a.csv", "A,B\n0.9,91.5\n0.8,92.1\n", "A look like fractions"),
         ("a.csv", "model,f1\nA,.8\nA,.81\nA,82\nB,.9\n", r"A look like .* \(0.8\), those of A"),
