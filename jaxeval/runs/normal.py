@@ -22,9 +22,14 @@ LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "<na>", "null", "-"}
 # how runs end, in the words of this program, of Weights & Biases and of MLflow
 FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
-_COMMA = re.compile(r"[+-]?[\d.]*,\d+(\s*%)?")
-_PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
-_MEAN = re.compile(r"[+-]?\d*\.?\d+\s*(±|\+/?-|\\pm)\s*\d*\.?\d+.*")
+_NUMBER = r"[+-]?\d*\.?\d+\s*"
+_NOTATIONS = {  # -> what is expected instead
+    re.compile(
+        r"[+-]?[\d.]*,\d+(\s*%)?"
+    ): "one decimal point (or comma, in a CSV with semicolons)",
+    re.compile(rf"{_NUMBER}%"): "the number without the percent sign",
+    re.compile(rf"{_NUMBER}(±|\+/?-).*"): "the score of each run, not a mean with its spread",
+}
 
 
 class Unusable(NamedTuple):
@@ -115,15 +120,8 @@ def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusa
 
 def refuse_notation(value: object, column: str, row: int, source: str) -> None:
     """Raises DataError for a number with a decimal comma, a percent sign or its spread."""
-    text, notations = (
-        str(value).strip(),
-        {
-            _COMMA: "one decimal point (or comma, in a CSV with semicolons)",
-            _PERCENT: "the number without the percent sign",
-            _MEAN: "the score of each run, not a mean with its spread",
-        },
-    )
-    for notation, expected in notations.items():
+    text = str(value).strip()
+    for notation, expected in _NOTATIONS.items():
         if notation.fullmatch(text):
             found = f"row {row}, column {column}: {text!r:.40}"
             raise DataError(f"{found}; expected {expected}", source)

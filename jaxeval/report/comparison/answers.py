@@ -227,14 +227,13 @@ def _could_show(pair: Pair, alpha: float) -> bool:
 
 
 def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
-    pair = study.pairs[0]
     who = text.listed(sorted(models)) if len(models) == 2 else f"{len(models)} models"
     design = f"{who} with {words.sizes(study.pairs)}"
     none = f"{design} cannot show any difference at level {text.level(primary.level)}"
     if primary.needed is None:
         return f"{none}."
-    each = "" if pair.scores and pair.scores.by_pairs else " each"
-    needed = f"{text.counted(primary.needed, pair.unit)}{each}"
+    each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
+    needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
     return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 
