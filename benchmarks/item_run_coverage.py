@@ -20,7 +20,8 @@ import scipy
 from common_intervals import Limits
 from scipy import special
 
-from jaxeval.stats import crossed, results, variances
+from jaxeval import stats
+from jaxeval.stats import crossed, variances
 from jaxeval.stats.variances import Groups, Parts
 
 ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
@@ -31,7 +32,7 @@ OF_CLUSTER = 0.3  # of the variance of items, where they have clusters
 CONFIDENCE = 0.95
 CLUSTERS = (10, 30, 100)
 AT_ONCE = 4_000_000  # answers
-BOTH = results.FACTORS
+BOTH = stats.FACTORS
 Row = dict[str, str | int | float]
 Held = dict[str, np.ndarray]  # interval -> [E] whether it holds the truth
 

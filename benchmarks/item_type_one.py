@@ -22,12 +22,12 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval import runs
+from jaxeval import runs, stats
 from jaxeval.runs import items as predictions
 from jaxeval.runs import metrics as counted
 from jaxeval.runs import store
 from jaxeval.runs.metrics import Score
-from jaxeval.stats import estimates, hypotheses, results, single_models, tables
+from jaxeval.stats import estimates, hypotheses, single_models
 
 LEVEL = 0.05
 SHUFFLES = 399
@@ -148,11 +148,11 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         else 1.0
     )
     p_values["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
-    overs: list[tuple[results.Factor, ...]] = [("items",)]
+    overs: list[tuple[stats.Factor, ...]] = [("items",)]
     if a.shape[1] > 1:
         p_values["Welch over runs"] = hypotheses.welch_t(a.mean(0), b.mean(0)).p_value
-        overs += [("runs",), results.FACTORS]
-    both = tables.tables({"a": a[..., None], "b": b[..., None]})
+        overs += [("runs",), stats.FACTORS]
+    both = estimates.tables({"a": a[..., None], "b": b[..., None]})
     for found in estimates.estimate([[*both.values()]], overs):
         p_values[f"ours, {' and '.join(found.over)}"] = found.p_value or 0.0
     return p_values

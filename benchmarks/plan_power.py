@@ -17,7 +17,8 @@ import numpy as np
 import scipy
 from scipy import optimize
 
-from jaxeval.stats import estimates, pilots, planning, results, tables
+from jaxeval import stats
+from jaxeval.stats import estimates, pilots, planning
 from jaxeval.stats.power import t_test_power
 
 TARGET = 0.8
@@ -97,8 +98,8 @@ def _finds(
         + np.sqrt(spread.items_x_runs / 2) * generator.normal(size=shape)
         for _ in range(2)
     )
-    both = tables.tables({"a": (a + item + difference)[..., None], "b": b[..., None]})
-    over = results.FACTORS if size.runs > 1 else ("items",)
+    both = estimates.tables({"a": (a + item + difference)[..., None], "b": b[..., None]})
+    over = stats.FACTORS if size.runs > 1 else ("items",)
     p_value = estimates.estimate([[*both.values()]], [over])[0].p_value
     return p_value is not None and p_value < 0.05
 

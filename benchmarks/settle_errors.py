@@ -5,7 +5,8 @@ Scores of ten shapes, 3 to 100 seeds each. Prints a table, then one JSON line; c
     g .5 .. 4      two samples, scale of the prior; any wrong claim at alpha .05, as in all columns
     pairs          differences within pairs, default g
     known 3 .. 30  so many scores of the base stood before; the worse of both orders
-    pooled, Welch  known 30 with another error of t than settle's, which is the larger of both
+    known 3000     the same in a tenth of the repetitions
+    pooled, Welch  known 30 with another error of t than settle's
     alpha .01      two samples, default g, at a smaller level
     wins           the sign test; in the last three rows one model does win more often
     betting        bets on the mean of scores from 0 to 1, a tenth of the repetitions
@@ -36,7 +37,7 @@ import scipy
 
 from jaxeval.stats import anytime, sequential
 
-ALPHA, MOST = 0.05, 100
+ALPHA, MOST, MANY = 0.05, 100, 3000
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 
@@ -131,6 +132,7 @@ def _row(draws: tuple[Draw, Draw], repetitions: int) -> dict[str, float]:
     for known in (3, 10, 30):
         both = (sequential.looks(*pair, known) for pair in ((a, b), (b, a)))
         row[f"known {known}"] = max(map(_wrong, both))
+    row[f"known {MANY}"] = max(_known(*pair, repetitions // 10) for pair in (draws, draws[::-1]))
     for name in ("pooled", "Welch"):
         row[name] = max(_wrong(_other(*pair, name)) for pair in ((a, b), (b, a)))
     row["alpha .01"] = _wrong(seen, alpha=0.01)
@@ -178,6 +180,13 @@ def _wrong(
     """Share of experiments in which one model is ever claimed to be better."""
     sides = [sequential.e_process(seen, g=g, alternative=side) for side in ("greater", "less")]
     return float((np.maximum(*sides) >= np.log(2 / alpha)).any(-1).mean())
+
+
+def _known(candidate: Draw, base: Draw, repetitions: int) -> float:
+    """Wrong claims beside many known scores of the base."""
+    draw = np.random.default_rng(3)
+    pair = candidate(draw, (repetitions, MOST)), base(draw, (repetitions, MANY))
+    return _wrong(sequential.looks(*pair, known=MANY))
 
 
 def _wins(differences: np.ndarray) -> float:

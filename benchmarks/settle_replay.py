@@ -138,7 +138,7 @@ def _replayed(
         undecided = fixed[claims[known] == 0]
         row[f"at most {budget}"] = {
             "decides": round(float(decided.mean()), 4),
-            "of these the same": round(float(same[known][decided].mean()), 4),
+            "of these the same": _share(same[known][decided]),
             "seeds": round(float(seeds[known].mean()), 1),
             "fixed n": _share(fixed < ALPHA),
             "undecided, p in [.005, .05]": _share((undecided >= 0.005) & (undecided <= ALPHA)),

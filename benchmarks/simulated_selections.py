@@ -12,7 +12,7 @@ from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.posterior import Moments
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.bandits.running import Replay
-from jaxeval.stats.results import Sample, sample
+from jaxeval.stats import Sample, sample
 
 
 class Mean(NamedTuple):

@@ -12,7 +12,7 @@ import functools
 import common
 import numpy as np
 
-from jaxeval.stats import estimates, tables
+from jaxeval.stats import estimates
 
 SHARES = (0.9, 0.95, 0.97, 0.975, 0.98, 0.985, 0.99)
 TASKS = 3
@@ -41,7 +41,7 @@ def main() -> None:
 def limits(count: int, *right: int) -> tuple[float, float]:
     """Ends of the interval where so many of `count` answers to each task are right."""
     answers = [np.repeat([1.0, 0.0], [one, count - one]) for one in right]
-    tasks = [[*tables.tables({"": of[:, None, None]}).values()] for of in answers]
+    tasks = [[*estimates.tables({"": of[:, None, None]}).values()] for of in answers]
     interval = estimates.estimate(tasks, [("items",)])[0].interval
     return interval.low, interval.high
 

@@ -21,21 +21,20 @@ if TYPE_CHECKING:
     from jaxeval.compare import compare, compare_items, compare_logs
     from jaxeval.configs import configs, configs_keys
     from jaxeval.errors import JaxevalError
-    from jaxeval.evaluate import evaluate
+    from jaxeval.evaluate import evaluate, predict
     from jaxeval.judge import vectors_judge
     from jaxeval.mirror import mirror
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table
     from jaxeval.options import compare_options
     from jaxeval.plan import plan, plan_items, plan_logs
-    from jaxeval.predict import predict
     from jaxeval.report.comparison import Comparison
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load, runs_export
     from jaxeval.select.__main__ import select, select_command, select_table
-    from jaxeval.serve.__main__ import serve, serve_board, serve_logs
+    from jaxeval.serve.__main__ import serve, serve_board
     from jaxeval.settle.__main__ import (
         settle,
         settle_command,
@@ -53,21 +52,20 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "compare": "compare compare_items compare_logs",
     "configs": "configs configs_keys",
     "errors": "JaxevalError",
-    "evaluate": "evaluate",
+    "evaluate": "evaluate predict",
     "judge": "vectors_judge",
     "mirror": "mirror",
     "neighbourhood": "neighbourhood",
     "noise": "noise noise_table",
     "options": "compare_options",
     "plan": "plan plan_logs plan_items",
-    "predict": "predict",
     "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load runs_export",
     "report.settlements.settlement": "Settlement",
     "select.__main__": "select select_command select_table",
-    "serve.__main__": "serve serve_board serve_logs",
+    "serve.__main__": "serve serve_board",
     "settle.__main__": "settle settle_command settle_table settle_self settle_report",
     "sources": "read_scores",
     "sweep": "sensitivity sweep",
@@ -81,7 +79,7 @@ __all__ += ["compare", "compare_items", "compare_logs", "compare_options", "conf
 __all__ += ["configs_keys", "evaluate", "load", "mirror", "neighbourhood", "noise", "noise_table"]
 __all__ += ["plan", "plan_items", "plan_logs", "predict", "read_scores", "runs_export"]
 __all__ += ["select", "select_command", "select_table", "sensitivity", "serve"]
-__all__ += ["serve_board", "serve_logs", "settle", "settle_command", "settle_report"]
+__all__ += ["serve_board", "settle", "settle_command", "settle_report"]
 __all__ += ["settle_self", "settle_table", "sweep", "train", "tune", "tune_command", "tuning"]
 __all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]
 

@@ -11,7 +11,7 @@ from jaxeval.errors import ConfigError, meant
 VERBS = {  # verb -> what it does
     "train": "train a population and show the distribution of its scores",
     "report": "show a runs folder: tables, figures, a page",
-    "serve": "show a runs folder in a browser, during training too",
+    "serve": "show runs in a browser, during training too; and logs",
     "mirror": "show runs in TensorBoard, W&B, MLflow or trackio",
     "runs": "export a runs folder as CSV or Parquet",
     "compare": "is A better than B? from any table of scores, or logs",

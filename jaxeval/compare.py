@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from jaxeval import cli, parameters, sources
+from jaxeval import cli, parameters, sources, stats
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Count, Natural, Positive, Probability
-from jaxeval.report import text
-from jaxeval.report.comparison import Comparison, looks
+from jaxeval.report import comparison, text
+from jaxeval.report.comparison import Comparison
 from jaxeval.runs import items as predictions
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs import records
 from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import failures, results, single_models
-from jaxeval.stats.results import Method, Rules
+from jaxeval.stats import Method, Rules, failures, single_models
 from jaxeval.stats.samples import Unit
 from jaxeval.stats.study import Study, study
 
@@ -98,7 +97,7 @@ def _compared(
     with cli.waiting(f"comparing {text.counted(pairs, 'pair')} of models"):
         found = study(scores, rules, unit, control=control)
         if ledger is not None:
-            found = looks.with_looks(found, Path(ledger))
+            found = comparison.with_looks(found, Path(ledger))
         if items is None or any(pair.looks > 1 for pair in (*found.pairs, *found.overall)):
             single = by_item = None
         else:
@@ -196,7 +195,7 @@ def compare_logs(
       jaxeval compare logs lm_eval_output --metric acc
       jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
-    factors = None if over is None else results.parse_over(over)
+    factors = None if over is None else stats.parse_over(over)
     complete = gate and missing == "error"
     rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
     own: Any = {"cluster": cluster or "", "tasks": task, "mismatched": mismatched}

@@ -5,8 +5,8 @@ import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import parameters
-from jaxeval.config import toml
-from jaxeval.report.document import Block, Document, Heading, Result, Table
+from jaxeval.config import reading
+from jaxeval.report import Block, Document, Heading, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.fields import Key
@@ -68,13 +68,13 @@ def configs(name: str | None = None) -> _Configs | str:
       jaxeval train reimers2017/wnut17_ner --data DIR
     """
     if name is None:
-        return _Configs(tuple(map(_shipped, toml.shipped_names())))
-    return toml.read_text(name)
+        return _Configs(tuple(map(_shipped, reading.shipped_names())))
+    return reading.read_text(name)
 
 
 def _shipped(name: str) -> _Shipped:
     """Describes a file; its first line is a comment that says what it is."""
-    text = toml.read_text(name)
+    text = reading.read_text(name)
     tables = tomllib.loads(text)
     use = "--variants" if "variant" in tables else "CONFIG" if "name" in tables else "--space"
     return _Shipped(name, use, text.partition("\n")[0].lstrip("# "))

@@ -6,11 +6,14 @@ All of a Task is written for ONE member; only `jaxeval.population` adds the axis
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
+
+from jaxeval.files import Json
 
 Array = jax.Array
 Tree = Any  # a pytree of arrays
@@ -31,6 +34,19 @@ class Metric(NamedTuple):
     def improves(self, score: float, best: float) -> bool:
         """True if `score` is strictly better than `best`."""
         return score > best if self.higher_is_better else score < best
+
+
+class Findings(NamedTuple):
+    """Observations about a corpus, beside its sizes."""
+
+    facts: Mapping[str, Json] = types.MappingProxyType({})  # for plans and records
+    remarks: Sequence[str] = ()
+    warnings: Sequence[str] = ()  # probable mistakes
+
+    def joined(self, other: "Findings") -> "Findings":
+        """Returns these findings and others."""
+        lines = ([*own, *more] for own, more in zip(self[1:], other[1:], strict=True))
+        return Findings({**self.facts, **other.facts}, *lines)
 
 
 class Batch(NamedTuple):
@@ -109,6 +125,7 @@ class Split(NamedTuple):
     dev: tuple[np.ndarray, ...]
     test: tuple[np.ndarray, ...]
     tables: Tree
+    padded: bool = False  # the same for all splits: batches of train may have no row
 
 
 @dataclasses.dataclass(frozen=True)

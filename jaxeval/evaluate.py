@@ -1,40 +1,26 @@
-"""`jaxeval evaluate`: scores saved models again, language models also in other ways."""
+"""Saved models: `jaxeval evaluate` scores them again, `jaxeval predict` has their predictions."""
 
-import dataclasses
+import contextlib
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import backend, cli, parameters
-from jaxeval.errors import ConfigError, argument
+from jaxeval import backend, cli, files, parameters, parsers
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
-from jaxeval.parameters import Changes, Count, NonNegative, Quiet, Seeds
-from jaxeval.report.document import Document, Result
+from jaxeval.parameters import Changes, Count, Natural, NonNegative, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
+    from jaxeval.report.runs import Evaluation
+    from jaxeval.results import Runs
     from jaxeval.studies import saved
-    from jaxeval.studies.saved import Condition
+    from jaxeval.studies.saved import Condition, ModelFile
 
 _SEEDS = 8  # of a config
 _MASKS = 20  # of a mean
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Evaluation(Result):
-    """Scores of saved models, a row each: condition, seed, part, metric, score."""
-
-    scores: Sequence[dict[str, Json]]
-
-    def document(self) -> Document:
-        """A line a condition, and how it differs from the first, seed by seed."""
-        from jaxeval.report import runs as report
-
-        return report.conditions_document(self.scores)
-
-    def to_dict(self) -> Any:
-        """The rows: a table of scores that `compare` reads."""
-        return [*self.scores]
 
 
 @parameters.verb
@@ -54,7 +40,7 @@ def evaluate(
     samples: Count | None = None,
     dynamic: NonNegative | None = None,
     quiet: Quiet = False,
-) -> Evaluation:
+) -> "Evaluation":
     """Scores models that were trained with training.save_models=true.
 
     Language models can also be scored with another softmax temperature (searched on dev), averaged
@@ -90,13 +76,12 @@ def evaluate(
     from jaxeval import studies
     from jaxeval.studies import cohorts, prepared, saved
 
-    source, numbers = config, seeds or _SEEDS
+    source, found = config, parameters.numbers(_SEEDS)
     if experiment is not None:
         source, found = _experiment(Path(out), experiment, config, [*changes])
-        numbers = seeds or found
     whole = studies.read(source, [*changes], data)
     _refuse_unused({**others, "samples": samples}, whole)
-    trials = prepared.seeds_by_splits(whole, parameters.numbers(numbers))
+    trials = prepared.seeds_by_splits(whole, parameters.numbers(seeds or found))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = saved.load(cohort, Path(out))
     models = models if input is None else saved.with_test_file(models, str(input))
@@ -108,12 +93,10 @@ def evaluate(
 
 def _number(name: str, value: str | float, most: float, whole: bool = False) -> float:
     """A number above 0 and below `most`, of a list or beside words."""
-    try:
+    with contextlib.suppress(ValueError):
         number = int(value) if whole else float(value)
-    except ValueError:
-        number = 0
-    if 0 < number < most:
-        return number
+        if 0 < number < most:
+            return number
     kind = "whole numbers from 1" if whole else "a number above 0, or search"
     raise ConfigError(f"{argument(name)}: expected {kind}, got {value!r:.60}")
 
@@ -139,8 +122,7 @@ def _refuse_unused(others: Mapping[str, object], config: Any) -> None:
     from jaxeval.config import fields
 
     for name, value in others.items():
-        given = value is not None and value != [] and value != ()  # 0 is given
-        if given and config.task != "language":
+        if value not in (None, [], ()) and config.task != "language":  # 0 is given
             said = f"for language models only; this config's task is {config.task}"
             raise ConfigError(f"{argument(name)}: {said}")
     if others["samples"] is not None and not others["mean"]:
@@ -183,9 +165,9 @@ def _scored(
     part: Literal["test", "dev"],
     shown_part: str,
     quiet: bool,
-) -> Evaluation:
+) -> "Evaluation":
     """Scores the models under each condition: a row a member."""
-    from jaxeval.report import runs as report
+    from jaxeval.report.runs import Evaluation, condition_line
     from jaxeval.studies import saved
 
     record, rows = models.prepared.record, list[dict[str, Json]]()
@@ -205,5 +187,114 @@ def _scored(
             }
             for member, by_metric in zip(models.members, scores, strict=True)
         ]
-        cli.say(report.condition_line(rows, named), quiet)
+        cli.say(condition_line(rows, named), quiet)
     return Evaluation(rows)
+
+
+@parameters.verb
+def predict(
+    runs: "Runs | str | Path",
+    *,
+    input: str | Path,
+    output: str | Path | None = None,
+    which: Literal["best", "all", "vote"] = "best",
+    experiment: str | None = None,
+    seed: Natural | None = None,
+    n_best: Count | None = None,
+    beam: Count | None = None,
+    max_length: Count | None = None,
+    whole: bool = False,
+    quiet: Quiet = False,
+) -> str:
+    """Predicts with models that were trained with training.save_models=true.
+
+    Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column of outputs
+    to lines of sources. Language models score each line. Classifiers write JSON lines of texts,
+    targets or pairs with their labels. The training corpus is not needed.
+
+    Args:
+      runs: runs folder; in Python also loaded runs, whose models are used.
+      input: the file to read, in the format of the models' task; - is stdin.
+      output: file to write instead of stdout.
+      which: the model with the best dev score; all, a column each; or their vote (language: mean
+        of probabilities).
+      seed: models of this seed only.
+      n_best: seq2seq: number of hypotheses, written with their log-probabilities.
+      beam: seq2seq: beam width, instead of the config's model.beam.
+      max_length: seq2seq: maximum number of symbols, instead of the config's data.max_length.
+      whole: language: one score for the whole text, instead of one per line.
+      quiet: do not name the models on stderr.
+
+    Returns:
+      The lines; "" if they are written to a file.
+
+    Examples:
+      jaxeval predict RUNS --input FILE               # the model with the best dev score
+      jaxeval predict RUNS --which vote --input - < FILE
+      jaxeval predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
+    """
+    from jaxeval.results import Runs
+
+    members = None
+    if isinstance(runs, Runs):
+        members = {(row.experiment, row.split, row.seed) for row in runs.rows}
+        runs = runs.location
+    if not isinstance(runs, str | Path):
+        raise ConfigError(f"runs: expected a path, got {type(runs).__name__}")
+    target = None if output is None else str(output)
+    parsers.refuse_unwritable(target, reads=[input], runs=[runs])
+    backend.prepare()
+    from jaxeval.studies import saved
+    from jaxeval.tasks.kind import Options
+
+    found = saved.choose(Path(runs), experiment, seed, members)
+    used = found[:1] if which == "best" else found
+    cli.say(_describe(used, len(found)), quiet)
+    with _file(str(input)) as file:
+        options = Options(which == "vote", n_best, beam, max_length, whole)
+        lines = saved.predictions(used, file, options)
+    text = "".join(f"{line}\n" for line in lines)
+    if target is None:
+        return text
+    files.write_out(target, text)
+    return ""
+
+
+def _describe(used: "Sequence[ModelFile]", found: int) -> str:
+    """Names the models in the order of their columns."""
+    from jaxeval.report import scores
+    from jaxeval.runs import metrics
+
+    about = used[0].about
+    unit = metrics.unit_of(about.metric)
+    names = [f"{path.stem} (dev {scores.shown(each.dev, unit)})" for path, each in used[:8]]
+    more = ", ..." if len(used) > len(names) else ""
+    count = f"{len(used)} of {found} saved models, by dev {scores.label(about.metric, unit)}"
+    return f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {count}"
+
+
+@contextlib.contextmanager
+def _file(name: str) -> Iterator[Path]:
+    """A file to read; a copy of stdin, which can be read only once."""
+    if name != "-":
+        yield Path(name)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        read = sys.stdin.buffer.read()
+        copy = Path(folder) / f"stdin{_suffix(read)}"
+        copy.write_bytes(read)
+        try:
+            yield copy
+        except DataError as error:  # the copy's name says nothing
+            raise DataError(str(error).replace(str(copy), "stdin")) from None
+
+
+def _suffix(read: bytes) -> str:
+    """The suffix that a file of these bytes would have, as names tell formats."""
+    lines = (line for line in read.splitlines() if line.strip() and not line.startswith(b"# "))
+    columns = next(lines, b"").split(b"\t")
+    if columns[0].startswith(b"{"):
+        return ".jsonl"
+    if len(columns) == 10 and columns[0][:1].isdigit():
+        return ".conllu"
+    return ".tsv" if len(columns) > 1 else ""

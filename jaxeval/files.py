@@ -179,7 +179,7 @@ def locked(path: Path, busy: str, seconds: float = 1.0) -> Iterator[None]:
 def held(path: Path) -> bool:
     """Returns whether a process holds a lock file."""
     try:
-        with path.open() as stream:
+        with path.open("rb", buffering=0) as stream:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         return isinstance(error, BlockingIOError)

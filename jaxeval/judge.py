@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jaxeval import launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Quiet, Seeds
-from jaxeval.report import text
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table, text
 
 if TYPE_CHECKING:
     from jaxeval import runs

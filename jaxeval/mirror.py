@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from jaxeval import cli, parameters
 from jaxeval.errors import ConfigError, JaxevalError, RunError, argument, parsing
 from jaxeval.report import text
-from jaxeval.runs import records
+from jaxeval.runs import records, trackers
 
 if TYPE_CHECKING:
     from jaxeval.runs import following
@@ -56,8 +56,6 @@ class _Target:
 class _TensorBoard(_Target):
     def __init__(self, place: str, member: _Member):
         from tensorboardX.event_file_writer import EventsWriter
-
-        from jaxeval.runs import trackers
 
         names = (urllib.parse.quote(name, " ") for name in (member.group, member.name))
         folder = Path(place or "tensorboard", *names)
@@ -122,12 +120,9 @@ class _Wandb(_Target):
     def __init__(self, place: str, member: _Member):
         import wandb
 
-        from jaxeval.runs import trackers
-
         folder = Path(place or os.environ.get("WANDB_DIR", "."))
         for old in (folder / "wandb").glob(f"offline-run-*-{member.id}"):
-            runs = trackers.find(old)[1]
-            self.ended = any(run.config.get("status", "running") != "running" for run in runs)
+            self.ended = self._is_whole(old)
             if self.ended:
                 return
             shutil.rmtree(old)
@@ -142,8 +137,18 @@ class _Wandb(_Target):
             self._run.log(dict(scores), step=epoch)
         self._run.config.update(dict(end), allow_val_change=True)
 
+    @staticmethod
+    def _is_whole(folder: Path) -> bool:
+        found = trackers.find(folder)[1]
+        return any(run.config.get("status", "running") != "running" for run in found)
+
     def close(self) -> None:
-        self._run.finish(exit_code=int(self._run.config["status"] in _FAILED))
+        status, folder = self._run.config["status"], Path(self._run.settings.sync_dir)
+        self._run.finish(exit_code=int(status in _FAILED))
+        for _ in range(500):  # a process of W&B still writes it
+            if status == "running" or self._is_whole(folder):
+                break
+            time.sleep(0.02)
 
 
 class _Trackio(_Target):
@@ -187,7 +192,7 @@ def mirror(
     Args:
       to: the tracker; W&B runs are written offline, for `wandb sync`.
       at: folder, or tracking URI of MLflow (./tensorboard, else the tracker's default).
-      follow: keep sending until nothing is trained; Ctrl-C ends it too.
+      follow: keep sending until no process trains; Ctrl-C ends it too.
 
     Examples:
       jaxeval mirror runs --to tensorboard
@@ -209,9 +214,7 @@ def mirror(
         ):
             written = followed.begun
             mirrored.send()
-            while follow and (
-                mirrored.opened or time.time() - written < _QUIET or followed.trained()
-            ):
+            while follow and (followed.trained or time.time() - written < _QUIET):
                 time.sleep(_SECONDS)
                 if followed.poll():
                     written = time.time()

@@ -13,8 +13,7 @@ from jaxeval.config import fields
 from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Natural, NonNegative, Number, Quiet
-from jaxeval.report import plots, scores, text
-from jaxeval.report.document import Document, Figure, Result, Table
+from jaxeval.report import Document, Figure, Result, Table, plots, scores, text
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source

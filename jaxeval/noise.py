@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import CrossedStudy, Noise
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats import nested
+    from jaxeval.stats import variances
     from jaxeval.studies.cohorts import Entry
 
 
@@ -79,7 +79,7 @@ def noise(
 
     rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     first = rows[0]
-    parts: dict[str, nested.Nested | CrossedStudy] = {}
+    parts: dict[str, variances.Nested | CrossedStudy] = {}
     left_out = list[str]()
     for part in ("dev", "test"):
         cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
@@ -94,16 +94,16 @@ def noise(
     return Noise(first.metric, first.unit, parts, left_out, whole.name)
 
 
-def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[nested.Nested, str]":
+def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[variances.Nested, str]":
     """The noise of several runs of each seed, and how many seeds were left out."""
-    from jaxeval.stats import nested
+    from jaxeval.stats import variances
 
     whole = [[score for score in of if score is not None] for of in scores if None not in of]
     if len(whole) < 2:
         raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
     lost = len(scores) - len(whole)
     said = f"{lost} seeds left out, a run of each has no score" if lost else ""
-    return nested.components(whole), said
+    return variances.nested(whole), said
 
 
 @parameters.verb
@@ -198,11 +198,11 @@ def _study(
 ) -> "CrossedStudy":
     """The components of the variance, and a plan where a precision is known; limits of a mean."""
     from jaxeval.report.noise import CrossedStudy
-    from jaxeval.stats import crossed, nested
+    from jaxeval.stats import crossed
 
     found = crossed.components(table)
     varies = found.total.sd > 0  # equal scores say nothing of what others would be
-    plan = nested.plan(found, precision) if precision and varies else None
+    plan = crossed.plan(found, precision) if precision and varies else None
     if limits is not None:
         found = dataclasses.replace(found, mean_interval=found.mean_interval.clip(*limits))
     return CrossedStudy(found, dropped, plan)

@@ -7,9 +7,8 @@ from typing import Any
 
 from jaxeval import parameters, sources
 from jaxeval.errors import DataError, argument
-from jaxeval.report import scores, text
+from jaxeval.report import Block, Document, Result, Table, scores, text
 from jaxeval.report.comparison import words
-from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.runs import columns, normal
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable

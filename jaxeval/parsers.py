@@ -13,7 +13,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.parameters import Parameter
 
 if TYPE_CHECKING:
-    from jaxeval.report.document import Result
+    from jaxeval.report import Result
 
 _Verb = Callable[..., object]
 Commands = Mapping[str, _Verb]  # "" or the name of a subcommand -> its function
@@ -163,7 +163,7 @@ def _arguments(function: _Verb, args: Mapping[str, Any]) -> tuple[list[object], 
 
 def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written or would replace an input, before any work."""
-    from jaxeval.report.document import save_suffix
+    from jaxeval.report import save_suffix
 
     if json == "":
         raise ConfigError("--json: expected a path, or - for stdout, got an empty text")

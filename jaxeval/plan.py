@@ -8,8 +8,7 @@ from typing import Any
 from jaxeval import parameters, sources
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
-from jaxeval.report import text
-from jaxeval.report.document import Block, Document, Result, Table
+from jaxeval.report import Block, Document, Result, Table, text
 from jaxeval.runs import items, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Mismatched, Missing

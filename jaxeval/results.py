@@ -12,14 +12,14 @@ import numpy as np
 from jaxeval import files, parameters, parsers
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
-from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
+from jaxeval.report import Document, Figure, Result, to_json, to_json_object
 from jaxeval.runs import native, records, store
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
     import pandas
 
-    from jaxeval.report.runs.summary import ExperimentSummary
+    from jaxeval.report.runs.experiments import ExperimentSummary
 
 _Part = Literal["dev", "test"]
 
@@ -73,7 +73,7 @@ class Runs(Result):
           ConfigError: the part is unknown, there are several experiments, or test scores of a
             search are requested.
         """
-        from jaxeval.report.runs import summary
+        from jaxeval.report.runs import experiments
 
         if part not in ("dev", "test"):
             raise ConfigError(f"part: expected dev or test, got {part!r}")
@@ -89,7 +89,7 @@ class Runs(Result):
                 "dev; expected scores(part='dev'), or its best setting retrained, the experiment "
                 "NAME_tuned"
             )
-        members = summary.collapse_repeats(self.rows) if self.rows else ()
+        members = experiments.collapse_repeats(self.rows) if self.rows else ()
         known = (getattr(row, part) for row in members)
         return np.array([score for score in known if score is not None], float)
 
@@ -103,11 +103,11 @@ class Runs(Result):
 
     def summaries(self) -> "list[ExperimentSummary]":
         """Returns the summary of each experiment."""
-        from jaxeval.report.runs import summary
+        from jaxeval.report.runs import experiments
         from jaxeval.sensitivity import trials
 
         return [
-            summary.summarize(group, trials.planned_runs(self.location, group[0].experiment))
+            experiments.summarize(group, trials.planned_runs(self.location, group[0].experiment))
             for group in records.by_experiment(self.rows)
         ]
 
@@ -118,9 +118,9 @@ class Runs(Result):
         groups = records.by_experiment(self.rows)
 
         def figures() -> list[Figure]:
-            from jaxeval.report.runs import figures
+            from jaxeval.report.runs import experiments
 
-            return figures.draw(groups, store.load_curves(self.location))
+            return experiments.draw(groups, store.load_curves(self.location))
 
         summaries = self.summaries()
         return report.experiments_document(groups, summaries, self.location, figures, self.next)

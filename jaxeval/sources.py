@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval import parameters
+from jaxeval import parameters, stats
 from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
 from jaxeval.results import Runs
 from jaxeval.runs import columns, metrics, native, store, tables, trackers
@@ -17,7 +17,6 @@ from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import results
 
 
 @parameters.verb
@@ -81,7 +80,7 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if not isinstance(source, str | PathLike):
         expected = "a path, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
-    path, recorded = _path(source), _is_recorded(source)
+    path, recorded = _path(source), is_recorded(source)
     if not recorded and (tracked := _read_tracked(path, layout)):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
@@ -146,7 +145,7 @@ def scores(
         locations = ", ".join(dict.fromkeys(x.location for x in runs))
         return native.scores([row for x in runs for row in x.rows], locations, layout), None
     found = read(first, layout)
-    items = native.item_scores(_path(first), found, layout) if _is_recorded(first) else None
+    items = native.item_scores(_path(first), found, layout) if is_recorded(first) else None
     return found, items
 
 
@@ -155,7 +154,7 @@ def read_columns(source: Any) -> Columns:
     if _is_table(source):
         return columns.from_python(source)
     path = _path(source)
-    if _is_recorded(source):
+    if is_recorded(source):
         return native.read_columns(path)
     tracked = _read_tracked(path, Layout())
     return tracked[0] if tracked else columns.read(path)
@@ -166,7 +165,7 @@ def _path(source: object) -> str:
     return str(source).removeprefix("sqlite:///")
 
 
-def _is_recorded(source: object) -> bool:
+def is_recorded(source: object) -> bool:
     """True for a runs folder or its database."""
     if not isinstance(source, str | PathLike):
         return False
@@ -205,7 +204,7 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
     scores = dict[str, np.ndarray]()
     for name, values in ((str(name), values) for name, values in by_name.items()):
         try:
-            numbers = results.floats(values, "expected numbers")
+            numbers = stats.floats(values, "expected numbers")
         except DataError:
             numbers = np.zeros(())
         if numbers.ndim != 1 or not len(numbers):

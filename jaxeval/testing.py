@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval import parameters, sources
+from jaxeval import parameters, sources, stats
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import NonNegative, Probability
 from jaxeval.report.comparison import Comparison
@@ -14,8 +14,7 @@ from jaxeval.runs import logs as evaluations
 from jaxeval.runs import metrics, scores
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import results
-from jaxeval.stats.results import Rules
+from jaxeval.stats import Rules
 from jaxeval.stats.study import study
 
 _Scored = Sequence | np.ndarray | str | PathLike[str]
@@ -54,7 +53,7 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    factors, level = None if over is None else results.parse_over(over), 1 - alpha
+    factors, level = None if over is None else stats.parse_over(over), 1 - alpha
     how: Any = {"margin": margin or None, "confidence": level, "over": factors}
     of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
     if any(of_paths) and not all(of_paths):

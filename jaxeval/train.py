@@ -9,7 +9,7 @@ from jaxeval import backend, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Quiet, Seeds, Splits
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -90,7 +90,7 @@ def train(
 
 
 def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
-    from jaxeval.config import reading
+    from jaxeval.config import fields
     from jaxeval.studies import cohorts, launching, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
@@ -99,7 +99,7 @@ def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     plan = memory.describe(cohort)
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
-    return _Plan(plan, reading.to_toml(cohort.config))
+    return _Plan(plan, fields.to_toml(cohort.config))
 
 
 _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")

@@ -100,7 +100,7 @@ _WRITING = """
 from jaxeval import cli, parsers
 from jaxeval.errors import DataError
 from jaxeval.report import render
-from jaxeval.report.document import Document
+from jaxeval.report import Document
 
 def main():
     {}

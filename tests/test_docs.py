@@ -21,7 +21,7 @@ import pytest
 
 from jaxeval import docstrings, parsers, space, studies, tasks
 from jaxeval.__main__ import VERBS, commands, main
-from jaxeval.config import toml
+from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.population import epoch
 
@@ -146,8 +146,8 @@ def test_commands_of_help(verb: str, tmp_path: Path) -> None:
 def test_commands_of_shipped_configs(tmp_path: Path) -> None:
     """Dies if the command in a config's comment does not train that config."""
     calls = 0
-    for name in toml.shipped_names():
-        text = re.sub(r"^# ?", "", toml.read_text(name), flags=re.MULTILINE)
+    for name in reading.shipped_names():
+        text = re.sub(r"^# ?", "", reading.read_text(name), flags=re.MULTILINE)
         for call in _calls(text, tmp_path) if CALL.search(text) else ():
             _check(call)
             assert name in call

@@ -14,11 +14,10 @@ import pytest
 import jaxeval
 from jaxeval import __main__ as verbs
 from jaxeval import cli
-from jaxeval.config import reading, toml
+from jaxeval.config import reading
 from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
-from jaxeval.report import render
-from jaxeval.report.document import Document, Table
+from jaxeval.report import Document, Table, render
 from jaxeval.runs import columns
 from tests import comparing
 
@@ -42,9 +41,9 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
         reading.read_toml(path)
     assert len(str(caught.value)) < 400
     with pytest.raises(ConfigError):
-        toml.apply({}, body.replace(" ", ""))
+        reading._apply({}, body.replace(" ", ""))
     tree: dict[str, object] = {}
-    toml.apply(tree, "a.b=[1, [2]]")
+    reading._apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
 
 
@@ -96,7 +95,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        labelled_text.read_semeval(path)
+        labelled_text._read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")

@@ -10,8 +10,7 @@ import pytest
 
 from jaxeval import backend
 from jaxeval.errors import RunError
-from tests import processes
-from tests.test_local_launcher import WORDS, rows
+from tests import launched, processes
 from tests.verbs import train
 
 
@@ -30,7 +29,7 @@ def _start(words: list[str]) -> list[processes.Running]:
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
     """Dies if a process trains other members than are its own, the second one writes, a killed
     population starts over, or a score or a model differs by a bit from that of one process."""
-    words = [*WORDS, "training.save_models=true"]
+    words = [*launched.WORDS, "training.save_models=true"]
     assert train([*words, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "two"
     killed, end = _start([*words, "--out", str(folder)]), time.monotonic() + 120.0
@@ -43,7 +42,7 @@ def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
     done = [process.wait() for process in _start([*words, "--out", str(folder)])]
     assert [of.returncode for of in done] == [0, 0], done
     assert "\nepoch" not in done[1].stderr
-    assert rows(folder) == rows(tmp_path / "one")
+    assert launched.rows(folder) == launched.rows(tmp_path / "one")
     models = sorted(folder.glob("models/*/*.npz"))
     assert len(models) == 4
     for path in models:

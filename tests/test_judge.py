@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import judge, runs, studies
 from jaxeval.__main__ import main
-from jaxeval.config import toml
+from jaxeval.config import reading
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import vectors_judge
 from tests import tiny_corpora
@@ -129,7 +129,7 @@ def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
 
 def test_the_six_tasks_have_two_configs_each() -> None:
     """Dies if a mode trains the vectors that it should keep, or a setting of the code is lost."""
-    names = {name for name in toml.shipped_names() if name.startswith("nayak2016/")}
+    names = {name for name in reading.shipped_names() if name.startswith("nayak2016/")}
     assert names == {f"nayak2016/{task}_{mode}" for task in judge._TASKS for mode in judge._MODES}
     rates = {"window": (0.01, 0.3), "sequence": (0.03, 0.001)}  # fixed, fine-tuned
     for name in names:

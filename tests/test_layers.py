@@ -23,7 +23,7 @@ API = {"__init__"}  # of `import jaxeval`, which imports none of it before its f
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
     *("train", "evaluate", "sweep", "noise", "plan", "neighbourhood", "compare"),
-    *("options", "select", "serve", "mirror", "settle", "tune", "judge", "predict", "configs"),
+    *("options", "select", "serve", "mirror", "settle", "tune", "judge", "configs"),
     *("__main__", "vectors.__main__", "observe", "results"),
 }
 _TRAINS = "vectors", "__main__.py"  # `vectors judge`

@@ -9,20 +9,19 @@ from typing import Literal
 
 import pytest
 
-from jaxeval import parameters, parsers
+from jaxeval import parameters, parsers, report
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Positive, Probability, Seeds
-from jaxeval.report import document
-from jaxeval.report.document import Result
+from jaxeval.report import Result
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class _Found(Result):
     arguments: Mapping[str, object]
 
-    def document(self) -> document.Document:
-        table = document.Table(("name", "value"), [("a <b>", "1"), ("c & d", "2")], "Values.", 1)
-        return document.Document(
+    def document(self) -> report.Document:
+        table = report.Table(("name", "value"), [("a <b>", "1"), ("c & d", "2")], "Values.", 1)
+        return report.Document(
             ("A is better.",), (table,), details=("All of it.",), signature="jaxeval"
         )
 

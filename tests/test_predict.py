@@ -86,7 +86,9 @@ def test_stdin_is_read_as_a_file(tags: Trained, monkeypatch: pytest.MonkeyPatch)
         lines = jaxeval.predict(tags[0], input="-").splitlines()
         shown.append([line.rpartition("\t")[2] for line in lines[-3:]])
     assert shown[0] == shown[1]
-    assert importlib.import_module("jaxeval.predict")._suffix(b'{"text": "so good"}\n') == ".jsonl"
+    assert (
+        importlib.import_module("jaxeval.evaluate")._suffix(b'{"text": "so good"}\n') == ".jsonl"
+    )
 
 
 def _cut(file: Path) -> None:

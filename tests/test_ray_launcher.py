@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_local_launcher import WORDS, halved, rows, searched, wait_for_epochs
+from jaxeval import launchers
+from jaxeval.errors import RunError
+from tests import launched, processes
 from tests.verbs import train, tune
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="no Ray")
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="no 
 def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a task of a lost node is not run elsewhere, a score is another than that of one
     process, or what pauses at a rung is lost."""
-    long = [*WORDS, "training.epochs=1500", "training.checkpoint_every=10"]
+    long = [*launched.WORDS, "training.epochs=1500", "training.checkpoint_every=10"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
@@ -30,7 +32,7 @@ def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         nodes = [cluster.add_node(**small) for _ in range(2)]
 
         def kill() -> None:
-            wait_for_epochs(folder, 20)
+            launched.wait_for_epochs(folder, 20)
             cluster.remove_node(nodes[0], allow_graceful=False)
 
         killer = threading.Thread(target=kill)
@@ -39,9 +41,16 @@ def test_a_node_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert train(words) == 0
         killer.join()
         assert len([node for node in ray.nodes() if node["Alive"]]) == 2
-        assert rows(folder) == rows(tmp_path / "one")
-        assert tune(halved(tmp_path, f"ray:{cluster.address}")) == 0
-        assert any(e.stopped for e in searched(tmp_path / "ray"))
+        assert launched.rows(folder) == launched.rows(tmp_path / "one")
+        assert tune(launched.halved(tmp_path, f"ray:{cluster.address}")) == 0
+        assert any(e.stopped for e in launched.searched(tmp_path / "ray"))
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    """Dies if it is waited for: Ray tries for minutes."""
+    port, _ = processes.free_ports()
+    with pytest.raises(RunError, match=f"^--launch ray:127.0.0.1:{port}: .*refused$"):
+        launchers.prepare(f"ray:127.0.0.1:{port}")

@@ -180,6 +180,13 @@ def test_items_are_pairs() -> None:
         jaxeval.settle_table(rows, column={"item": "nix"})
 
 
+def test_a_winner_of_few_pairs_among_ties_has_no_interval_around_0() -> None:
+    """Dies if a sentence says "better" beside a median difference of 0, CI [0, 0]."""
+    sides = {"old": [0.0] * 40, "new": [1.0] * 15 + [0.0] * 25}
+    (said,) = jaxeval.settle_table(sides, statistic="wins").document().answer
+    assert said == "new is better than old: 15 pairs won, 0 lost (40 pairs)."
+
+
 def test_a_change_without_effect_is_said() -> None:
     """Dies if equal scores at every seed pass for noise."""
     draw = np.random.default_rng(1).normal(size=6)

@@ -16,8 +16,7 @@ import pytest
 from jaxeval import launchers
 from jaxeval.errors import ConfigError
 from jaxeval.launchers import slurm
-from tests import processes
-from tests.test_local_launcher import WORDS, halved, rows, same_rungs, searched, wait_for_epochs
+from tests import launched, processes
 from tests.verbs import train, tune
 
 pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="Slurm is not installed")
@@ -105,12 +104,13 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     """Dies if a task that is cancelled, pre-empted or without a node ends the study or loses
     epochs, a second command submits what is in the queue, or a score is another than that of one
     process."""
-    long = [*WORDS, "training.epochs=500", "training.checkpoint_every=50"]
+    long = [*launched.WORDS, "training.epochs=500", "training.checkpoint_every=50"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     words = [*long, "--out", str(folder), "--launch", f"slurm:{cluster}"]
     driver = processes.start("train", *words, before=_ask_often)
-    wait_for_epochs(folder, 10, jobs=2)  # a worker that starts has no handler of signals yet
+    # a worker that starts has no handler of signals yet
+    launched.wait_for_epochs(folder, 10, jobs=2)
     cancelled, requeued = _queue()
     _do("scancel", cancelled)
     _do("scancel", "--signal=USR2", "--batch", requeued)  # as before a time limit
@@ -128,18 +128,42 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     logs = {path.stem: path.read_text() for path in folder.glob("jobs/slurm/*.log")}
     assert {*logs} == {cancelled, requeued, new}
     assert all("stopped between two epochs" in logs[task] for task in (cancelled, requeued))
-    assert rows(folder) == rows(tmp_path / "one")
+    assert launched.rows(folder) == launched.rows(tmp_path / "one")
     _wait(lambda: not _queue())
 
 
 def test_halving(cluster: Path, tmp_path: Path) -> None:
     """Dies if what pauses at a rung is lost, begins anew or leaves a task in the queue, or if a
     score at a rung is another than that of one process."""
-    one, tasks = halved(tmp_path, launchers.HERE), halved(tmp_path, f"slurm:{cluster}")
+    one = launched.halved(tmp_path, launchers.HERE)
+    tasks = launched.halved(tmp_path, f"slurm:{cluster}")
     one[-1] = str(tmp_path / "one")
     assert tune(one) == 0 and tune(tasks) == 0
-    same_rungs(searched(Path(tasks[-1])), searched(tmp_path / "one"))
+    launched.same_rungs(launched.searched(Path(tasks[-1])), launched.searched(tmp_path / "one"))
     _wait(lambda: not _queue())
+
+
+@launched.asked_for
+@pytest.mark.timeout(1800)
+def test_deaths_at_random(cluster: Path, tmp_path: Path) -> None:
+    """Dies if something is lost or trained twice with a process that is killed at any moment."""
+    launched.survived(tmp_path, f"slurm:{cluster}", _ask_often)
+
+
+def test_more_jobs_than_an_array_has_tasks(cluster: Path, tmp_path: Path) -> None:
+    """Dies if a study of more than a thousand jobs cannot be submitted, or is submitted twice."""
+    paths = [tmp_path / "jobs" / str(k) / "job.json" for k in range(1001)]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+    _do("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
+    first, second = launchers.prepare(f"slurm:{cluster}"), launchers.prepare(f"slurm:{cluster}")
+    assert first is not None and second is not None
+    first.submit(paths)
+    second.submit(paths)
+    assert len(_queue()) == len(second.running()) == 1001
+    second.close()
+    _wait(lambda: not _queue())
+    _do("scontrol", "update", "nodename=localhost", "state=resume")
 
 
 def test_wrong_options_are_refused(cluster: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.rules import Answer, Rule, State
 from jaxeval.errors import DataError
 from jaxeval.files import Json
-from jaxeval.stats.results import Sample, sample
+from jaxeval.stats import Sample, sample
 
 Job = tuple[Any, int]  # a model, a side or the number of a setting; and its evaluation, or seed
 _Told = TypeVar("_Told")

@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from jaxeval import stats
 from jaxeval.bandits.rules import SPENT, Answer, Rule, State
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.stats import anytime, results
+from jaxeval.stats import anytime
 from jaxeval.stats.anytime import Settled, Statistic
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -101,7 +102,7 @@ class Settle(Rule):
           RunError: the base failed before anything was settled.
         """
         seen, stopped, (base, _) = self.seen(state), self.stopped(state), state.models
-        constant = len(seen[1]) >= FIRST_LOOK and not any(map(results.varies, seen))
+        constant = len(seen[1]) >= FIRST_LOOK and not any(map(stats.varies, seen))
         verdict: Verdict = "constant" if constant else self.settled(state).verdict
         if base in stopped and (verdict == "undecided" or self.statistic == "wins"):
             raise RunError(f"{base}: {stopped[base]}; without a base nothing is settled")
@@ -155,7 +156,7 @@ def _settled(rule: Settle, base: tuple[float, ...], candidate: tuple[float, ...]
 def _gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Returns first - second [n]; 0 where both failed, infinite where one did."""
     differences, whole = np.zeros(len(first)), np.isfinite(first) & np.isfinite(second)
-    differences[whole] = results.gaps(first[whole], second[whole])
+    differences[whole] = stats.gaps(first[whole], second[whole])
     one = np.isfinite(first) != np.isfinite(second)
     differences[one] = np.where(np.isfinite(first[one]), np.inf, -np.inf)
     return differences

@@ -1,4 +1,4 @@
-"""Types of config fields, and the markers that say what changing a field does.
+"""Types of config fields, and the markers that say what changing a field does; fields as TOML.
 
 * A **traced** field is a number that compiled programs take as an argument. Members of one program
   may differ in it.
@@ -222,3 +222,37 @@ def _kind(schema: Mapping[str, Any]) -> str:
     if schema.get("type") == "array":
         return "list of " + _kind(schema.get("items", {"type": "values"}))
     return str(schema.get("const", schema.get("type", "value")))
+
+
+def to_toml(instance: object) -> str:
+    """Returns settings as TOML; an absent key is left out, or "null" if it has a default."""
+    return "\n".join(_lines(instance, reading.to_dict(type(instance)()), "")).strip() + "\n"
+
+
+def _lines(instance: object, defaults: Json, name: str) -> Iterator[str]:
+    """Yields the table of settings, then those of nested settings."""
+    tables = {}
+    for key, value in reading.to_dict(instance).items():
+        own = defaults.get(key) if isinstance(defaults, Mapping) else None
+        if reading.get_fields(getattr(instance, key)):
+            tables[key] = own
+        elif value is not None or own is not None:
+            yield f"{key} = {_toml_value(value)}"
+    for key, own in tables.items():
+        table = f"{name}.{key}" if name else key
+        yield from ("", f"[{table}]")
+        yield from _lines(getattr(instance, key), own, table)
+
+
+def _toml_value(value: Json) -> str:
+    if isinstance(value, Mapping):
+        pairs = (
+            f"{k if k.isidentifier() else _toml_value(k)} = {_toml_value(v)}"
+            for k, v in value.items()
+        )
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    # other values of JSON are TOML's, except null and one character
+    text = json.dumps("null" if value is None else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

@@ -1,11 +1,16 @@
-"""Reads configs into frozen pydantic dataclasses, reports all mistakes at once; writes TOML."""
+"""Reads configs: TOML files, the user's or shipped, and changes of their keys as `key=value`.
+
+They become frozen pydantic dataclasses; all mistakes are reported at once.
+"""
 
 import difflib
 import functools
 import hashlib
 import json
+import os
+import tomllib
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
@@ -15,10 +20,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from jaxeval import parameters
-from jaxeval.config import toml
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, meant, parsing
 from jaxeval.files import Json
 
+_MOST_LEVELS = 16
+_PACKAGE = Path(__file__).parents[1]
+_SHIPPED = ("config", "space")  # kinds of files
 _T = TypeVar("_T")
 # checks and writes data of a class; making one takes longer than using it
 adapter: Callable[[Any], pydantic.TypeAdapter[Any]] = functools.cache(pydantic.TypeAdapter)
@@ -32,6 +39,93 @@ _EXPECTED = {  # pydantic's error -> what was expected
     "list_type": "a list",
     "dataclass_type": "a table",
 }
+
+
+def _shipped_folder() -> Path:
+    """Returns the folder of shipped files: in an installed wheel or beside the package."""
+    installed = _PACKAGE / "configs"
+    return installed if installed.is_dir() else _PACKAGE.parent / "configs"
+
+
+@functools.cache
+def shipped_names() -> tuple[str, ...]:
+    """Returns the names of all shipped configs, spaces and variants: PAPER/NAME, sorted."""
+    folder = _shipped_folder()
+    files = folder.rglob("*.toml")
+    return tuple(sorted(f.relative_to(folder).with_suffix("").as_posix() for f in files))
+
+
+def read_text(name: str | Path, what: str = "config") -> str:
+    """Reads the text of a path or a shipped name, without a byte order mark.
+
+    `what` is the kind of file, for messages. Raises ConfigError: there is no such file (names the
+    nearest shipped one), or it is not text.
+    """
+    file = Path(name)
+    if not os.path.exists(file) and file.as_posix() in shipped_names():
+        file = _shipped_folder() / f"{file.as_posix()}.toml"
+    if not os.path.exists(file):  # False for names that are too long, too
+        sought = file.with_suffix("").as_posix().removeprefix("configs/")
+        hint = meant(sought, shipped_names(), "`jaxeval configs` lists the shipped ones")
+        raise ConfigError(f"{name}: no such {what} file{f'; {hint}' * (what in _SHIPPED)}")
+    if not file.is_file():
+        raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name}: cannot be read as a text file ({error})") from None
+
+
+def _parse(text: str, name: str | Path) -> dict[str, object]:
+    """Parses TOML; raises ConfigError (with the line) if it is invalid or nested too deep."""
+    with parsing("not valid TOML", name, error=ConfigError):
+        tree = tomllib.loads(text)
+    if _too_deep(tree, _MOST_LEVELS - 1):
+        raise ConfigError(f"{name}: expected at most {_MOST_LEVELS} levels of tables and lists")
+    return tree
+
+
+def _too_deep(value: object, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return (not levels and bool(parts)) or any(_too_deep(part, levels - 1) for part in parts)
+
+
+def _apply(tree: dict[str, object], override: str) -> None:
+    """Sets one `a.b=value` in a tree; `a.b=` and `a.b=null` make the key absent."""
+    key, equals, text = override.partition("=")
+    parts = key.strip().split(".")
+    if len(parts) > _MOST_LEVELS:
+        raise ConfigError(f"{override[:40]!r} ...: a key of {len(parts)} parts; expected a few")
+    if not equals or not all(parts):
+        raise ConfigError(f"{override!r}: expected key=value, such as training.batch_size=8")
+    for number, part in enumerate(parts[:-1], 1):
+        branch = tree.setdefault(part, {})
+        if not isinstance(branch, dict):
+            raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
+        tree = branch
+    tree[parts[-1]] = value(text.strip())
+
+
+def value(text: str) -> object:
+    """Returns the TOML value of a text, else the text; None if it is empty or null.
+
+    Raises ConfigError: a value nested too deep, further keys, or a number of too many digits.
+    """
+    if text in ("", "null"):
+        return None
+    try:
+        tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        # TOML requires 0.3 and 1e-3 where people type .3
+        return float(text) if text.startswith(".") and text[1:].isdigit() else text
+    except (ValueError, RecursionError):
+        pass  # `parse` reports it
+    tree = _parse(f"value = {text}", f"{text[:40]!r}")
+    if len(tree) > 1:
+        raise ConfigError(f"{text[:40]!r}: expected one value, found further lines")
+    return tree["value"]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -78,7 +172,7 @@ def tree_of(source: Source, overrides: Sequence[str] = ()) -> dict[str, Any]:
         expected = "expected a config's file or name, a dict or settings"
         raise ConfigError(f"{expected}, got {source!r}")
     for override in overrides:
-        toml.apply(tree, override)
+        _apply(tree, override)
     return tree
 
 
@@ -121,7 +215,7 @@ def _over(defaults: Json, values: Json) -> Json:
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
     """Reads the tables of a TOML file or of a shipped name; raises ConfigError."""
-    return toml.parse(toml.read_text(name, what), name)
+    return _parse(read_text(name, what), name)
 
 
 def _explain(cls: type, error: ErrorDetails) -> str:
@@ -184,37 +278,3 @@ def canonical(tree: object) -> str:
 def digest(text: str) -> str:
     """Returns the first 16 hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def to_toml(instance: object) -> str:
-    """Returns settings as TOML; an absent key is left out, or "null" if it has a default."""
-    return "\n".join(_lines(instance, to_dict(type(instance)()), "")).strip() + "\n"
-
-
-def _lines(instance: object, defaults: Json, name: str) -> Iterator[str]:
-    """Yields the table of settings, then those of nested settings."""
-    tables = {}
-    for key, value in to_dict(instance).items():
-        own = defaults.get(key) if isinstance(defaults, Mapping) else None
-        if get_fields(getattr(instance, key)):
-            tables[key] = own
-        elif value is not None or own is not None:
-            yield f"{key} = {_toml_value(value)}"
-    for key, own in tables.items():
-        table = f"{name}.{key}" if name else key
-        yield from ("", f"[{table}]")
-        yield from _lines(getattr(instance, key), own, table)
-
-
-def _toml_value(value: Json) -> str:
-    if isinstance(value, Mapping):
-        pairs = (
-            f"{k if k.isidentifier() else _toml_value(k)} = {_toml_value(v)}"
-            for k, v in value.items()
-        )
-        return "{ " + ", ".join(pairs) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml_value, value)) + "]"
-    # other values of JSON are TOML's, except null and one character
-    text = json.dumps("null" if value is None else value, ensure_ascii=False)
-    return text.replace("\x7f", "\\u007f")

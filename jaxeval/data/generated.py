@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.data import splits
+from jaxeval.data.conll import Sentence
 from jaxeval.data.labelled_text import LabelledText, Target
-from jaxeval.data.schemes import Sentence
 
 _Generator = np.random.Generator
 _Words = list[tuple[str, str]]  # word, tag

@@ -20,8 +20,8 @@ import numpy as np
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus
-from jaxeval.data import checks, corpora, splits, text, tfds
+from jaxeval.contracts import Corpus, Findings
+from jaxeval.data import corpora, splits, text, tfds
 from jaxeval.errors import ConfigError, DataError, argument
 
 _Unit = Literal["word", "byte"]
@@ -93,7 +93,7 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     if len(symbols) - _SPECIALS[unit] < 2:
         raise DataError(f"train repeats a single {unit}: there is nothing to learn", where)
     digests = {part: [hashlib.sha256(whole.data).digest()] for part, whole in parts.items()}
-    same = checks.repeats(digests, where, "texts")
+    same = corpora.repeats(digests, where, "texts")
     end = np.zeros(1, np.int32)
     tokens = np.concatenate([piece for part in splits.PARTS for piece in (end, parts[part])])
     remarks = [
@@ -102,7 +102,7 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
         for part, count in unknown.items()
         if count
     ]
-    findings = checks.Findings({"unseen_tokens": unknown}, remarks, same)
+    findings = Findings({"unseen_tokens": unknown}, remarks, same)
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     read = Text(
         corpus=Corpus((), {"tokens": tokens}),

@@ -16,17 +16,8 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.data import (
-    buckets,
-    checks,
-    corpora,
-    generated,
-    splits,
-    text,
-    vectors,
-    word_table,
-    words,
-)
+from jaxeval.contracts import Findings
+from jaxeval.data import buckets, corpora, generated, splits, text, vectors, word_table, words
 from jaxeval.data.text import Line
 from jaxeval.errors import DataError, parsing
 
@@ -97,10 +88,10 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
         part: [(pair.label, " ".join(pair.premise), pair.line) for pair in own]
         for part, own in parts.items()
     }
-    labels = checks.classes(labelled, files, _COLUMNS)
+    labels = corpora.classes(labelled, files, _COLUMNS)
     parts = {p: [_cut(pair, settings.longest) for pair in own] for p, own in parts.items()}
     items = {part: [pair[:3] for pair in own] for part, own in parts.items()}
-    warnings = checks.repeats(items, settings.source.path, "pairs")
+    warnings = corpora.repeats(items, settings.source.path, "pairs")
     of_words = {p: [side for pair in own for side in pair[:2]] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
@@ -113,7 +104,7 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
         labels=labels,
         saved={"labels": labels},
         facts={"labels": labels},
-        findings=checks.Findings({}, remarks, warnings).joined(findings),
+        findings=Findings({}, remarks, warnings).joined(findings),
         forms=_SIDES,
     )
 

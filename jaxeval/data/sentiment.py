@@ -15,9 +15,9 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
+from jaxeval.contracts import Findings
 from jaxeval.data import (
     buckets,
-    checks,
     corpora,
     generated,
     labelled_text,
@@ -186,20 +186,20 @@ def _classes(read: _Texts) -> list[str]:
         ]
         for part, texts in read.parts.items()
     }
-    return checks.classes(items, read.files, "column 1 is the text, column 2 the label")
+    return corpora.classes(items, read.files, "column 1 is the text, column 2 the label")
 
 
 def _findings(
     settings: SentimentData, parts: Mapping[str, Sequence[Sentence]], read: _Texts
-) -> checks.Findings:
+) -> Findings:
     """Returns sizes of the parts, and warnings about repeated items."""
     targets = {p: [(s.words, t) for s in own for t in s.targets] for p, own in parts.items()}
     counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
     classes = {part: dict(sorted(own.items())) for part, own in counts.items()}
     texts = {part: len(own) for part, own in parts.items()}
     what = "targets" if read.targeted else "texts"
-    warnings = checks.repeats(targets, settings.source.path, what)
-    return checks.Findings({"texts": texts, "classes": classes}, read.remarks, warnings)
+    warnings = corpora.repeats(targets, settings.source.path, what)
+    return Findings({"texts": texts, "classes": classes}, read.remarks, warnings)
 
 
 def _rows(settings: SentimentData, sentences: Sequence[Sentence]) -> list[Sentence]:

@@ -18,8 +18,8 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.contracts import Corpus
-from jaxeval.data import buckets, checks, corpora, splits, text
+from jaxeval.contracts import Corpus, Findings
+from jaxeval.data import buckets, corpora, splits, text
 from jaxeval.data.text import Line
 from jaxeval.errors import ConfigError, DataError, argument
 
@@ -163,7 +163,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
     }
     rows, _, columns = buckets.lay_out(numbers, batch_size, settings.max_widths, tight=True)
     unseen, remarks = {}, list[str]()
-    warnings = checks.repeats(parts, settings.path, "pairs")
+    warnings = corpora.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
         counts = {
             p: Counter(s for pair in own for s in getattr(pair, side)) for p, own in parts.items()
@@ -171,7 +171,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         if side == "target" and len(counts["train"]) < 2:
             see = "see data.target_column and data.target_symbols"
             raise DataError(f"the targets of train have a single symbol; {see}", settings.path)
-        unseen[side], lines = checks.unseen(counts)
+        unseen[side], lines = corpora.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
     widths = [[c[side].shape[1] for side in ("source", "target")] for c in columns]
     return SequenceCorpus(
@@ -186,7 +186,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
             "padded_widths": widths,
         },
         positions=rows,
-        findings=checks.Findings({"unseen_symbols": unseen}, remarks, warnings),
+        findings=Findings({"unseen_symbols": unseen}, remarks, warnings),
         vocabularies=vocabularies,
     )
 

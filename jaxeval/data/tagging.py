@@ -15,20 +15,9 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.data import (
-    buckets,
-    checks,
-    conll,
-    corpora,
-    generated,
-    schemes,
-    splits,
-    text,
-    tfds,
-    word_table,
-    words,
-)
-from jaxeval.data.schemes import Sentence
+from jaxeval.contracts import Findings
+from jaxeval.data import buckets, conll, corpora, generated, splits, text, tfds, word_table, words
+from jaxeval.data.conll import Sentence
 from jaxeval.errors import DataError
 
 _Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
@@ -87,7 +76,7 @@ class SavedVocabulary(word_table.SavedWords):
     labels: tuple[str, ...]
     characters: tuple[str, ...]  # in the order of their numbers
     longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]  # W
-    scheme: schemes.Scheme  # of the tags in the files; none: they are not entities
+    scheme: conll.Scheme  # of the tags in the files; none: they are not entities
 
 
 def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
@@ -102,8 +91,8 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     if len(tags["train"]) < 2:
         message = f"the only tag of train is {', '.join(tags['train'])!r}: there is nothing"
         raise DataError(f"{message} to learn", settings.source.path or "generated corpus")
-    unseen, lines = checks.unseen(tags)
-    warnings = checks.repeats(items, settings.source.path, "sentences")
+    unseen, lines = corpora.unseen(tags)
+    warnings = corpora.repeats(items, settings.source.path, "sentences")
     warnings += [f"tags: {line}; no model can learn them from train" for line in lines]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
@@ -129,11 +118,11 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
         labels=labels,
         saved={"labels": predicted, **meanings},
         facts={"labels": len(predicted)},
-        findings=checks.Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
+        findings=Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
     )
 
 
-def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schemes.Scheme]:
+def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], conll.Scheme]:
     """Returns the sentences of each part, tags in `settings.scheme`, and the files' scheme.
 
     The latter is none for tags that are not entities. Raises DataError: a file that cannot be
@@ -158,10 +147,10 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], schem
     scheme = source.scheme
     if scheme == "auto":
         every = itertools.chain.from_iterable(parts.values())
-        scheme = schemes.detect(Counter(tag for sentence in every for tag in sentence.tags))
+        scheme = conll.detect(Counter(tag for sentence in every for tag in sentence.tags))
     if scheme != "none":
         for part, own in parts.items():
-            parts[part] = schemes.convert(own, scheme, settings.scheme, files[part])
+            parts[part] = conll.convert(own, scheme, settings.scheme, files[part])
     parts["train"] = parts["train"][: settings.train_sentences]
     if settings.zero_digits:
         for part, own in parts.items():

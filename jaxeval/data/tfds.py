@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxeval.data.schemes import Sentence
+from jaxeval.data.conll import Sentence
 from jaxeval.errors import DataError, parsing
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
-from jaxeval.data import checks, splits, vectors, words
+from jaxeval.contracts import Findings
+from jaxeval.data import splits, vectors, words
 from jaxeval.errors import DataError
 
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
@@ -124,7 +125,7 @@ class WordTable(NamedTuple):
 
 def build(
     settings: WordSettings, sentences: Mapping[str, Iterable[Iterable[str]]]
-) -> tuple[list[str], WordTable, checks.Findings]:
+) -> tuple[list[str], WordTable, Findings]:
     """Returns the word forms of a corpus, padding first, their table, and how many have a vector.
 
     Words without a pretrained vector get a fixed random one; a model that trains its vectors draws
@@ -137,14 +138,14 @@ def build(
     forms = ["", *sorted(set().union(*counts.values()))]
     vocabulary = set().union(*(counts[part] for part in VOCABULARY_PARTS[settings.vocabulary]))
     read, unknown = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32)), None
-    findings = checks.Findings()
+    findings = Findings()
     if settings.vectors is not None:
         names = {name for form in forms for name in words.spellings(form)}
         read, unknown = _read(settings, settings.vectors, names)
         findings = _coverage(counts, read.index, settings.vectors)
         if read.repeated:
             again = f"repeated words in {settings.vectors}: {read.repeated:,}; the first counts"
-            findings = findings.joined(checks.Findings(warnings=[again]))
+            findings = findings.joined(Findings(warnings=[again]))
     return forms, _table(settings, forms, vocabulary, read, unknown), findings
 
 
@@ -195,9 +196,7 @@ def _table(
     return WordTable(row, table, pretrained, size, named, folded, None, unknown is not None)
 
 
-def _coverage(
-    counts: Mapping[str, Counter[str]], index: Mapping[str, int], path: str
-) -> checks.Findings:
+def _coverage(counts: Mapping[str, Counter[str]], index: Mapping[str, int], path: str) -> Findings:
     """Returns the fractions of tokens and types of each part that have a vector."""
     fractions = {}
     for part, own in counts.items():
@@ -217,4 +216,4 @@ def _coverage(
     )
     remark = f"tokens (types) with a vector in {path}: {', '.join(shown)}"
     few = f"only {100 * train:.1f} % of train's tokens have a vector in {path}"
-    return checks.Findings({"vectors": fractions}, [remark], [few] if train < _FEW else [])
+    return Findings({"vectors": fractions}, [remark], [few] if train < _FEW else [])

@@ -1,6 +1,7 @@
 """`ray[:ADDRESS]`: a Ray task for each job, on a cluster that runs, or one on this machine."""
 
 import os
+import socket
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from jaxeval.errors import RunError, argument
 from jaxeval.launchers import worker
 
 _RETRIES = 3  # of a task whose node or process has died
+_SECONDS = 10.0  # in which a cluster must answer
 
 
 class Ray:
@@ -54,9 +56,13 @@ def make(address: str) -> Ray:
         import ray
     except ModuleNotFoundError:
         raise RunError("ray: install jaxeval[ray]") from None
+    known = address or os.environ.get("RAY_ADDRESS", "")
+    host, _, port = known.rpartition(":")
     try:
+        if port.isdecimal() and "/" not in host:  # Ray would try for minutes
+            socket.create_connection((host.strip("[]"), int(port)), _SECONDS).close()
         ray.init(address=address or None, ignore_reinit_error=True, log_to_driver=False)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         said = str(error).partition("\n")[0]
-        raise RunError(f"{argument('launch', f'ray:{address}')}: {said}") from None
+        raise RunError(f"{argument('launch', f'ray:{known}')}: {said}") from None
     return Ray(ray)

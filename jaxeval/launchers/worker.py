@@ -29,21 +29,27 @@ def work(path: str, devices: int) -> None:
     end alike; other exceptions are raised.
     """
     os.environ["JAX_NUM_CPU_DEVICES"] = str(devices)
-    backend.prepare()
+    file = Path(path)
+    error: JaxevalError | None = None
+    try:
+        backend.prepare()
+    except JaxevalError as raised:  # this machine has another jax, or other settings of it
+        error = raised
     from jaxeval import observe
     from jaxeval.studies import jobs, memory
 
-    file, end = Path(path), jobs.End(None)
     if not file.exists():
         return
     with jobs.lock(file, _PATIENCE):
         if not file.exists():
             return
         try:
-            observe.watch(jobs.train(file, _session()))
+            if error is None:
+                observe.watch(jobs.train(file, _session()))
         except JaxevalError as raised:
-            end = jobs.End(str(raised), isinstance(raised, memory.TooLarge))
-    jobs.note(file, end)
+            error = raised
+    said = None if error is None else str(error)
+    jobs.note(file, jobs.End(said, isinstance(error, memory.TooLarge)))
 
 
 @functools.cache

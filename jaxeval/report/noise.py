@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Result, Table
+from jaxeval.report import Block, Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import nested
-from jaxeval.stats.crossed import Crossed, t_quantile
-from jaxeval.stats.nested import TrainingPlan
+from jaxeval.stats import variances
+from jaxeval.stats.crossed import Crossed, TrainingPlan, t_quantile
 
 _PARTS = {"interaction": "split x seed"}
 _SOURCES = {
@@ -36,13 +34,13 @@ class Noise(Result):
 
     metric: str
     unit: str
-    parts: Mapping[str, nested.Nested | CrossedStudy]
+    parts: Mapping[str, variances.Nested | CrossedStudy]
     warnings: Sequence[str] = ()
     name: str = ""  # of the config; "": of a table
 
     def document(self) -> Document:
         """Returns the answer and table of the last part of the data; the others as details."""
-        repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Nested)}
+        repeats = {n: of for n, of in self.parts.items() if isinstance(of, variances.Nested)}
         studies = {n: of for n, of in self.parts.items() if isinstance(of, CrossedStudy)}
         sds = [sd for of in repeats.values() for sd in (of.sd_repeat, of.sd_seed)]
         sds += [p.sd for of in studies.values() for p in of.components.components.values()]
@@ -67,7 +65,9 @@ class Noise(Result):
         return Document(answer, blocks, self.warnings, more, title=title, signature=signature)
 
 
-def _repeats(parts: Mapping[str, nested.Nested], metric: str, scale: ScoreFormat) -> list[Block]:
+def _repeats(
+    parts: Mapping[str, variances.Nested], metric: str, scale: ScoreFormat
+) -> list[Block]:
     """Returns a row for each part of the data."""
     rows = []
     for part, of in parts.items():
@@ -81,7 +81,7 @@ def _repeats(parts: Mapping[str, nested.Nested], metric: str, scale: ScoreFormat
     return [Table((scale.label(metric), *names), rows), line]
 
 
-def _compare_repeats(noise: nested.Nested, metric: str) -> str:
+def _compare_repeats(noise: variances.Nested, metric: str) -> str:
     """States whether runs of one seed differ by less than seeds do."""
     if noise.sd == 0:
         return f"All runs have the same test {metric}: nothing is known about what varies it."

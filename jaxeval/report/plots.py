@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from jaxeval.errors import RunError, printable_lines
-from jaxeval.report.document import Figure
+from jaxeval.report import Figure
 from jaxeval.stats import describe
 
 if TYPE_CHECKING:  # imported late: most commands draw nothing

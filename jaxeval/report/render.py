@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import printable, printable_lines
-from jaxeval.report import plots, text
-from jaxeval.report.document import Badge, Block, Bold, Document, Figure, Heading, Link, Table
+from jaxeval.report import Badge, Block, Bold, Document, Figure, Heading, Link, Table, plots, text
 
 if TYPE_CHECKING:
     import jinja2

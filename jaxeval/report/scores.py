@@ -12,8 +12,7 @@ import numpy as np
 
 from jaxeval.report import text
 from jaxeval.runs.metrics import PERCENT
-from jaxeval.stats import describe
-from jaxeval.stats.results import Interval
+from jaxeval.stats import Interval, describe
 
 _NAMED = ("bits", "nats")  # units that are written after a number
 _MOST_DECIMALS = 6

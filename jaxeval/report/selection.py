@@ -12,8 +12,7 @@ from jaxeval.bandits import Answer, Rule, State, posterior
 from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.running import Evaluated
 from jaxeval.files import Json
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scipy import special
 
-from jaxeval.report import plots, scores, sweeps, text
-from jaxeval.report.document import Block, Document, Figure, Result, Table
+from jaxeval.report import Block, Document, Figure, Result, Table, plots, scores, sweeps, text
 from jaxeval.sensitivity.analysis import Analysis, Contrast, Estimate, Group, Mean
 from jaxeval.sensitivity.metrics import MARGIN
 from jaxeval.sensitivity.trials import Sweep

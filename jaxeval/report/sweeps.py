@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxeval.files import Json
-from jaxeval.report import plots, scores, text
-from jaxeval.report.document import Document, Figure, Result, Table
+from jaxeval.report import Document, Figure, Result, Table, plots, scores, text
 from jaxeval.report.plots import literal
 from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.metrics import Axis

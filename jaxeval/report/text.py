@@ -16,7 +16,7 @@ from jaxeval.errors import argument
 from jaxeval.runs import metrics
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable
-from jaxeval.stats.results import Interval, Rules
+from jaxeval.stats import Interval, Rules
 
 _HALF = 0.0005  # of the last of three digits
 # the number of an exit code tells its cause, and m1 is a name: notes that differ in them are not

@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import comparison, scores, text
+from jaxeval.report import (
+    Block,
+    Document,
+    Figure,
+    Heading,
+    Result,
+    Table,
+    comparison,
+    scores,
+    text,
+)
 from jaxeval.report.comparison import answers, figures, tables, words
-from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
+from jaxeval.stats import Effect
 from jaxeval.stats.judgement import MEAN, Judgement
-from jaxeval.stats.results import Effect
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
 from jaxeval.vectors.similarity import Unknown

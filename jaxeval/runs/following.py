@@ -9,18 +9,20 @@ import contextlib
 import dataclasses
 import itertools
 import json
+import os
 import statistics
 import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval import files
+from jaxeval.errors import JaxevalError, RunError, parsing
 from jaxeval.runs import records, store
 from jaxeval.runs.records import MemberKey, MemberRow
 
@@ -59,7 +61,7 @@ class Followed:
     data: str
     epochs: dict[MemberKey, int] = dataclasses.field(default_factory=dict)  # the last of each
     statuses: Counter[str] = dataclasses.field(default_factory=Counter)  # of ended members
-    version: int = 0  # grows when members end
+    version: int = 0  # another one when members end
     row: int = 0  # the last one of its scores
     _ended: set[MemberKey] = dataclasses.field(default_factory=set)
     _members: list[MemberRow] | None = None
@@ -76,14 +78,21 @@ class Followed:
         """The members that have begun and not ended."""
         return [key for key in self.epochs if key not in self._ended]
 
-    def state(self, now: float, last: float) -> str:
-        """Returns "begun" (no epoch yet), "training", "ended", or "stalled": three writes missed.
+    def state(self, now: float, last: float, trained: bool) -> str:
+        """Returns "begun" (no epoch yet), "training", "ended", or "stalled".
+
+        Stalled: three writes missed, or no process trains.
 
         Args:
           last: time of the last write of any experiment before they were followed.
+          trained: whether a process trains some experiment.
         """
+        if not self.training and self.statuses:
+            return "ended"
+        if not trained:
+            return "stalled"
         if not self.training:
-            return "ended" if self.statuses else "begun"
+            return "begun"
         written = [when for when, _ in self._writes]
         gaps = [b - a for a, b in itertools.pairwise(written)]
         guess = _FIRST_GUESS if self._share is None else self._share * len(self.training)
@@ -115,30 +124,54 @@ class Following:
     """An open runs database that is read as it grows; several threads may use it."""
 
     def __init__(self, location: str | Path, clock: Callable[[], float] = time.time):
-        self._stack, self._clock, self._lock = contextlib.ExitStack(), clock, threading.RLock()
-        self._store = self._stack.enter_context(store.open_existing(location))
-        file = self._store.file or Path(location)
-        self._folder = file.parent
-        self._sql = self._stack.enter_context(contextlib.closing(files.connect(file)))
-        self._sql.execute("PRAGMA query_only=ON")
+        self._location, self._clock, self._lock = location, clock, threading.RLock()
+        self._stack, self._versions = contextlib.ExitStack(), itertools.count(1)
+        self._open()
+        self.poll()
+
+    def _open(self) -> None:
+        with contextlib.ExitStack() as stack:
+            opened = stack.enter_context(store.open_existing(self._location))
+            file = opened.file or Path(self._location)
+            sql = stack.enter_context(contextlib.closing(files.connect(file)))
+            sql.execute("PRAGMA query_only=ON")
+            self._stack.close()
+            self._stack = stack.pop_all()
+        self._store, self._sql, self._file, self._opened = opened, sql, file, file.stat()
         both = (file, file.with_name(f"{file.name}-wal"))
         self.begun = max(path.stat().st_mtime for path in both if path.exists())
         self._version: int | None = None
+        self.trained = False  # whether a process trains into the folder
         self.row = 0  # the last one of the scores
         self.experiments: dict[str, Followed] = {}
-        self.poll()
 
     def close(self) -> None:
         """Closes the database."""
         self._stack.close()
 
-    def trained(self) -> bool:
-        """Returns whether a process trains into the folder."""
-        return any(files.held(file) for of in _LOCKS for file in self._folder.glob(of))
+    @property
+    def folder(self) -> Path:
+        """The runs folder."""
+        return self._file.parent
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        known = JaxevalError, MemoryError
+        with self._lock, parsing("cannot be read", self._file, None, RunError, known):
+            yield
 
     def poll(self) -> bool:
-        """Reads what was committed since the last call; returns whether something was."""
-        with self._lock:
+        """Reads what was committed since the last call; returns whether something was.
+
+        Raises RunError: it cannot be read.
+        """
+        with self._reading():
+            # first: of a process that ends meanwhile, all that it wrote is read
+            each = (file for of in _LOCKS for file in self.folder.glob(of))
+            self.trained = any(map(files.held, each))
+            with contextlib.suppress(FileNotFoundError):
+                if not os.path.samestat(self._file.stat(), self._opened):
+                    self._open()  # another one in its place
             version = self._sql.execute("PRAGMA data_version").fetchone()[0]
             if version == self._version:
                 return False
@@ -183,7 +216,7 @@ class Following:
             if found == known.statuses:
                 continue
             known.statuses, known._members = found, None
-            known.version += 1
+            known.version = next(self._versions)
             query = "SELECT seed, split, repeat, hparams, wall_seconds, epochs FROM members"
             rows = self._sql.execute(f"{query} WHERE experiment = ?", (experiment,)).fetchall()
             known._ended = {row[:4] for row in rows}
@@ -192,7 +225,7 @@ class Following:
 
     def members(self, experiment: str) -> list[MemberRow]:
         """Returns the members of an experiment that have ended."""
-        with self._lock:
+        with self._reading():
             known = self.experiments[experiment]
             if known._members is None:
                 rows = self._store.members(experiment)  # each with copies of equal texts
@@ -217,7 +250,7 @@ class Following:
 
     def curve(self, experiment: str, after: int = 0) -> list[Point]:
         """Returns the points of an experiment's dev curve that changed after a row."""
-        with self._lock:
+        with self._reading():
             known = self.experiments[experiment]
             new = f"NOT INDEXED WHERE rowid > {known._read} AND" if known._read else "WHERE"
             query = (

@@ -20,7 +20,7 @@ from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.metrics import CONFIDENCE, Axis, Values
 from jaxeval.space import Space
-from jaxeval.stats.results import Interval, Sample, sample
+from jaxeval.stats import Interval, Sample, sample
 
 LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made

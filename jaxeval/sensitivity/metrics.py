@@ -16,8 +16,7 @@ from scipy import special
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.space import Parameter, Space
 from jaxeval.space.distributions import Choices, Distribution
-from jaxeval.stats import describe
-from jaxeval.stats.results import Interval
+from jaxeval.stats import Interval, describe
 
 Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a run
 MARGIN = 0.01  # scores this near to each other are equivalent

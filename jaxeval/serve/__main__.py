@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from jaxeval import cli, parameters
+from jaxeval import cli, parameters, sources
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.parameters import Changes, Count, Number, Positive, Seeds
 
@@ -21,23 +21,45 @@ _Port = Annotated[int, Number(1, 65535)]
 
 
 @parameters.verb
-def serve(runs: str | Path, *, host: str = "127.0.0.1", port: _Port = 8420) -> None:
-    """Shows a runs folder in a browser, while processes train into it.
+def serve(*paths: str | Path, host: str = "127.0.0.1", port: _Port = 8420) -> None:
+    """Shows runs in a browser, while processes train; and evaluation logs, item by item.
 
     Lists the experiments and the state of their members. Shows curves, scores, figures and config
-    of each, and compares those that are ticked. Pages change when rows are written. Every page is
-    also there as .json and .csv. The folder is only read. Ctrl-C stops the server.
+    of each, and compares those that are ticked. Pages change when rows are written. Of logs, lists
+    the items that one model gets right and the other wrong, with the question, the expected answer
+    and both models' answers; they are read once. Every page is also there as .json and .csv.
+    Nothing is written. Ctrl-C stops the server.
+
+    Args:
+      paths: a runs folder, files or folders of logs, or a folder with both; NAME=PATH: all logs
+        there are runs of the model NAME.
 
     Examples:
       jaxeval serve runs
-      jaxeval serve runs --host 0.0.0.0 --port 9000
+      jaxeval serve new=new.eval old=old.eval
+      jaxeval serve runs lm_eval_output --host 0.0.0.0 --port 9000
     """
     with _installed():
-        from jaxeval.serve import live
+        from jaxeval.serve import app, live, logs
     from jaxeval.runs import following
+    from jaxeval.runs import logs as evaluations
 
-    with contextlib.closing(following.Following(runs)) as followed:
-        _listen(live.Site(followed, str(runs)).part(), host, port)
+    runs = [path for path in paths if sources.is_recorded(path)]
+    if not paths or len(runs) > 1:
+        raise ConfigError("expected a runs folder, or files and folders of logs")
+    has = {path: evaluations.are_in(path) for path in paths}
+    for path in paths:
+        if Path(path).is_dir() and path not in runs and not has[path]:
+            raise RunError(f"{path}: no runs and no logs here")
+    logged = [path for path in paths if has[path] or path not in runs]
+    named = bool({*logged} - {*runs})  # those in a runs folder may still be written
+    nav = [("/", "Experiments")] * bool(runs) + [("/logs", "Logs")] * bool(logged)
+    part = logs.part(logged, nav, at_once=named) if logged else app.Part({})
+    with contextlib.ExitStack() as held:
+        for path in runs:
+            followed = held.enter_context(contextlib.closing(following.Following(path)))
+            part = live.Site(followed, str(followed.folder), nav).part().beside(part)
+        _listen(part, host, port)
 
 
 @parameters.verb
@@ -87,28 +109,6 @@ def serve_board(
     settings = board.Settings(judge, file, limits, upload_mb << 20)
     with contextlib.closing(board.Board(Path(folder), settings)) as opened:
         _listen(boards.part(opened), host, port)
-
-
-@parameters.verb
-def serve_logs(*paths: str, host: str = "127.0.0.1", port: _Port = 8420) -> None:
-    """Shows evaluation logs in a browser: two models side by side, item by item.
-
-    Lists the items that one model gets right and the other wrong, with the question, the expected
-    answer and both models' answers. Reads the same logs as `jaxeval compare logs`, once, at the
-    start.
-
-    Args:
-      paths: files or folders of logs; NAME=PATH: all logs there are runs of the model NAME.
-
-    Examples:
-      jaxeval serve logs lm_eval_output
-      jaxeval serve logs new=new.eval old=old.eval
-    """
-    if not paths:
-        raise ConfigError("expected files or folders of logs")
-    with _installed():
-        from jaxeval.serve import logs
-    _listen(logs.part(paths), host, port)
 
 
 @contextlib.contextmanager

@@ -19,11 +19,11 @@ from starlette.routing import BaseRoute, Route
 
 from jaxeval import report
 from jaxeval.errors import JaxevalError
-from jaxeval.report import render
-from jaxeval.report.document import Document, to_csv
+from jaxeval.report import Document, render, to_csv
 from jaxeval.serve import guard
 
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}  # forms of a page
+Nav = Sequence[tuple[str, str]]  # addresses and titles of what a page leads to
 _MOST_COMPARED = 8  # colours
 _THREADS = 8  # each keeps freed memory of its own
 _STATIC = Path(__file__).parent / "static"
@@ -59,6 +59,11 @@ class Part(NamedTuple):
     pages: Mapping[str, Callable[[Request], Awaitable[Page | Response]]]  # by address
     routes: Sequence[BaseRoute] = ()  # others
     tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
+
+    def beside(self, other: "Part") -> "Part":
+        """Returns the pages of both; of an address that both have, this one's."""
+        pages = {**other.pages, **self.pages}
+        return Part(pages, [*self.routes, *other.routes], [*self.tasks, *other.tasks])
 
 
 def make(part: Part, token: str | None) -> Starlette:

@@ -22,8 +22,7 @@ from starlette.routing import Route
 
 from jaxeval.errors import ConfigError, printable
 from jaxeval.files import Json
-from jaxeval.report import text
-from jaxeval.report.document import Document, Link, Table
+from jaxeval.report import Document, Link, Table, text
 from jaxeval.serve import app, board
 from jaxeval.serve.app import Page
 from jaxeval.serve.board import ID, SUFFIXES, Board, Submission

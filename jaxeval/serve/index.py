@@ -8,9 +8,8 @@ from typing import Any
 
 from jaxeval import tuning
 from jaxeval.errors import JaxevalError
-from jaxeval.report import scores, text
-from jaxeval.report.document import Badge, Document, Link, Table
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report import Badge, Document, Link, Table, scores, text
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs.following import Followed, Following
 from jaxeval.sensitivity import trials
 from jaxeval.serve.app import Page
@@ -51,10 +50,10 @@ def row(
 
 def state(known: Followed, followed: Following, folder: Path) -> str:
     """Returns the state of an experiment in a word."""
-    found = known.state(time.time(), followed.begun)
+    found = known.state(time.time(), followed.begun, followed.trained)
     if found == "ended" and _goes_on(known, folder):
-        found = "begun"
-    return "stalled" if found == "begun" and not followed.trained() else found
+        return "begun" if followed.trained else "stalled"
+    return found
 
 
 def _goes_on(known: Followed, folder: Path) -> bool:

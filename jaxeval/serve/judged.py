@@ -17,9 +17,8 @@ import numpy as np
 from jaxeval import errors, files
 from jaxeval.errors import DataError
 from jaxeval.files import Json
-from jaxeval.report import render
+from jaxeval.report import Block, Document, Link, Table, render, to_csv, to_json
 from jaxeval.report.comparison import tables, words
-from jaxeval.report.document import Block, Document, Link, Table, to_csv, to_json
 from jaxeval.report.vectors import JudgedVectors
 from jaxeval.stats import describe, judgement
 from jaxeval.stats.judgement import Judgement

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from jaxeval.errors import JaxevalError
+from jaxeval import cli
+from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
-from jaxeval.report import plots, render
-from jaxeval.report.document import Figure
+from jaxeval.report import Figure, plots, render
 from jaxeval.runs.following import Following
 from jaxeval.serve import app
 from jaxeval.serve.pages import KINDS, Asked, Pages
@@ -80,8 +80,8 @@ class Once:
 class Site:
     """The pages of a runs database. All but what makes pages runs in the event loop."""
 
-    def __init__(self, followed: Following, location: str):
-        self._followed, self._pages = followed, Pages(followed, location)
+    def __init__(self, followed: Following, location: str, nav: app.Nav = ()):
+        self._followed, self._pages = followed, Pages(followed, location, nav)
         # matplotlib has one state for all threads
         self._answers, self._figures = Once(2, _REMADE), Once(1, _REDRAWN)
         self._marks = dict[Asked, tuple[str, str]]()
@@ -95,9 +95,14 @@ class Site:
 
     async def look(self) -> None:
         """Reads for ever what was written since the last look."""
+        said = ""
         while True:
             await asyncio.sleep(_SECONDS)
-            await anyio.to_thread.run_sync(self._followed.poll)
+            try:
+                await anyio.to_thread.run_sync(self._followed.poll)
+            except RunError as error:  # the next look may find it whole
+                if str(error) != said:
+                    cli.say(said := str(error))
             self._marks.clear()  # of states too, which change with time
 
     async def warm(self) -> None:
@@ -190,9 +195,10 @@ class Site:
         """Yields the points after a row at once, and then what changes."""
         yield "retry: 2000\n\n"
         sent, quiet = "", 0.0
-        while True:
+        while self._followed.experiments.keys() >= {*asked.experiments}:
             mark, _ = self._mark(asked)
             if mark != sent:
+                after = after if after <= self._followed.row else 0  # of another database
                 news = await anyio.to_thread.run_sync(self._news, asked, after)
                 sent, quiet, after = mark, 0.0, int(str(news["row"]))
                 yield f"id: {after}\ndata: {json.dumps(news)}\n\n"

@@ -1,5 +1,7 @@
 """Pages of logs: the answers of two models to the same items, side by side, with their texts."""
 
+import asyncio
+import functools
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from jaxeval.report import text
-from jaxeval.report.document import Document, to_json
+from jaxeval.report import Document, text, to_json
 from jaxeval.runs import cells, metrics
 from jaxeval.runs import logs as evaluations
 from jaxeval.runs.layout import Layout
@@ -58,15 +59,25 @@ class Pairs(NamedTuple):
     notes: Sequence[str]
 
 
-def part(paths: Sequence[str]) -> app.Part:
-    """Returns the pages of logs; errors as of `evaluations.read_rows`."""
-    logs = _Logs(evaluations.read_rows(paths, Layout()))
+def part(paths: Sequence[str | Path], nav: app.Nav, at_once: bool) -> app.Part:
+    """Returns the pages of logs; errors as of `evaluations.read_rows`.
+
+    Args:
+      at_once: read the logs now, else when a page is asked for.
+    """
+    read = functools.cache(lambda: _Logs(evaluations.read_rows(paths, Layout())))
+    reading = asyncio.Lock()
+    if at_once:
+        read()
 
     async def page(request: Request) -> app.Page:
+        async with reading:  # once for all who ask
+            logs = await anyio.to_thread.run_sync(read)
         asked = logs.parse(request.query_params)
-        pairs = await anyio.to_thread.run_sync(logs.pairs, asked)
+        any_page = asked._replace(show="", page=1)
+        pairs = await anyio.to_thread.run_sync(logs.pairs, any_page)
         if app.form(request) == "html":
-            return await anyio.to_thread.run_sync(_page, logs, asked, pairs)
+            return await anyio.to_thread.run_sync(_page, logs, asked, pairs, nav)
         of = {k: choice for choice, (_, places) in pairs.chosen.items() for k in places}
         rows = [(a.item, a.score, b.score, of[k]) for k, (a, b) in enumerate(pairs.items)]
         titles = {choice: title for choice, (title, _) in pairs.chosen.items()}
@@ -82,6 +93,7 @@ class _Logs:
 
     def __init__(self, rows: Rows):
         self.rows, self.models = rows, [*rows.model.names]
+        self.pairs = functools.lru_cache(maxsize=4)(self._pairs)
         keys = np.unique(np.stack([rows.dataset.codes, rows.metric.codes], 1), axis=0)
         self.metrics: dict[str, list[str]] = {}
         for task, metric in keys.tolist():
@@ -105,7 +117,7 @@ class _Logs:
         number = int(page) if page.isdecimal() and len(page) < 7 else 1
         return _Asked(a, b, task, metric, query.get("show", "a"), max(1, number))
 
-    def pairs(self, asked: _Asked) -> Pairs:
+    def _pairs(self, asked: _Asked) -> Pairs:
         """Returns the items of two models; DataError if they cannot be paired."""
         rows, both, notes = self.rows, (asked.a, asked.b), list[str]()
         models = [rows.model.names.index(name) for name in both]
@@ -176,7 +188,7 @@ def _choices(
     return {name: (title, order[mask[order]].tolist()) for name, (title, mask) in masks.items()}
 
 
-def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> app.Page:
+def _page(logs: _Logs, asked: _Asked, pairs: Pairs, nav: app.Nav) -> app.Page:
     show = asked.show if asked.show in pairs.chosen else "a"
     _, places = pairs.chosen[show]
     last = max(1, -(-len(places) // _ON_A_PAGE))
@@ -192,7 +204,7 @@ def _page(logs: _Logs, asked: _Asked, pairs: Pairs) -> app.Page:
     )
     steps = {"previous": asked.page - 1, "next": asked.page + 1}
     context = {
-        **{"nav": [(asked.address(), "Logs")], "path": "/logs", "also": ("json", "csv")},
+        **{"nav": nav, "path": "/logs", "also": ("json", "csv")},
         "query": asked.address().removeprefix("/logs"),
         "asked": asked,
         "known": {"models": logs.models, "metrics": logs.metrics},

@@ -14,18 +14,17 @@ from jaxeval import space as spaces
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
+from jaxeval.report import Document, Figure, Table, scores, text, to_json
 from jaxeval.report import runs as report
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Figure, Table, to_json
-from jaxeval.report.runs import figures, summary
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report.runs import experiments
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs import native, records
 from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.serve import index
-from jaxeval.serve.app import Page
+from jaxeval.serve.app import Nav, Page
 from jaxeval.settle import tables
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from jaxeval.report.tuning import Tuned
 
 KINDS = ("index", "e", "compare", "sweep", "tune")
-_HOME = ("/", "Experiments")
 _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
 _BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
 _COMMANDS = {"compare": "settle table", "sweep": "sensitivity", "tune": "tune"}  # in a shell
@@ -71,14 +69,16 @@ def _told_apart(known: Sequence[Followed]) -> list[Followed]:
 class Pages:
     """Makes the pages of a runs database."""
 
-    def __init__(self, followed: Following, location: str):
-        self._followed, self._location = followed, location
+    def __init__(self, followed: Following, location: str, nav: Nav = ()):
+        self._followed, self._location, self._nav = followed, location, nav
         self._signature = f"{location} | {text.versions()}"
         self._made = dict[tuple[str, str], tuple[int, Any]]()
 
     def page(self, asked: Asked) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
-        with errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report"))):
+        called = errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report")))
+        known = JaxevalError, MemoryError
+        with called, errors.parsing("cannot be read", self._location, None, RunError, known):
             return self._page(asked)
 
     def _page(self, asked: Asked) -> Page:
@@ -87,14 +87,14 @@ class Pages:
                 index.row(of, self._once(self._summary, of), self.state(of), self._left(of))
                 for of in [*self._followed.experiments.values()][::-1]  # the last one first
             ]
-            return index.page(every, self._signature, nav=[_HOME])
+            return index.page(every, self._signature, nav=self._nav)
         known = _told_apart([self._followed.experiments[key] for key in asked.experiments])
         if asked.kind == "compare":
             return self._compare(known)
         if asked.kind == "e":
             return self._experiment(*known)
         (of,) = known
-        nav = [_HOME, (f"/e/{of.id}", of.name)]
+        nav = [*self._nav, (f"/e/{of.id}", of.name)]
         if not self._followed.members(of.id) and _KEYS[asked.kind] in json.loads(of.config):
             said = f"{of.name}: no run has ended"
             none = Document((said,), title=of.name, signature=self._signature)
@@ -112,7 +112,7 @@ class Pages:
         if asked.kind != "tune":
             return 0.0, 0
         file = self._search_file(asked.experiments[0])
-        ended = sum(of.version for of in self._followed.experiments.values())
+        ended = max(of.version for of in self._followed.experiments.values())
         return file.stat().st_mtime if file.is_file() else 0.0, ended
 
     def state(self, known: Followed) -> str:
@@ -133,7 +133,9 @@ class Pages:
     def _summary(self, known: Followed) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
         members, planned = self._followed.members(known.id), trials.planned_runs
-        return summary.summarize(members, planned(self._location, known.id)) if members else None
+        return (
+            experiments.summarize(members, planned(self._location, known.id)) if members else None
+        )
 
     def _left(self, known: Followed) -> float | None:
         """Returns the seconds that an experiment still trains; None if unknown."""
@@ -210,7 +212,7 @@ class Pages:
         if not training:
             return members, []
         first, name = min(training)
-        note = f"{name}: {axis} {first} still trains; it and later ones do not count yet"
+        note = f"{name}: {axis} {first} has not ended; it and later ones do not count yet"
         return [row for row in members if getattr(row, axis) < first], [note]
 
     def _listed(self, known: Sequence[Followed]) -> list[list[Any]]:
@@ -241,13 +243,13 @@ class Pages:
             """Draws the figures of `jaxeval report` but the curves, which the page has."""
             groups = [members for of in known if (members := self._followed.members(of.id))]
             places = {of.id: place for place, of in enumerate(known)}  # as of the curves
-            return figures.draw(groups, None, places if len(known) > 1 else None)
+            return experiments.draw(groups, None, places if len(known) > 1 else None)
 
         rows = self._listed(known)
         listed: list[Json] = [dict(zip(_LISTED, row, strict=True)) for row in rows[1:]]
         names, label = [(of.id, of.name) for of in known], scores.label(known[0].metric, unit)
         chart = {"names": names, "curves": shown, "factor": factor, "label": label}
-        context: dict[str, object] = {"nav": [_HOME, *beside], "chart": chart}
+        context: dict[str, object] = {"nav": [*self._nav, *beside], "chart": chart}
         document = document._replace(figures=draw)
         return Page(document, {**data, "members": listed, "curves": curves}, rows, context)
 

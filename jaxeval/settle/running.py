@@ -16,12 +16,12 @@ from jaxeval.bandits.running import Evaluated, Job
 from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError, RunError, argument, printable
 from jaxeval.report import text
-from jaxeval.report.settlements import repeats, settlement
-from jaxeval.report.settlements.repeats import Repeats
+from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.normal import LARGEST
 from jaxeval.settle import ledger, reporting, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
+from jaxeval.settle.reporting import Repeats
 from jaxeval.settle.sides import Program, Side
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -287,4 +287,4 @@ def settle_self(
                 cli.say(line, quiet)
     first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())
     spent = sum(runs.spent().values())
-    return repeats.repeats(command, first, second, seconds=spent, notes=side.notes)
+    return reporting.repeats(command, first, second, seconds=spent, notes=side.notes)

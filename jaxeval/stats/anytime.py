@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
+from jaxeval import stats
 from jaxeval.errors import DataError, argument
-from jaxeval.stats import results, sequential
+from jaxeval.stats import sequential
 
 _SKEWED, _SKEWED_FROM = 1.0, 20  # skewness of A - B that is warned of, from so many scores
 _STEPS = 2001  # of the grid of differences from -1 to 1
@@ -113,7 +114,7 @@ def _fewest(losses: int, alpha: float) -> int:
     return n
 
 
-def betting(
+def _betting(
     differences: np.ndarray, alpha: float = 0.05, margins: Sequence[float] = (0.0,)
 ) -> _Course:
     """Returns the course of bets on the mean difference of scores from 0 to 1.
@@ -180,8 +181,8 @@ class Settled(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")
 def settle(
-    a: results.Sample,
-    b: results.Sample | None = None,
+    a: stats.Sample,
+    b: stats.Sample | None = None,
     *,
     statistic: Statistic = "t",
     known: int = 0,
@@ -204,14 +205,14 @@ def settle(
     Raises:
         DataError: a score is not a finite number, or not from 0 to 1 for betting.
     """
-    first, second = results.floats(a, "differences: expected numbers"), None
+    first, second = stats.floats(a, "differences: expected numbers"), None
     if statistic == "wins":
         seen = wins(first, alpha)
     elif statistic == "betting":
-        seen = betting(results.sample(a, "scores of A", 0), alpha, (0.0, margin))
+        seen = _betting(stats.sample(a, "scores of A", 0), alpha, (0.0, margin))
     else:
-        first = results.sample(a, "scores of A", 0)
-        second = None if b is None else results.sample(b, "scores of B", 0)
+        first = stats.sample(a, "scores of A", 0)
+        second = None if b is None else stats.sample(b, "scores of B", 0)
         seen = _by_t(first, second, known, alpha)
     ends = (float(seen.low[-1]), float(seen.high[-1])) if len(seen.low) else (-np.inf, np.inf)
     verdict, at = ("undecided", None) if contradict(*ends) else _claim(seen, margin)
@@ -262,14 +263,14 @@ def _difference(a: np.ndarray, b: np.ndarray | None, statistic: Statistic) -> fl
     if not len(a) or (b is not None and not len(b)):
         return float("nan")
     if b is not None:
-        return results.location_gap(a, b)
+        return stats.location_gap(a, b)
     return float(np.median(a) if statistic == "wins" else np.mean(a))
 
 
 def _warnings(a: np.ndarray, b: np.ndarray | None) -> Iterator[str]:
     samples = [a] if b is None else [a, b]
     few = min(map(len, samples))
-    if few >= sequential.FIRST_LOOK and not any(map(results.varies, samples)):
+    if few >= sequential.FIRST_LOOK and not any(map(stats.varies, samples)):
         yield (
             "all scores of a model are equal" if b is not None else "all differences are equal"
         ) + ": they count as one score, and nothing is claimed; do they depend on the seed?"

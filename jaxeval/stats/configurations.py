@@ -12,8 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.stats import datasets, hypotheses, multiple
-from jaxeval.stats.results import HypothesisTest, sample
+from jaxeval.stats import HypothesisTest, datasets, hypotheses, multiple, sample
 
 Reduction = Literal["first", "last", "mean", "median"]
 _Table = Mapping[str, Sequence[Hashable]]

@@ -8,13 +8,13 @@ one shape.
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval, floats
+from jaxeval.stats import Interval, floats
 
 
 class Variance(NamedTuple):
@@ -250,3 +250,27 @@ def balanced(
         )
     table = [[cells[names[0][s], names[1][r]] for r in keep[1]] for s in keep[0]]
     return np.array(table, np.float64), tuple(dropped)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingPlan:
+    """Runs to train for a precision of the mean, each with its own split and seed.
+
+    As many runs of a crossed or nested design are never more precise.
+    """
+
+    precision: float  # half-width of the mean's interval, at most
+    runs: int | None  # None: more than `MOST`
+    cautious_runs: int | None  # at the upper end of the interval of a run's sd
+    MOST: ClassVar[int] = 10_000
+
+
+def plan(of: Crossed, precision: float) -> TrainingPlan:
+    """Plans what to train next for a precision of the mean, from scores that vary."""
+    runs = np.arange(2, TrainingPlan.MOST + 1)
+    reached = t_quantile(runs - 1, of.mean_interval.confidence) / np.sqrt(runs)
+    found = []
+    for sd in (of.total.sd, of.total.sd_interval.high):
+        enough = runs[sd * reached <= precision]
+        found.append(int(enough[0]) if len(enough) else None)
+    return TrainingPlan(precision, *found)

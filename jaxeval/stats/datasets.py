@@ -13,9 +13,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import describe, hypotheses, multiple, results
+from jaxeval import stats
+from jaxeval.stats import (
+    Effect,
+    HypothesisTest,
+    Interval,
+    Rules,
+    Sample,
+    describe,
+    hypotheses,
+    multiple,
+)
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, Rules, Sample
 from jaxeval.stats.samples import Samples
 
 _AT_ONCE = 5_000_000  # scores or ranks that are drawn at a time
@@ -159,13 +168,13 @@ def _bootstrap(
     are not too narrow.
     """
     generator, drawn = np.random.default_rng(seed), []
-    for rows in results.blocks(resamples, sum(map(len, strata)), _AT_ONCE):
+    for rows in stats.blocks(resamples, sum(map(len, strata)), _AT_ONCE):
         places = [generator.integers(len(s), size=(rows, max(1, len(s) - 1))) for s in strata]
         drawn.append(statistic([of[k] for of, k in zip(strata, places, strict=True)]))
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
     interval = Interval.none(confidence, "more runs than are resampled")
     if drawn:
-        interval = results.percentile_interval(np.concatenate(drawn), confidence, method)
+        interval = stats.percentile_interval(np.concatenate(drawn), confidence, method)
     return Effect(float(statistic(strata)), interval, tuple(map(len, strata)))
 
 
@@ -184,7 +193,7 @@ def _iman_davenport(table: np.ndarray, *, resamples: int, seed: int = 0) -> Hypo
     """
     ranks = _ranks(table, True)
     generator, hits = np.random.default_rng(seed), 0
-    for rows in results.blocks(resamples, ranks.size, _AT_ONCE):
+    for rows in stats.blocks(resamples, ranks.size, _AT_ONCE):
         many = np.broadcast_to(ranks, (rows, *ranks.shape))
         permuted = generator.permuted(many, axis=-1).sum(axis=1)
         centred = permuted - ranks.sum(axis=0).mean()

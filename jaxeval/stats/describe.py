@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from jaxeval.stats import ranks
-from jaxeval.stats.results import Effect, Interval, Sample, gaps, sample, two_samples, varies
+from jaxeval.stats import Effect, Interval, Sample, gaps, ranks, sample, two_samples, varies
 
 _FEWEST = 5  # scores of a model from which a probability has an interval
 _NEWCOMBE = "Newcombe 2006, for unequal spreads"

@@ -12,9 +12,8 @@ from jaxeval.errors import argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.stats import describe, multiple
+from jaxeval.stats import Method, Rules, describe, gaps, multiple, on, sign, varies
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Method, Rules, gaps, on, sign, varies
 from jaxeval.stats.samples import FEWEST, Samples
 
 _FOLDS = 10  # of one cross-validation, at most

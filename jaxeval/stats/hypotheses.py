@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import scipy
 
+from jaxeval import stats
 from jaxeval.errors import DataError
-from jaxeval.stats import describe, ranks, results
-from jaxeval.stats.results import HypothesisTest, Sample, gaps, sign, two_samples, varies
+from jaxeval.stats import HypothesisTest, Sample, describe, gaps, ranks, sign, two_samples, varies
 
 _MOST_EXACT = 10_000  # scores of a sample for the exact Kolmogorov-Smirnov test
 _MOST_COUNTED = 1000  # scores of a sample; the labellings of more have a share of 0.0
@@ -38,7 +38,7 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
     F test of the absolute deviations from the median; the mean deviation says which is wider.
     """
     values = two_samples(a, b)
-    deviations = [results.without_rounding(np.abs(v - np.median(v)), *values) for v in values]
+    deviations = [stats.without_rounding(np.abs(v - np.median(v)), *values) for v in values]
     statistic, p_value, n = 0.0, 1.0, (len(values[0]), len(values[1]))
     if np.ptp(np.concatenate(deviations)):
         with warnings.catch_warnings():
@@ -209,7 +209,7 @@ def permutation_test(
     method = "exact" if exact else f"{resamples} random permutations, seed {seed}"
     found = float(np.mean(first) - np.mean(second)), float(result.pvalue)
     n = (len(first),) if paired else (len(first), len(second))
-    return HypothesisTest(*found, n, method, sign(results.location_gap(first, second)))
+    return HypothesisTest(*found, n, method, sign(stats.location_gap(first, second)))
 
 
 def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +218,7 @@ def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarra
     Their sums are exact, so labellings that differ by rounding alone are ties.
     """
     pooled = np.concatenate([first, second])
-    unit = results.rounding_unit(pooled) or math.ulp(0.0)
+    unit = stats.rounding_unit(pooled) or math.ulp(0.0)
     with np.errstate(over="ignore"):
         multiples = np.round(np.clip(pooled / unit, -_LARGEST, _LARGEST))
     multiples -= np.sort(multiples)[len(multiples) // 2]

@@ -14,8 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
-from jaxeval.stats import study
-from jaxeval.stats.results import Effect, Interval, Rules
+from jaxeval.stats import Effect, Interval, Rules, study
 from jaxeval.stats.study import Study
 
 MEAN = "mean of tasks"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.stats.results import Method, Sample
+from jaxeval.stats import Method, Sample
 
 _Compared = tuple[str, str, str]  # a group, such as a data set, and two of its members
 _MOST_PARTITIONED = 8  # members of a group whose 4,140 partitions are enumerated

@@ -11,9 +11,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import describe, hypotheses, multiple, results, samples, sequential
+from jaxeval import stats
+from jaxeval.stats import (
+    Effect,
+    HypothesisTest,
+    Interval,
+    PowerPlan,
+    Rules,
+    Two,
+    describe,
+    hypotheses,
+    multiple,
+    samples,
+    sequential,
+)
 from jaxeval.stats.estimates import Estimate
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, PowerPlan, Rules, Two
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
 Outcome = Literal["better", "not shown", "worse"]
@@ -86,13 +98,13 @@ class RunScores:
         """
         x, y = self.compared
         if self.by_pairs:
-            between = results.gaps(x, y)
+            between = stats.gaps(x, y)
             measures = {"median of the differences": float(np.median(between))}
             won = float(np.mean(np.sign(between)))
         else:
-            measures = {"median": results.location_gap(x, y, median=True)}
+            measures = {"median": stats.location_gap(x, y, median=True)}
             won = describe.probability_of_superiority(x, y) - 0.5
-        measures |= {"mean": results.location_gap(x, y), "probability": won}
+        measures |= {"mean": stats.location_gap(x, y), "probability": won}
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
     def tests(self, rules: Rules) -> dict[str, HypothesisTest]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
-from jaxeval.stats import tables, variances
+from jaxeval.stats import estimates, variances
 from jaxeval.stats.crossed import Combination, Variance
-from jaxeval.stats.tables import ScoreTable
+from jaxeval.stats.estimates import ScoreTable
 
 _ROUNDING = 1e-12  # of the largest score
 _MOST_DF = 1e6
@@ -89,8 +89,8 @@ def pilot(data: DataSetScores, a: str, b: str, *, confidence: float = 0.95) -> P
     """
     arrays = {name: data.models[name].scores for name in (a, b)}
     if min(scores.shape[2] for scores in arrays.values()) == 1:
-        arrays = {m: tables.cell_means(of)[..., np.newaxis] for m, of in arrays.items()}
-    a_table, b_table = both = [*tables.tables(arrays, data.clusters).values()]
+        arrays = {m: estimates.cell_means(of)[..., np.newaxis] for m, of in arrays.items()}
+    a_table, b_table = both = [*estimates.tables(arrays, data.clusters).values()]
     squares, gaps = [*map(_squares, both)], a_table.item_means - b_table.item_means
     spread = _estimated(both, squares, gaps)
     runs, samples = min(a_table.runs, b_table.runs), min(a_table.samples, b_table.samples)
@@ -115,7 +115,7 @@ def _squares(table: ScoreTable) -> _Squares:
     counts, samples = np.sum(~np.isnan(table.values), -1), 1.0
     counts = counts[counts > 0]
     if df := int(np.sum(counts - 1)):
-        apart = table.values - tables.cell_means(table.values)[..., np.newaxis]
+        apart = table.values - estimates.cell_means(table.values)[..., np.newaxis]
         sample = _by_items(np.nansum(apart**2, axis=(1, 2)), df)
         samples = 1 / float(np.mean(1 / counts))  # harmonic mean
     return _Squares(run, interaction, sample, runs, samples)

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy
 
-from jaxeval.stats import describe, pairs, ranks
+from jaxeval.stats import Interval, PowerPlan, Rules, describe, gaps, pairs, ranks
 from jaxeval.stats.pairs import Families, RunScores
-from jaxeval.stats.results import Interval, PowerPlan, Rules, gaps
 
 _MOST_SEEDS = 10_000_000
 _FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)

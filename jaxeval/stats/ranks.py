@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from jaxeval.stats.results import blocks
+from jaxeval.stats import blocks
 
 _ENUMERATED = 100_000  # labellings that are all enumerated: 10 against 10 have 92,378
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random labellings; the more scores, the fewer

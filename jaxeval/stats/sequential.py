@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from jaxeval.stats import results
-from jaxeval.stats.results import HypothesisTest
+from jaxeval import stats
+from jaxeval.stats import HypothesisTest
 
 FIRST_LOOK = 3
 """Scores of each model before the first look: with two, a spread that is 0 by chance decides."""
@@ -22,6 +22,7 @@ FIRST_LOOK = 3
 _PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
+_LENT = 20  # scores with which a larger sample steadies the variance of a smaller one
 _ROUNDS = 20
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -43,9 +44,8 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     """Returns the estimate A - B and its error after each score, from the third on.
 
     There is no look while one of the models has fewer than `FIRST_LOOK` scores. The error of two
-    samples is the larger of the pooled and Welch's (1947), with Welch's degrees of freedom: the
-    pooled one is too small where the smaller sample is the wider, Welch's where it is so by chance
-    (`benchmarks/settle_errors.py`).
+    samples is Welch's (1947), and so are its degrees of freedom, but for the smaller sample's
+    variance: a few scores often lie close together by chance (`benchmarks/settle_errors.py`).
 
     Args:
         a: [..., n] scores in the order in which they came, or differences within pairs.
@@ -64,10 +64,20 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
     n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
     (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
-    pooled = ((n - 1) * variance_a + (m - 1) * variance_b) / (n + m - 2) * (1 / n + 1 / m)
     of_a, of_b = variance_a / n, variance_b / m
     df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
-    return _looks(count, mean_a - mean_b, np.maximum(pooled, of_a + of_b), df, n * m / (n + m))
+    squared = _steadied(variance_a, n, variance_b, m) / n
+    squared += _steadied(variance_b, m, variance_a, n) / m
+    return _looks(count, mean_a - mean_b, squared, df, n * m / (n + m))
+
+
+def _steadied(variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Returns the variance of n scores, pooled with that of m others where this makes it larger.
+
+    The other counts as one of min(m - n, 20) scores, so that samples of one size keep theirs.
+    """
+    lent = np.clip(m - n, 0, _LENT)
+    return np.maximum(variance, ((n - 1) * variance + lent * other) / (n - 1 + lent))
 
 
 def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +85,7 @@ def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shifted = x - x[..., :1]
     mean = np.cumsum(shifted, axis=-1)[..., count - 1] / count
     squares = np.cumsum(shifted**2, axis=-1)[..., count - 1] - count * mean**2
-    apart = np.abs(shifted) > results.rounding_unit(x)
+    apart = np.abs(shifted) > stats.rounding_unit(x)
     varies = np.logical_or.accumulate(apart, axis=-1)[..., count - 1]
     return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0) / (count - 1)
 
@@ -156,7 +166,7 @@ def tests(
     They are of all scores [n] and [m], whose order cannot change them; p is 1 where there are too
     few. The statistics are log e.
     """
-    seen = looks(results.gaps(x, y)) if paired else looks(x, y)
+    seen = looks(stats.gaps(x, y)) if paired else looks(x, y)
     n, method = (len(x),) if paired else (len(x), len(y)), "e-process of t"
 
     def log_e(shift: float, alternative: Alternative) -> float:
@@ -164,7 +174,7 @@ def tests(
         return float(e_process(shifted, alternative=alternative)[-1]) if len(seen.scores) else 0.0
 
     higher, lower = log_e(0.0, "greater"), log_e(0.0, "less")
-    most, sign = max(higher, lower), results.sign(higher - lower)
+    most, sign = max(higher, lower), stats.sign(higher - lower)
     p_value = math.exp(min(0.0, math.log(2) - most))
     found = {"anytime_t": HypothesisTest(most, p_value, n, method, sign)}
     if margin is not None:

@@ -14,8 +14,16 @@ import numpy as np
 from jaxeval.runs import metrics
 from jaxeval.runs.metrics import Score
 from jaxeval.runs.scores import DataSetScores, Scores
-from jaxeval.stats import hypotheses, multiple
-from jaxeval.stats.results import Effect, HypothesisTest, Rules, blocks, percentile_interval, sign
+from jaxeval.stats import (
+    Effect,
+    HypothesisTest,
+    Rules,
+    blocks,
+    hypotheses,
+    multiple,
+    percentile_interval,
+    sign,
+)
 
 _ROUNDING = 1e-12  # relative: equal sums in another order
 _MOST_DRAWN, _NARROW = 4_000_000, 200  # numbers at a time, of so many or more a round

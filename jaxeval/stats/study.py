@@ -13,11 +13,11 @@ from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import (
+    Rules,
+    comparisons,
     datasets,
     failures,
     multiple,
-    over_items,
-    over_runs,
     planning,
     power,
     samples,
@@ -27,7 +27,6 @@ from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Rules
 from jaxeval.stats.samples import Copies, Samples, Unit
 
 
@@ -139,18 +138,18 @@ def study(
 
 def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | None) -> Study:
     units, copies = samples.samples(scores, unit).without_copies()
-    chosen = over_runs.chosen(scores, units, control, rules.alpha, copies)
-    pairs, families = over_runs.compared(chosen, rules, scores)
+    chosen = comparisons.choose_pairs(scores, units, control, rules.alpha, copies)
+    pairs, families = comparisons.compare_runs(chosen, rules, scores)
     across = datasets.across(units, rules, scores.higher_is_better, pairs)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean, overall, board = None, list[Pair](), None
     if mean is not None and control in (None, *mean.by_data_set[""]):
-        in_mean = over_runs.chosen(scores, mean, control, rules.alpha)
-        found, _ = over_runs.compared(in_mean, rules, scores)
+        in_mean = comparisons.choose_pairs(scores, mean, control, rules.alpha)
+        found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
-        (means,) = over_runs.means(mean, rules, scores).values()
+        (means,) = comparisons.run_means(mean, rules, scores).values()
         board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
-    each = over_runs.means(units, rules, scores).items()
+    each = comparisons.run_means(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),
@@ -177,14 +176,14 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     not_averaged, why_own = tasks.not_averaged(found), tasks.why_own(found)
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
     withheld, shared = rules.complete and bool(incomplete), not why_own
-    means = [over_items.means([task], over, rules) for task in found]
-    tested = over_items.on_tasks(found, means, over, rules)
-    pairs = over_items.corrected(tested, rules, withheld)
+    means = [comparisons.item_means([task], over, rules) for task in found]
+    tested = comparisons.on_tasks(found, means, over, rules)
+    pairs = comparisons.corrected(tested, rules, withheld)
     overall, board = tuple[Pair, ...](), None
     if len(found) > 1 and not not_averaged:
-        in_mean = [*over_items.in_mean(found, over, rules, shared)]
-        overall = over_items.corrected(in_mean, rules, withheld)
-        of_mean = over_items.means(found, over, rules, shared)
+        in_mean = [*comparisons.in_mean(found, over, rules, shared)]
+        overall = comparisons.corrected(in_mean, rules, withheld)
+        of_mean = comparisons.item_means(found, over, rules, shared)
         board = _board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="

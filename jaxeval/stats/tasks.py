@@ -15,9 +15,8 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
-from jaxeval.stats import tables
-from jaxeval.stats.results import FACTORS, Factor, on
-from jaxeval.stats.tables import ScoreTable
+from jaxeval.stats import FACTORS, Factor, estimates, on
+from jaxeval.stats.estimates import ScoreTable
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 
@@ -91,7 +90,7 @@ def tasks(scores: Scores) -> list[Task]:
             raise DataError(f"{_head(before.name)}no item that {every} all have a score of")
         data = _aligned(unique.chosen(kept), columns)
         try:
-            of_models = tables.tables(
+            of_models = estimates.tables(
                 {m: of.scores for m, of in data.models.items()}, data.clusters
             )
         except DataError as error:

@@ -282,6 +282,6 @@ class _Watch:
             self._launcher.submit([path])
         else:
             del self._submitted[path]
-            logs = f"logs in {path.parent.parent} say why"
-            died = f"its process ended {job.tries} times without an epoch; {logs}"
+            look = f"see logs in {path.parent.parent}, or Ray's, and if all machines share it"
+            died = f"its process ended {job.tries} times without an epoch; {look}"
             self._failures.append((job.end and job.end.error) or f"{path}: {died}")

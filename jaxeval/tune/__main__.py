@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters
-from jaxeval.config import toml
+from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, Positive, Quiet
 
@@ -94,7 +94,6 @@ def _train(
     `limits`: trials and seconds, as of `tuning.State`.
     """
     from jaxeval import files, observe, runs, tuning
-    from jaxeval.config import reading
     from jaxeval.report import text
     from jaxeval.report import tuning as reports
     from jaxeval.studies import launching, prepared
@@ -116,7 +115,7 @@ def _train(
         config = target.config(best.values)
         config = dataclasses.replace(config, name=f"{config.name}_tuned")
         toml, fresh, failures = path.with_name(f"{path.stem}_best.toml"), None, list[str]()
-        files.write_text(toml, reading.to_toml(config))
+        files.write_text(toml, fields.to_toml(config))
         if retrain:
             cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
             trials = prepared.seeds_by_splits(config, tuning.fresh_seeds(retrain))
@@ -267,5 +266,5 @@ def _assigned(text: str) -> dict[str, object]:
         name, equals, value = word.partition("=")
         if not equals:
             raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
-        tree[name] = toml.value(value)
+        tree[name] = reading.value(value)
     return tree

@@ -17,13 +17,14 @@ from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.space import Space, distributions
 from jaxeval.space.distributions import Choices, Distribution, Grid, Value
-from jaxeval.tuning.encoding import Encoder, encoder, is_taken
+from jaxeval.tuning.encoding import Encoder, encoder
 from jaxeval.tuning.history import History, identity
 
 Acquisition = Callable[[np.ndarray], np.ndarray]  # places [m, P] -> [m]
 _MOST_KNOWN = 1000  # known points in a row, after which a small space is enumerated
 _GLOBAL = 1024
 _PARENTS, _CHILDREN = 8, 16
+_SAME = 1e-6  # settings whose places are all closer than this are one
 _STEPS = (0.2, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.0015)
 
 
@@ -88,11 +89,11 @@ def maximise(
 
     encode = encoder(space)
     if encode.everything is not None:
-        free = encode.everything[~is_taken(encode.everything, taken)]
+        free = encode.everything[~_is_taken(encode.everything, taken)]
         return free[int(np.argmax(acquisition(free)))] if len(free) else None
     random = np.random.default_rng(seed)
     rows = encode.from_quantiles(qmc.Sobol(len(encode.axes), rng=random).random(_GLOBAL))
-    rows = rows[~is_taken(rows, taken)]
+    rows = rows[~_is_taken(rows, taken)]
     best, values = _top(rows, acquisition(rows), taken)
     for step in _STEPS:
         # near at every step: wide steps miss an improvement that is a narrow peak beside them
@@ -137,7 +138,7 @@ def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.nd
     order = order[np.sort(first)]
     best: list[int] = []
     for part in np.array_split(order, max(1, len(order) // (4 * _PARENTS))):
-        best += part[~is_taken(rows[part], taken)].tolist()
+        best += part[~_is_taken(rows[part], taken)].tolist()
         if len(best) >= _PARENTS:
             break
     return rows[best[:_PARENTS]], values[best[:_PARENTS]]
@@ -189,3 +190,15 @@ def refuse_others(space: Space, history: History) -> None:
                 f"history: evaluation {evaluation.number} is no setting of the space: "
                 f"{dict(evaluation.values)}"
             ) from None
+
+
+def _is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """Returns whether each row of places is one of the taken [t, P], [n]."""
+    if not len(taken):
+        return np.zeros(len(rows), bool)
+    mine, others = (np.nan_to_num(a, nan=-1.0) for a in (rows, taken))
+    # compare first by the column with most values: most pairs differ there
+    first = int(np.argmax([len(np.unique(column)) for column in others.T]))
+    left, right = np.nonzero(np.abs(mine[:, first, None] - others[None, :, first]) <= _SAME)
+    same = (np.abs(mine[left] - others[right]) <= _SAME).all(axis=1)
+    return np.isin(np.arange(len(mine)), left[same])

@@ -18,7 +18,6 @@ from jaxeval.space import Parameter, Space
 from jaxeval.space.distributions import Choices, Distribution, Grid, Range, Value
 
 _ENUMERATED = 2_000  # spaces of up to so many settings are searched completely
-_SAME = 1e-6  # settings whose places are all closer than this are one
 
 
 class Columns(NamedTuple):
@@ -207,15 +206,3 @@ class Encoder:
             return 1 + max((depth(by_name[other]) for other, _ in of.when), default=-1)
 
         return sorted(self.space.parameters, key=depth)
-
-
-def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    """Returns whether each row of places is one of the taken [t, P], [n]."""
-    if not len(taken):
-        return np.zeros(len(rows), bool)
-    mine, others = (np.nan_to_num(a, nan=-1.0) for a in (rows, taken))
-    # compare first by the column with most values: most pairs differ there
-    first = int(np.argmax([len(np.unique(column)) for column in others.T]))
-    left, right = np.nonzero(np.abs(mine[:, first, None] - others[None, :, first]) <= _SAME)
-    same = (np.abs(mine[left] - others[right]) <= _SAME).all(axis=1)
-    return np.isin(np.arange(len(mine)), left[same])

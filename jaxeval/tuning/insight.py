@@ -2,6 +2,10 @@
 
 Statements by the process are averaged over draws of its hyperparameters (Snoek et al. 2012,
 section 3.2). With those of the posterior mode alone they would be too sure: see docs/method.md.
+
+Hyperparameters are drawn by generalised elliptical slice sampling (Nishihara et al. 2014):
+elliptical slice sampling (Murray et al. 2010) of a Laplace approximation at the mode, with the
+ratio of the posterior to it as likelihood. It has no step size.
 """
 
 import dataclasses
@@ -16,17 +20,20 @@ from threadpoolctl import threadpool_limits
 from jaxeval.runs import metrics
 from jaxeval.space import Space
 from jaxeval.stats import describe
-from jaxeval.tuning import draws, gp, targets
-from jaxeval.tuning.encoding import encoder
+from jaxeval.tuning import gp, process, targets
+from jaxeval.tuning.encoding import Columns, encoder
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History
-from jaxeval.tuning.process import Model
+from jaxeval.tuning.process import Data, Kernel, Model, Prior
 
 _PROCESSES = 16  # draws of hyperparameters
 _OF_IMPORTANCE, _FUNCTIONS = 32, 4  # draws for importance, and functions for each
 _EXPONENT = 10  # 2^10 points of the base sample
 _STREAM, _OF_FUNCTIONS, _OF_POINTS, _OF_MODELS = 14, 30, 31, 32  # streams of random numbers
 _TOLD_APART = 0.95  # posterior probability
+_BURN_IN, _THIN = 50, 10  # steps before the first draw, and between draws
+_WIDER = math.sqrt(3)  # than the approximation: the posterior has heavier tails
+_DIFFERENCE = 1e-3  # of logarithms, for second derivatives
 
 
 class Spread(NamedTuple):
@@ -61,7 +68,7 @@ def insight(space: Space, known: History, seed: int = 0) -> Insight | None:
     if fitted is None or fitted.model is None:
         return None
     data = gp.fitted_data(fitted.model.data)
-    drawn = draws.models(fitted.model, data, _PROCESSES, [seed, _STREAM])
+    drawn = _draw_models(fitted.model, data, _PROCESSES, [seed, _STREAM])
     able = gp.ranked(fitted)
     worse = _worse(drawn, fitted.features, fitted.features[able[:1]])
     means = np.mean([model.predict(fitted.features).mean for model in drawn], axis=0)
@@ -110,9 +117,11 @@ def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]
     """
     assert fitted.model is not None
     data, encode = gp.fitted_data(fitted.model.data), encoder(space)
-    models = draws.models(fitted.model, data, _OF_IMPORTANCE, [seed, _OF_MODELS])
+    models = _draw_models(fitted.model, data, _OF_IMPORTANCE, [seed, _OF_MODELS])
     streams = [[seed, _OF_FUNCTIONS, k] for k in range(len(models))]
-    drawn = [draws.functions(m, _FUNCTIONS, s) for m, s in zip(models, streams, strict=True)]
+    drawn = [
+        process.draw_functions(m, _FUNCTIONS, s) for m, s in zip(models, streams, strict=True)
+    ]
 
     def objective(quantiles: np.ndarray) -> np.ndarray:
         features = encode.features(encode.from_quantiles(quantiles))
@@ -191,3 +200,77 @@ def noise(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:
     freedom = sum(len(sample) - 1 for sample in several)
     squares = sum(float(np.sum((s - s.mean()) ** 2)) for s in several)
     return math.sqrt(squares / freedom), freedom
+
+
+def _draw_models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
+    """Draws processes with hyperparameters from their posterior given some data.
+
+    The chain begins at `model`, the posterior mode; draws are conditioned on the model's data.
+    """
+    random, columns, kernel = np.random.default_rng(seed), model.columns, model.kernel
+    prior = process.prior(columns, bool(len(kernel.a)), bool(data.variances.any()))
+    mode = np.hstack(kernel)
+    factor = _laplace(mode, prior, columns, data)
+    inverse = np.linalg.inv(factor)
+
+    def log_ratio(theta: np.ndarray) -> float:
+        if np.any(theta < prior.bounds[:, 0]) or np.any(theta > prior.bounds[:, 1]):
+            return -math.inf
+        z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - mode)
+        return _log_likelihood(theta, columns, data) - 0.5 * float(z @ z - u @ u)
+
+    drawn, theta, height = [], mode, log_ratio(mode)
+    for number in range(1 - _BURN_IN, 1 + _THIN * count):
+        theta, height = _slice_step(theta, height, mode, factor, log_ratio, random)
+        if number > 0 and number % _THIN == 0:
+            drawn.append(
+                process.condition(Kernel.from_vector(theta, columns), columns, model.data)
+            )
+    return drawn
+
+
+def _laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np.ndarray:
+    """Returns a factor [K, K] of the covariance at the mode, widened up to that of the prior."""
+
+    def gradient(offset: np.ndarray) -> np.ndarray:
+        at = mode + _DIFFERENCE * offset
+        return process.negative_log_posterior(at, columns, data, prior)[1]
+
+    rows = [gradient(axis) - gradient(-axis) for axis in np.eye(len(mode))]
+    hessian = np.array(rows) / (2 * _DIFFERENCE) * np.outer(prior.sd, prior.sd)
+    curvatures, axes = np.linalg.eigh((hessian + hessian.T) / 2)
+    # the prior's own curvature is 1
+    factor: np.ndarray = prior.sd[:, None] * axes * (_WIDER / np.sqrt(np.maximum(curvatures, 1.0)))
+    return factor
+
+
+def _slice_step(
+    theta: np.ndarray,
+    height: float,
+    mean: np.ndarray,
+    factor: np.ndarray,
+    log_ratio: Callable[[np.ndarray], float],
+    random: np.random.Generator,
+) -> tuple[np.ndarray, float]:
+    """Returns the next state and its log ratio (Murray et al. 2010, figure 2)."""
+    least = height - random.exponential()
+    centred, other = theta - mean, factor @ random.normal(size=len(theta))
+    angle = random.uniform(0.0, 2 * math.pi)
+    low, high = angle - 2 * math.pi, angle
+    while True:
+        proposed = mean + centred * math.cos(angle) + other * math.sin(angle)
+        ratio = log_ratio(proposed)
+        if ratio > least:
+            return proposed, ratio
+        low, high = (angle, high) if angle < 0 else (low, angle)
+        angle = random.uniform(low, high)
+
+
+def _log_likelihood(theta: np.ndarray, columns: Columns, data: Data) -> float:
+    """Computes the log marginal likelihood (Rasmussen & Williams 2006, equation 2.30)."""
+    try:
+        model = process.condition(Kernel.from_vector(theta, columns), columns, data)
+    except FloatingPointError:
+        return -math.inf
+    fit = 0.5 * data.targets @ model.weights + np.log(model.factor.diagonal()).sum()
+    return -float(fit) - 0.5 * len(data.targets) * math.log(2 * math.pi)

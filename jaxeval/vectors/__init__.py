@@ -15,12 +15,12 @@ import numpy as np
 
 from jaxeval.data import vectors
 from jaxeval.errors import ConfigError
-from jaxeval.stats import multiple
-from jaxeval.stats.results import (
+from jaxeval.stats import (
     Effect,
     HypothesisTest,
     Interval,
     blocks,
+    multiple,
     percentile_interval,
     sign,
 )

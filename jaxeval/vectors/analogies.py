@@ -19,7 +19,7 @@ import numpy as np
 from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval
+from jaxeval.stats import Interval
 from jaxeval.vectors import Bootstrap, Lookup, Scored, compare
 
 _Method = Literal["3CosAdd", "3CosMul"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval
+from jaxeval.stats import Interval
 from jaxeval.vectors import Bootstrap, Lookup, Scored, adjust, compare
 
 Unknown = Literal["skip", "zero"]

@@ -159,5 +159,5 @@ CHANGED = [
 def test_a_config_written_as_toml_comes_back(changes: list[str], tmp_path: Path) -> None:
     """Dies if an absent key gets its default back, or a text or a number another value."""
     config, file = studies.read(None, changes), tmp_path / "again.toml"
-    file.write_text(reading.to_toml(config), encoding="utf-8")
+    file.write_text(fields.to_toml(config), encoding="utf-8")
     assert studies.read(str(file)) == config

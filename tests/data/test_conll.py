@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.data import conll, schemes, tagging
-from jaxeval.data.schemes import Sentence
+from jaxeval.data import conll, tagging
+from jaxeval.data.conll import Sentence
 
 CONLL2003 = """-DOCSTART- -X- -X- O
 
@@ -111,7 +111,7 @@ def test_gum_dev() -> None:
     folder = Path(os.environ["JAXEVAL_DATA"]) / "ud_english_gum"
     read = conll.read_conllu(folder / "en_gum-ud-dev.conllu", "entity")
     assert len(read) == 1341
-    kinds = {span.kind for s in read for span in schemes.lenient_spans(s.tags)}
+    kinds = {span.kind for s in read for span in conll.lenient_spans(s.tags)}
     assert kinds == {
         *("abstract", "animal", "event", "object", "organization"),
         *("person", "place", "plant", "substance", "time"),

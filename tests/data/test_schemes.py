@@ -8,11 +8,11 @@ import pytest
 from hypothesis import strategies
 from seqeval import scheme as seqeval_scheme
 
-from jaxeval.data import schemes
-from jaxeval.data.schemes import Sentence
+from jaxeval.data import conll
+from jaxeval.data.conll import Sentence
 from jaxeval.errors import DataError
 
-CONVERTED: tuple[schemes.Scheme, ...] = ("iob1", "bio", "iobes")
+CONVERTED: tuple[conll.Scheme, ...] = ("iob1", "bio", "iobes")
 SEQEVAL = {"bio": seqeval_scheme.IOB2, "iobes": seqeval_scheme.IOBES}
 LABELS = {
     "iob1": ("O", "I-X", "B-X", "I-Y", "B-Y"),
@@ -22,24 +22,24 @@ LABELS = {
 
 
 @strategies.composite
-def _spans(draw: strategies.DrawFn) -> tuple[list[schemes.Entity], int]:
+def _spans(draw: strategies.DrawFn) -> tuple[list[conll.Entity], int]:
     """Spans side by side or apart, and the sentence's length."""
     spans, last = [], 0
     for _ in range(draw(strategies.integers(0, 6))):
         start = last + draw(strategies.integers(0, 2))
         last = start + draw(strategies.integers(1, 4))
-        spans.append(schemes.Entity(start, last, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
+        spans.append(conll.Entity(start, last, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
     return spans, last + draw(strategies.integers(0, 2))
 
 
 @pytest.mark.parametrize("scheme", SEQEVAL)
 @hypothesis.given(case=_spans())
 def test_legal_tags_mean_what_seqeval_reads(
-    scheme: schemes.Scheme, case: tuple[list[schemes.Entity], int]
+    scheme: conll.Scheme, case: tuple[list[conll.Entity], int]
 ) -> None:
     """Dies if a prefix is wrong at a span's first, inner, last or only word."""
     spans, length = case
-    tags = schemes.from_spans(spans, length, scheme)
+    tags = conll.from_spans(spans, length, scheme)
     actual = seqeval_scheme.Entities([list(tags)], SEQEVAL[scheme]).entities[0]
     assert [(e.start, e.end, e.tag) for e in actual] == spans
 
@@ -47,13 +47,13 @@ def test_legal_tags_mean_what_seqeval_reads(
 @pytest.mark.parametrize("scheme", CONVERTED)
 @hypothesis.given(case=_spans())
 def test_tags_and_spans_are_inverse(
-    scheme: schemes.Scheme, case: tuple[list[schemes.Entity], int]
+    scheme: conll.Scheme, case: tuple[list[conll.Entity], int]
 ) -> None:
     """Dies if spans of one type that touch are joined, or the last span is lost."""
     spans, length = case
-    tags = schemes.from_spans(spans, length, scheme)
+    tags = conll.from_spans(spans, length, scheme)
     assert len(tags) == length
-    assert schemes._fault(tags, scheme) is None and schemes.lenient_spans(tags) == spans
+    assert conll._fault(tags, scheme) is None and conll.lenient_spans(tags) == spans
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_tags_and_spans_are_inverse(
         ("iobes", "B-X E-X O S-X B-X E-X S-Y"),
     ],
 )
-def test_one_sentence_in_every_scheme(scheme: schemes.Scheme, tags: str) -> None:
+def test_one_sentence_in_every_scheme(scheme: conll.Scheme, tags: str) -> None:
     """Dies if two schemes' rules are swapped (IOB1: B- only after a span of the same type)."""
     spans = [(0, 2, "X"), (3, 4, "X"), (4, 6, "X"), (6, 7, "Y")]
-    assert schemes.lenient_spans(tags.split()) == spans
-    assert schemes.from_spans([schemes.Entity(*s) for s in spans], 7, scheme) == (*tags.split(),)
+    assert conll.lenient_spans(tags.split()) == spans
+    assert conll.from_spans([conll.Entity(*s) for s in spans], 7, scheme) == (*tags.split(),)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_one_sentence_in_every_scheme(scheme: schemes.Scheme, tags: str) -> None
     ],
 )
 def test_illegal_tags_are_refused_where_they_stand(
-    scheme: schemes.Scheme, tags: str, position: int
+    scheme: conll.Scheme, tags: str, position: int
 ) -> None:
     """Dies if an illegal tag is repaired, or another word is blamed."""
-    fault = schemes._fault(tags.split(), scheme)
+    fault = conll._fault(tags.split(), scheme)
     assert fault is not None and fault[0] == position
 
 
@@ -97,17 +97,17 @@ def test_illegal_tag_in_a_file_names_its_line() -> None:
     """Dies if the line is counted from the sentence's first word instead of looked up."""
     sentences = [Sentence(("a",), ("O",), (1,)), Sentence(("b", "c"), ("O", "I-X"), (4, 7))]
     with pytest.raises(DataError, match=r"^corpus:7: tag 'I-X' cannot follow 'O'"):
-        schemes.convert(sentences, "bio", "iobes", "corpus")
+        conll.convert(sentences, "bio", "iobes", "corpus")
 
 
-def _is_legal(tags: Sequence[str], scheme: schemes.Scheme) -> bool:
-    spans = schemes.lenient_spans(tags)
-    return schemes.from_spans(spans, len(tags), scheme) == (*tags,)
+def _is_legal(tags: Sequence[str], scheme: conll.Scheme) -> bool:
+    spans = conll.lenient_spans(tags)
+    return conll.from_spans(spans, len(tags), scheme) == (*tags,)
 
 
 @pytest.mark.parametrize("scheme", CONVERTED)
-def test_exactly_the_legal_sequences_pass(scheme: schemes.Scheme) -> None:
+def test_exactly_the_legal_sequences_pass(scheme: conll.Scheme) -> None:
     """Dies if a move is judged wrongly: all sequences up to length 3 are tried."""
     for length in (1, 2, 3):
         for tags in itertools.product(LABELS[scheme], repeat=length):
-            assert _is_legal(tags, scheme) == (schemes._fault(tags, scheme) is None)
+            assert _is_legal(tags, scheme) == (conll._fault(tags, scheme) is None)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from jaxeval.data import buckets, checks, seq2seq
+from jaxeval.data import buckets, corpora, seq2seq
 from jaxeval.errors import DataError
 from tests.data import hand_seq2seq
 
@@ -24,7 +24,7 @@ def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Sequenc
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         every = lambda lengths, *_: [buckets.Shape(width) for width in sorted({*lengths})]  # noqa: E731
         patch.setattr(buckets, "choose_shapes", every)
-        patch.setattr(checks, "repeats", lambda *_: [])  # drawn texts may be equal
+        patch.setattr(corpora, "repeats", lambda *_: [])  # drawn texts may be equal
         return seq2seq.build(hand_seq2seq.settings(Path(folder), lines), 2)
 
 

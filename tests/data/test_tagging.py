@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval.data import corpora, splits, tagging, words
-from jaxeval.data.schemes import Sentence
+from jaxeval.data.conll import Sentence
 from jaxeval.errors import DataError
 from tests.data import hand_tagging
 

@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from jaxeval.data import language, text
 from jaxeval.data import tfds as sets
-from jaxeval.data.schemes import Sentence
+from jaxeval.data.conll import Sentence
 from jaxeval.errors import DataError
 
 EXAMPLES = {

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from jaxeval.report import text
-from jaxeval.report.document import to_csv, to_json, to_json_object
+from jaxeval.report import text, to_csv, to_json, to_json_object
 
 
 class Point(NamedTuple):

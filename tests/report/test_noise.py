@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from jaxeval.report import Document, Table
 from jaxeval.report import noise as report
-from jaxeval.report.document import Document, Table
 from jaxeval.report.noise import CrossedStudy, Noise
-from jaxeval.stats import crossed, nested
-from jaxeval.stats.nested import TrainingPlan
+from jaxeval.stats import crossed, variances
+from jaxeval.stats.crossed import TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
 
@@ -88,13 +88,13 @@ def test_a_study_that_is_precise_enough() -> None:
 
 def test_repeats_have_the_digits_of_their_spread() -> None:
     """Dies if an sd is rounded away, is another's, or its interval is left out, or is a dash."""
-    of = nested.components([[0.8, 0.80012], [0.8003, 0.80041], [0.7995, 0.79961]])
+    of = variances.nested([[0.8, 0.80012], [0.8003, 0.80041], [0.7995, 0.79961]])
     table, line = Noise("f", "number", {"dev": of, "test": of}).document().blocks
     assert isinstance(table, Table) and str(line).startswith("3 seeds, 2 runs each")
     low, high = of.sd_repeat_interval[:2]
     said = ["dev", f"{of.mean:.6f}", f"{of.sd:.6f}", f"{of.sd_repeat:.6f} [{low:.6f}, {high:.6f}]"]
     assert [*table.rows[0]][:4] == said
-    alike = nested.components([[0.8, 0.8], [0.7, 0.7], [0.75, 0.75]])
+    alike = variances.nested([[0.8, 0.8], [0.7, 0.7], [0.75, 0.75]])
     table, _ = Noise("f", "number", {"dev": alike, "test": alike}).document().blocks
     assert isinstance(table, Table) and table.rows[0][3].strip("0") == "."
 
@@ -111,4 +111,4 @@ def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
             "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
         ),
     ):
-        assert report._compare_repeats(nested.components(rows.tolist()), "f1") == said
+        assert report._compare_repeats(variances.nested(rows.tolist()), "f1") == said

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from jaxeval.report import plots, render
-from jaxeval.report.document import Figure
+from jaxeval.report import Figure, plots, render
 
 LONG = "roberta-large-finetuned-on-mnli-then-sst2-lr2e-5-bs32-warmup"
 

@@ -10,8 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from jaxeval import report
-from jaxeval.report import plots, render
-from jaxeval.report.document import Bold, Document, Figure, Heading, Table
+from jaxeval.report import Bold, Document, Figure, Heading, Table, plots, render
 
 PACKAGE = Path(report.__file__).parent
 NAMES = (

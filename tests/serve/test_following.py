@@ -3,6 +3,8 @@
 import asyncio
 import dataclasses
 import json
+import shutil
+import sqlite3
 import threading
 import time
 import urllib.request
@@ -10,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import files, runs
+from jaxeval.errors import RunError
 from jaxeval.runs import following
-from jaxeval.serve import live
+from jaxeval.serve import live, pages
 from tests.runs import test_store
 from tests.serve import servers
 from tests.serve.test_serve import client, write
@@ -50,8 +53,9 @@ def test_a_stream_follows_a_writer(tmp_path: Path, request: pytest.FixtureReques
     assert all(seen[epoch] - written[epoch] < 1.0 for epoch in seen)
     known = followed.experiments[key]
     assert known.points()[-1].n == 2 and known.epochs[(3, 0, 0, "{}")] == 6
-    assert known.state(time.time(), 0) == "training"
-    assert known.state(time.time() + 60, 0) == "stalled"
+    assert known.state(time.time(), 0, trained=True) == "training"
+    assert known.state(time.time() + 60, 0, trained=True) == "stalled"
+    assert known.state(time.time(), 0, trained=False) == "stalled"
     assert known.seconds_left() is not None
     followed.close()
 
@@ -95,17 +99,56 @@ def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
         *((m.wall_seconds, m.epochs) for m in followed.members(c.id)), strict=True
     )
     assert c.seconds_left() == pytest.approx(2 * sum(seconds) / sum(epochs))  # epochs 3 and 4
-    assert a.state(0.0, 0.0) == "ended" and a.training == []
-    assert b.state(100.0, 0.0) == "training" and b.state(200.0, 0.0) == "stalled"
+    assert a.state(0.0, 0.0, trained=False) == "ended" and a.training == []
+    assert b.state(100.0, 0.0, trained=True) == "training"
+    assert b.state(200.0, 0.0, trained=True) == b.state(1.0, 0.0, trained=False) == "stalled"
+    with files.locked(tmp_path / "checkpoints" / "b.lock", ""):
+        assert not followed.poll() and followed.trained
+    assert not followed.poll() and not followed.trained
     assert followed.members(b.id) == []
     with runs.open_store(tmp_path) as store:  # its programs compile
         store.register(dataclasses.replace(test_store.EXPERIMENT, id="new"))
     followed.poll()
-    assert followed.experiments["new"].state(0.0, 0.0) == "begun"
+    assert followed.experiments["new"].state(0.0, 0.0, trained=True) == "begun"
     page = client(tmp_path).get(f"/e/{1:016x}").text
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
     with pytest.raises(Exception, match="readonly"):
         followed._sql.execute("DELETE FROM scores")
+
+
+def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Dies if runs that were deleted are shown in place of those that are trained anew, or a
+    database that cannot be read yet is a traceback, or the last look at it; or a page keeps points
+    that are gone, or follows for ever an experiment that is."""
+    folder = tmp_path / "runs"
+    write(folder, "a", 0)
+    followed = following.Following(folder)
+    request.addfinalizer(followed.close)
+    version = followed.experiments[f"{0:016x}"].version
+    shutil.rmtree(folder)
+    assert not followed.poll() and followed.members(f"{0:016x}")
+    folder.mkdir()
+    (folder / "runs.sqlite").touch()
+    with pytest.raises(RunError, match="not a runs database"):
+        followed.poll()
+    assert followed.members(f"{0:016x}")
+    write(folder, "a", 0)
+    write(folder, "b", 1)
+    assert followed.poll() and [of.name for of in followed.experiments.values()] == ["a", "b"]
+    assert followed.experiments[f"{0:016x}"].version > version  # which pages are kept for
+
+    async def first(key: str) -> list[str]:
+        stream = live.Site(followed, "")._stream(pages.Asked("e", (key,)), 10**6)
+        return [await anext(stream, "") for _ in range(2)]
+
+    news = json.loads(asyncio.run(first(f"{1:016x}"))[1].partition("data: ")[2])
+    assert len(news["curves"][f"{1:016x}"]) == 4
+    assert asyncio.run(first(f"{2:016x}"))[1] == ""
+    with sqlite3.connect(folder / "runs.sqlite") as database:
+        database.execute("UPDATE scores SET epoch = 'two' WHERE epoch = 2")
+    database.close()
+    with pytest.raises(RunError, match="sqlite: cannot be read"):
+        following.Following(folder)
 
 
 def test_many_visitors_and_those_who_leave() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.serve import __main__ as serve
 from jaxeval.serve import app, logs
 from tests.runs.logs import writing
-from tests.serve.test_serve import HOSTILE, LOCAL
+from tests.serve.test_serve import HOSTILE, LOCAL, write
 
 
 def _write(path: Path, right: dict[str, float | None], **more: object) -> Path:
@@ -26,7 +26,8 @@ def _write(path: Path, right: dict[str, float | None], **more: object) -> Path:
 
 
 def _site(*paths: str) -> TestClient:
-    return TestClient(app.make(logs.part(paths), None), base_url=LOCAL, follow_redirects=False)
+    part = logs.part(paths, [("/logs", "Logs")], at_once=True)
+    return TestClient(app.make(part, None), base_url=LOCAL, follow_redirects=False)
 
 
 @pytest.fixture
@@ -113,8 +114,33 @@ def test_a_mean_of_answers_is_called_one(tmp_path: Path) -> None:
 
 
 def test_no_log_is_one_line(tmp_path: Path) -> None:
-    """Dies if a folder without logs, or none, is served."""
-    with pytest.raises(DataError, match="no log"):
-        serve.serve_logs(str(tmp_path))
-    with pytest.raises(ConfigError, match="expected files"):
-        serve.serve_logs()
+    """Dies if a folder without runs and logs, or none, is served."""
+    with pytest.raises(RunError, match="no runs and no logs"):
+        serve.serve(str(tmp_path))
+    with pytest.raises(DataError, match="no such file"):
+        serve.serve(f"a={tmp_path}/a.jsonl")
+    with pytest.raises(ConfigError, match="expected a runs folder"):
+        serve.serve()
+
+
+def test_runs_and_logs_have_one_site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if logs in a runs folder have no page, the experiments lead to none or are hidden by
+    them; or a log that is still written stops the site, or is not read again."""
+    write(folder, "alpha", 0)
+    (folder / "c.jsonl").write_text('{"item": "x", "score": 1}\n{"item')
+
+    def visit(part: app.Part, *_: object) -> None:
+        site = TestClient(app.make(part, None), base_url=LOCAL)
+        for path in ("/", f"/e/{0:016x}"):
+            assert '<a href="/logs">Logs</a>' in site.get(path).text
+        broken = site.get("/logs")
+        assert broken.status_code == 400 and "c.jsonl" in broken.text
+        (folder / "c.jsonl").unlink()
+        page = site.get("/logs").text
+        assert '<a href="/">Experiments</a>' in page and "a right, b wrong: 30" in page
+
+    monkeypatch.setattr(serve, "_listen", visit)
+    with pytest.raises(DataError, match="not valid JSON"):
+        serve.serve(folder / "c.jsonl")
+    serve.serve(folder)
+    assert not (folder / "c.jsonl").exists()

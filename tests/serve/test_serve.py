@@ -187,7 +187,7 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     assert [found["level"] for found in levels["settled"]] == [0.025, 0.025]
     write(tmp_path, "new", 3, ended=0, training=1)
     page = client(tmp_path).get("/compare?e=a&e=b&e=c&e=new").text
-    assert "c: seed 4 still trains" in page and "c against a is undecided" in page
+    assert "c: seed 4 has not ended" in page and "c against a is undecided" in page
     assert "new against a: one of them has no seed that counts yet" in page
     assert "<caption>c against a</caption>" in page
 
@@ -273,7 +273,7 @@ def test_arguments_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None
     one line."""
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RunError, match="in use"):
         serve.serve(folder, port=taken.getsockname()[1])
-    with pytest.raises(RunError, match="no runs here"):
+    with pytest.raises(RunError, match="no runs and no logs"):
         serve.serve(tmp_path)
     with pytest.raises(ConfigError, match="port"):
         serve.serve(tmp_path, port=0)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import stats
 from jaxeval.runs import scores
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import estimates, over_runs, power, results, study, tables, tasks
+from jaxeval.stats import Rules, comparisons, estimates, power, study, tasks
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import RunScores
-from jaxeval.stats.results import Rules
 from jaxeval.stats.study import Study
 
 
@@ -21,7 +21,7 @@ def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> Simpl
     by_ranks = power.by_ranks(of, rules.alpha)
     chosen = [dataclasses.replace(pair, by_ranks=by_ranks) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
-    pairs, families = over_runs.compared(chosen, rules, Scores("scores", (), (data,)))
+    pairs, families = comparisons.compare_runs(chosen, rules, Scores("scores", (), (data,)))
     return SimpleNamespace(pairs=pairs, families=families, primary=power.primary(chosen, rules))
 
 
@@ -63,6 +63,6 @@ def estimate(
     scored = [~np.isnan(of.scores).all((1, 2)) for of in data.models.values()]
     data = data.chosen(np.all(scored, axis=0))
     cubes = {model: of.scores for model, of in data.models.items()}
-    found = [*tables.tables(cubes, data.clusters).values()]
-    factors = results.parse_over(over) if over else tasks.default_over([of.runs for of in found])
+    found = [*estimates.tables(cubes, data.clusters).values()]
+    factors = stats.parse_over(over) if over else tasks.default_over([of.runs for of in found])
     return estimates.estimate([found], [factors], confidence, clusters is not None)[0]

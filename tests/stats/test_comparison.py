@@ -9,9 +9,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import hypotheses, multiple, power, study
+from jaxeval.stats import Rules, hypotheses, multiple, power, study
 from jaxeval.stats.pairs import RunScores as Scores
-from jaxeval.stats.results import Rules
 from tests.stats.cubes import compare, runs
 
 QUICK = Rules(resamples=199)

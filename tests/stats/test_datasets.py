@@ -7,9 +7,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import datasets
+from jaxeval.stats import Interval, Rules, datasets
 from jaxeval.stats import study as studies
-from jaxeval.stats.results import Interval, Rules
 from jaxeval.stats.study import Study
 from tests.stats import cubes
 

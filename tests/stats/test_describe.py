@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats import crossed, describe, hypotheses, nested, results
+from jaxeval.stats import crossed, describe, hypotheses, parse_over
 from tests.stats.cubes import estimate
 
 
@@ -105,7 +105,7 @@ def test_mistakes_are_one_line() -> None:
     with pytest.raises(DataError, match=r"^clusters: expected a label of every item, found None$"):
         estimate([0.1, 0.2, 0.4], clusters=["p", None, "q"])
     with pytest.raises(ConfigError, match=r"^over: expected items, runs or items,runs, found 'it"):
-        results.parse_over("items,seeds")
+        parse_over("items,seeds")
 
 
 def test_masked_scores_of_items_are_missing() -> None:
@@ -125,7 +125,7 @@ STUDY = crossed.components(
 
 def test_the_plan_of_a_study() -> None:
     """Dies if one run fewer would do, or the cautious plan is not of the upper limit."""
-    plan = nested.plan(STUDY, 0.5)
+    plan = crossed.plan(STUDY, 0.5)
     for runs, sd in (
         (plan.runs, STUDY.total.sd),
         (plan.cautious_runs, STUDY.total.sd_interval.high),
@@ -133,4 +133,4 @@ def test_the_plan_of_a_study() -> None:
         assert runs is not None
         fewer, enough = (stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n) for n in (runs - 1, runs))
         assert enough <= 0.5 < fewer
-    assert nested.plan(STUDY, 1e-6).runs is None
+    assert crossed.plan(STUDY, 1e-6).runs is None

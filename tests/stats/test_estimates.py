@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg, stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, tables, variances
+from jaxeval.stats import crossed, estimates, variances
 from tests.stats.cubes import estimate, studied, task
 
 SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
@@ -38,7 +38,7 @@ def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
         weights = annihilator[:, inside] @ root @ np.ones(sizes[cluster]) / count
         columns.append(weights)
         variance += float(weights @ scores) ** 2
-    (table,) = tables.tables({"m": scores[:, None, None]}, clusters).values()
+    (table,) = estimates.tables({"m": scores[:, None, None]}, clusters).values()
     rho = float(variances._intraclass(scores, table.groups))
     working = np.where(clusters[:, None] == clusters, rho, 0.0) + (1 - rho) * np.eye(count)
     b = np.array(columns) @ working @ np.array(columns).T
@@ -103,7 +103,7 @@ def test_missing_cells_are_what_least_squares_fits() -> None:
     found = estimate(hidden)
     assert found.value == pytest.approx(expected.mean())
     assert np.nanmean(hidden) - found.value > 0.05
-    (interaction,) = tables.tables({"m": hidden[..., None]})["m"].parts.interaction
+    (interaction,) = estimates.tables({"m": hidden[..., None]})["m"].parts.interaction
     residuals = hidden[item, run] - fitted[item, run]
     expected_square = np.sum(residuals**2) / (19 * 3 - 5)
     assert interaction.value == pytest.approx(expected_square / (20 * 4))
@@ -137,7 +137,7 @@ def test_intervals_hold_what_they_say() -> None:
     generator, count = np.random.default_rng(24), 1_000
     item, run = generator.normal(size=(count, 40, 1)), 0.4 * generator.normal(size=(count, 1, 5))
     scores = item + run + generator.normal(size=(count, 40, 5))
-    groups = tables.tables({"m": scores[0, ..., None]})["m"].groups
+    groups = estimates.tables({"m": scores[0, ..., None]})["m"].groups
     of_runs = ((of,) for of in variances.run_parts(scores, groups))
     parts = variances.Parts(variances.items_part(scores.mean(-1), groups), *of_runs)
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}

@@ -9,8 +9,7 @@ from scipy import stats
 
 from jaxeval.report.comparison import answers
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.stats import failures, multiple, samples, study
-from jaxeval.stats.results import Rules
+from jaxeval.stats import Rules, failures, multiple, samples, study
 from tests.stats.cubes import runs, task
 
 

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.report import vectors
-from jaxeval.report.document import Table
-from jaxeval.stats import judgement
+from jaxeval.report import Table, vectors
+from jaxeval.stats import Rules, judgement
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.judgement import Judgement
-from jaxeval.stats.results import Rules
 
 RULES = Rules(resamples=200)
 MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxeval.stats import multiple
-from jaxeval.stats.results import Method
+from jaxeval.stats import Method, multiple
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, nested
+from jaxeval.stats import crossed, variances
 
 
 def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
@@ -45,7 +45,7 @@ def test_runs_that_are_not_crossed_are_refused() -> None:
 
 def test_components_of_a_small_table() -> None:
     """Dies if a mean square has wrong degrees of freedom; by hand: MSW 1, MSB 18."""
-    components = nested.components([[0.0, math.sqrt(2)], [3.0, 3 + math.sqrt(2)]])
+    components = variances.nested([[0.0, math.sqrt(2)], [3.0, 3 + math.sqrt(2)]])
     assert (components.seeds, components.repeats) == (2, 2)
     assert components.sd_repeat == pytest.approx(1.0)
     assert components.sd_seed == pytest.approx(math.sqrt((9 - 1) / 2))
@@ -60,7 +60,7 @@ def test_intervals_hold_what_they_promise() -> None:
     draw, hits = np.random.default_rng(0), np.zeros(2)
     for _ in range(600):
         table = 0.5 * draw.normal(size=(8, 1)) + 0.3 * draw.normal(size=(8, 4))
-        components = nested.components(table.tolist())
+        components = variances.nested(table.tolist())
         hits[0] += components.sd_repeat_interval[0] <= 0.3 <= components.sd_repeat_interval[1]
         hits[1] += components.sd_seed_interval[0] <= 0.5 <= components.sd_seed_interval[1]
     assert 0.92 < hits[0] / 600 < 0.98

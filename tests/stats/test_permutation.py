@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxeval.errors import DataError
-from jaxeval.stats import hypotheses, single_models
-from jaxeval.stats.results import HypothesisTest
+from jaxeval.stats import HypothesisTest, hypotheses, single_models
 from tests.stats.labellings import labellings
 
 GENERATOR = np.random.default_rng(3)

@@ -9,8 +9,7 @@ import pytest
 
 from jaxeval.runs import metrics as counted
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import multiple, single_models
-from jaxeval.stats.results import Rules
+from jaxeval.stats import Rules, multiple, single_models
 
 _NAMES = {
     "f1": ("right_spans", "predicted_spans", "gold_spans", "words"),

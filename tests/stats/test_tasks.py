@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
-from jaxeval.stats import estimates, multiple, tables
+from jaxeval.stats import estimates, multiple
 from jaxeval.stats.estimates import Estimate
 from tests.stats.cubes import estimate, studied, task
 
@@ -38,7 +38,7 @@ def _of(of: DataSetScores, model: str) -> np.ndarray:
 
 def _mean(tasks: list[DataSetScores], over: tuple[str, ...], shared: bool = True) -> Estimate:
     cubes = [{model: t.models[model].scores for model in ("m0", "m1")} for t in tasks]
-    both: list = [[*tables.tables(of).values()] for of in cubes]
+    both: list = [[*estimates.tables(of).values()] for of in cubes]
     return estimates.estimate(both, [over], shared_runs=shared)[0]  # type: ignore[list-item]
 
 
@@ -69,7 +69,7 @@ def test_a_models_mean_over_tasks() -> None:
 
     def mean(scores: list[np.ndarray], over: str, shared: bool = True, binary: bool = False):  # type: ignore[no-untyped-def]
         cubes = [of.reshape(len(of), -1, 1) for of in scores]
-        each = [[tables.tables({"m": of})["m"]] for of in cubes]
+        each = [[estimates.tables({"m": of})["m"]] for of in cubes]
         (found,) = estimates.estimate(each, [(over,)], 0.95, False, binary, shared_runs=shared)  # type: ignore[list-item]
         return found
 

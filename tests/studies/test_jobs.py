@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import tasks
+from jaxeval import backend, tasks
+from jaxeval.errors import RunError
+from jaxeval.launchers import worker
 from jaxeval.population import engine, host, slots
 from jaxeval.studies import jobs
 from tests.studies import toy_kind
@@ -34,3 +36,20 @@ def test_a_log_survives_kills(tmp_path: Path) -> None:
     assert [*log.news()] == [report, engine.Compiling("epoch", None, False)]
     jobs.note(path, jobs.End(None))
     assert [*log.news()] == [jobs.End(None)] and [*log.news()] == []
+
+
+def test_a_machine_with_other_settings_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a job is tried again where JAX cannot be used, or the reason is in a log only."""
+
+    def refuse() -> None:
+        raise RunError("JAX_ENABLE_X64: expected false")
+
+    monkeypatch.setattr(backend, "prepare", refuse)
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "4")
+    path, whole = tmp_path / "job.json", toy_kind.cohort(toy_kind.trials((1, 2)))
+    path.touch()
+    worker.work(str(path), 4)
+    told = [*jobs.Job(whole, whole, path).news()]
+    assert told == [jobs.End("JAX_ENABLE_X64: expected false")]

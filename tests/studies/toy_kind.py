@@ -8,9 +8,9 @@ import numpy as np
 
 from jaxeval import tasks
 from jaxeval.config import fields, reading
-from jaxeval.contracts import Split
-from jaxeval.data import checks, corpora
-from jaxeval.population.settings import Training
+from jaxeval.contracts import Findings, Split
+from jaxeval.data import corpora
+from jaxeval.population import Training
 from jaxeval.studies import cohorts, prepared
 from jaxeval.studies.prepared import Trial
 from jaxeval.tasks.kind import Kind
@@ -74,7 +74,7 @@ def source(fingerprint: str, name: str = "toy", buckets: int = 1) -> Toys:
         fingerprint=fingerprint,
         facts={},
         positions=toy.places()[:buckets],
-        findings=checks.Findings({}, ["a remark"], ["odd"]),
+        findings=Findings({}, ["a remark"], ["odd"]),
     )
 
 

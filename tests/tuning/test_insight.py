@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxeval import space as spaces
-from jaxeval.tuning import candidates, draws, gp, insight, targets
+from jaxeval.tuning import candidates, gp, insight, targets
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History
 from tests.tuning.searches import PLANE, ended
@@ -27,7 +27,10 @@ def test_worse_is_the_share_of_joint_draws() -> None:
     """Dies if the covariance of two settings, or the draws of hyperparameters, are left out."""
     fitted = gp.fit(PLANE, _plateau(30))
     assert fitted.model is not None
-    drawn, random = draws.models(fitted.model, fitted.model.data, 4, [0]), np.random.default_rng(0)
+    drawn, random = (
+        insight._draw_models(fitted.model, fitted.model.data, 4, [0]),
+        np.random.default_rng(0),
+    )
     order = gp.ranked(fitted)
     for own in (order[0], order[20]):
         points = fitted.features[[own, *order[4::4]]]

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from scipy.spatial import distance
 
 from jaxeval import space as spaces
-from jaxeval.tuning import draws, process
+from jaxeval.tuning import insight, process
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.process import Data, Kernel
 
@@ -134,12 +134,12 @@ def test_draws_are_of_the_posterior(noise: float) -> None:
     """
     data = _line(9, noise)
     model = process.fit(data, encoder(LINE).columns)
-    drawn = draws.models(model, data, 200, [1])
+    drawn = insight._draw_models(model, data, 200, [1])
     theta = np.array([np.hstack(of.kernel) for of in drawn])
     mean, sd = _moments_by_grid(data)
     assert np.all(np.abs(theta.mean(axis=0) - mean) < 0.2 * sd)
     assert theta.std(axis=0) == pytest.approx(sd, rel=0.15)
-    again = draws.models(model, data, 2, [1])
+    again = insight._draw_models(model, data, 2, [1])
     np.testing.assert_array_equal(np.hstack(again[1].kernel), np.hstack(drawn[1].kernel))
 
 
@@ -149,7 +149,7 @@ def test_functions_have_the_posterior_mean_and_covariance() -> None:
     model = process.fit(data, encoder(LINE).columns)
     # beside settings with scores the noise is what is uncertain
     new = np.concatenate([model.data.features[:4], np.random.default_rng(1).random((2, 1))])
-    functions = [draws.functions(model, 500, [seed]) for seed in range(8)]
+    functions = [process.draw_functions(model, 500, [seed]) for seed in range(8)]
     drawn = np.concatenate([function(new) for function in functions], axis=1)
     prediction = model.predict(new)
     factor = model.joint_factor(prediction)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from jaxeval import vectors
-from jaxeval.stats import results
+from jaxeval.stats import blocks, percentile_interval
 from jaxeval.vectors import analogies, similarity
 
 GENERATOR = np.random.default_rng(0)
@@ -92,14 +92,14 @@ def test_intervals_of_questions_that_share_units() -> None:
         ability = generator.normal(size=15)
         right = ability[first] + ability[second] > 0
         weights = analogies._drawer(first, second, strata)(np.random.default_rng(seed), 199)
-        low, high, *_ = results.percentile_interval(weights @ right / weights.sum(1), 0.95, "m")
+        low, high, *_ = percentile_interval(weights @ right / weights.sum(1), 0.95, "m")
         holds += low <= 0.5 <= high
     assert holds / 200 > 0.88
 
 
 def test_blocks_are_one_stream_of_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a block too many is drawn, each block draws the same, or the seed is another."""
-    assert [*results.blocks(5, 1_000_000, 2_000_000)] == [2, 2, 1]
+    assert [*blocks(5, 1_000_000, 2_000_000)] == [2, 2, 1]
     gold, scores = GENERATOR.normal(size=20), GENERATOR.normal(size=(2, 20))
     weights = np.random.default_rng(3).multinomial(20, np.full(20, 1 / 20), 199)
     monkeypatch.setattr(vectors, "_AT_ONCE", 600)

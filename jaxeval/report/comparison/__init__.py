@@ -1,30 +1,36 @@
-"""The result of `compare`: a study of whole runs, or of items."""
+"""The result of `compare`: a study of whole runs, or of items.
+
+Its ledger counts how often scores were looked at while they grew.
+"""
 
 import dataclasses
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from jaxeval.errors import argument
+from jaxeval import files, stats
+from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.files import Json
-from jaxeval.report import text
+from jaxeval.report import Block, Document, Heading, Result, Table, text, to_json, to_json_object
 from jaxeval.report.comparison import answers, claims, figures, tables, words
-from jaxeval.report.document import (
-    Block,
-    Document,
-    Heading,
-    Result,
-    Table,
-    to_json,
-    to_json_object,
-)
-from jaxeval.stats.results import on
-from jaxeval.stats.single_models import SingleModels, SinglePair
-from jaxeval.stats.study import RunDesign, Study, decision
+from jaxeval.runs.scores import OVERLAPPING
+from jaxeval.stats import comparisons, on, power
+from jaxeval.stats.pairs import Pair
+from jaxeval.stats.single_models import SingleModels
+from jaxeval.stats.study import RunDesign, Study, decision, with_pairs
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 _MANY = 10  # comparisons
 # fields of the scores of runs that stand in the JSON
 _SCORES = ("higher_is_better", "direction", "missing", "unusable", "statuses")
+_OTHERS = (
+    "tests of spread of these pairs, of failed runs, over items and over data sets hold for a "
+    "single look: they claim nothing now"
+)
+_AND = " | "  # between the parts of a key
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -112,7 +118,7 @@ class Comparison(Result):
         yield from _pairs(study)
         if self.single is not None and (self.single.pairs or self.single.notes):
             yield Heading("Single trained models, item by item")
-            yield from (_about_single_models(pair, study) for pair in self.single.pairs)
+            yield from (claims.single_models(pair, study) for pair in self.single.pairs)
             yield from self.single.notes
         if self.items is not None:
             yield Heading("All runs, item by item")
@@ -160,23 +166,132 @@ def _pairs(study: Study) -> Iterator[Block]:
         yield from [tables.tests(pair)] if pair.tests else []
 
 
-def _about_single_models(pair: SinglePair, study: Study) -> str:
-    """States which of two trained models is better on items like these."""
-    scale, test = words.score_format(study), pair.tests["approximate_randomization"]
-    shown, gap = "no difference was shown", pair.difference
-    sign = (test.direction or 0) * (1 if study.scores.higher_is_better else -1)
-    if pair.adjusted["approximate_randomization"] <= study.rules.alpha and sign:
-        shown = f"{pair.a if sign > 0 else pair.b} is better"
-    tested = "; ".join(
-        f"{words.TESTS[name]}, corrected p {text.p_value(p)}" for name, p in pair.adjusted.items()
+class _Entry(NamedTuple):
+    """What the ledger knows of two models on a data set."""
+
+    scores: str  # hash of those seen last
+    looks: int
+    tests: int  # comparisons of its family in the ledger, by its last look
+
+
+def with_looks(study: Study, path: Path) -> Study:
+    """Returns the study; pairs that grew between looks are judged by tests that hold at any look.
+
+    Pairs that did not grow keep their tests: all p-values are valid at every look, and corrected
+    together with the pairs of earlier looks that are left out now.
+
+    Args:
+      path: file of hashes of the scores seen last, and of numbers of looks.
+
+    Raises:
+      ConfigError: it is another kind of file.
+      RunError: it cannot be written, or another process works with it.
+    """
+    families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
+    if any(pair.scores and pair.scores.overlap for of in families for pair in of):
+        raise ConfigError(f"{argument('ledger', path)}: {OVERLAPPING}")
+    busy, looked = f"{path}: another process works with this ledger", dict[str, _Entry]()
+    with files.locked(files.lock_of(path, "ledger"), busy):
+        seen = _seen(path)
+        for of in families:
+            looked |= _looks(of, seen)
+        if looked.items() - seen.items():
+            files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
+    if not looked:
+        return study
+    pairs, overall = (_judged(of, looked, study) for of in families)
+    study = with_pairs(study, pairs, overall, *(_left_out(of, looked) for of in families))
+    lines = [line for of in families for line in _earlier(of, looked, seen)]
+    if grown := [pair for pair in (*pairs, *overall) if pair.looks > 1]:
+        study = _without_other_tests(study)
+        lines += *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
+    return dataclasses.replace(study, warnings=(*study.warnings, *lines))
+
+
+def _key(pair: Pair) -> str:
+    """Names a pair, also if its table has another name later."""
+    return _AND.join([*filter(None, (pair.data_set, pair.metric)), *sorted(pair.names)])
+
+
+def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
+    """Returns the entries of a family after this look, which counts where it sees other scores."""
+    known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in of}
+    tests = len(known.keys() | _family(of, seen))
+    tests, found = max([tests, *(last.tests for last in known.values())]), {}
+    for pair, (key, last) in zip(of, known.items(), strict=True):
+        assert pair.scores is not None
+        models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
+        dumped = json.dumps([sorted(map(float, scores)) for _, scores in models])
+        scores = hashlib.sha256(dumped.encode()).hexdigest()[:16]  # whatever their order
+        found[key] = _Entry(scores, last.looks + (scores != last.scores), tests)
+    return found
+
+
+def _family(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
+    """Returns the entries of one kind with these pairs, on data sets or in the mean over them."""
+    parts = {_key(pair).count(_AND) for pair in of}
+    return {key: last for key, last in seen.items() if key.count(_AND) in parts}
+
+
+def _earlier(
+    of: Sequence[Pair], looked: Mapping[str, _Entry], seen: Mapping[str, _Entry]
+) -> Iterator[str]:
+    """Says what candidates that were compared one after the other lack."""
+    others = [last for key, last in _family(of, seen).items() if key not in looked]
+    tests = looked[_key(of[0])].tests if of else 0
+    if any(last.tests < tests for last in others):
+        together = f"compare all models in one table, with {argument('control', 'BASE')}"
+        yield (
+            f"corrected over {tests} comparisons, {len(others)} of them of earlier looks, whose "
+            f"claims were corrected over fewer: to see which still hold, {together}"
+        )
+
+
+def _without_other_tests(study: Study) -> Study:
+    """Leaves out the tests of failed runs and over data sets."""
+    design, failed = study.run_design, study.failures
+    assert design is not None
+    if (across := design.across) is not None:
+        across = dataclasses.replace(across, ranking=None, signed_rank=None)
+    return dataclasses.replace(
+        study,
+        run_design=dataclasses.replace(design, across=across),
+        failures=failed and dataclasses.replace(failed, tests=()),
     )
-    split = f" of split {pair.split}" if pair.split not in ("", "0") else ""
-    chosen = "best on dev" if pair.best_dev else "first run"
-    a, b = (f"{m} (seed {s})" for m, s in zip((pair.a, pair.b), pair.seeds, strict=True))
-    return (
-        f"Of the trained models {a} and {b}{split}, each its method's {chosen}, on items like "
-        f"these {pair.items} of {pair.part}{on(pair.data_set)}: {shown}: "
-        f"{scale(pair.scores[0])} and {scale(pair.scores[1])}; difference "
-        f"{scale.difference(gap.estimate)}, {scale.ci(gap.interval)} by paired bootstrap; "
-        f"{tested}. This says nothing about other runs of the two methods."
-    )
+
+
+def _left_out(of: Sequence[Pair], looked: Mapping[str, _Entry]) -> int:
+    """The number of comparisons of earlier looks that a family lacks now."""
+    return looked[_key(of[0])].tests - len(of) if of else 0
+
+
+def _judged(of: Sequence[Pair], looked: Mapping[str, _Entry], study: Study) -> Sequence[Pair]:
+    """Returns a family of pairs with verdicts that hold after their looks."""
+    left_out, scores = _left_out(of, looked), [pair.scores for pair in of if pair.scores]
+    looks = [looked[_key(pair)].looks for pair in of]
+    if not left_out and {*looks} <= {1}:
+        return of
+    ranks = power.by_ranks(scores, study.rules.alpha, left_out)
+    scores = [
+        dataclasses.replace(runs, looks=n, by_ranks=ranks and n == 1)
+        for runs, n in zip(scores, looks, strict=True)
+    ]
+    found, _ = comparisons.compare_runs(scores, study.rules, study.scores, left_out)
+    sets = (pair.data_set for pair in of)  # None: the mean
+    return [dataclasses.replace(pair, data_set=on) for pair, on in zip(found, sets, strict=True)]
+
+
+def _warning(pair: Pair, tests: int) -> str:
+    among = f" (corrected over {tests} comparisons)" if tests > 1 else ""
+    where = " in the mean over data sets" if pair.data_set is None else stats.on(pair.data_set)
+    no = f"looked at {pair.looks} times: the fixed-n p-value and the CI no longer hold"
+    return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
+
+
+def _seen(path: Path) -> dict[str, _Entry]:
+    if not path.exists():
+        return {}
+    with parsing("not a ledger of comparisons", path, error=ConfigError, passing=(MemoryError,)):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        each = known.items()
+        return {key: _Entry(str(scores), int(n), int(m)) for key, (scores, n, m) in each}

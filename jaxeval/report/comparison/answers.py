@@ -7,11 +7,10 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.normal import is_failed
-from jaxeval.stats import describe
+from jaxeval.stats import describe, on
 from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import on
 from jaxeval.stats.samples import FEWEST, Copies
 from jaxeval.stats.study import Board, RunDesign, Study, decision
 

@@ -7,11 +7,11 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import describe
+from jaxeval.stats import Effect, Rules, describe, on
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.planning import POWER
-from jaxeval.stats.results import Effect, Rules
+from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import Board, Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
@@ -77,7 +77,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
         higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
-        return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
+        return f"{_disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.interval.low > 0 or pair.interval.high < 0:  # it is not corrected
         though = f", though the CI{means} excludes 0"
@@ -97,7 +97,7 @@ def _test(pair: Pair) -> str:
     return f"over {OVER[pair.difference.over]}; {items}, {words.each(pair, sizes.runs, 'run')}"
 
 
-def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
+def _disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
     """States that the test and other measures of location name different models as higher."""
     return (
         f"Measures of location disagree: {test} finds {higher}'s scores higher, but by the "
@@ -149,10 +149,10 @@ def chance(pair: Pair) -> str:
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
     worst = "; failed runs count as the worst" if runs.with_failed else ""
-    return f"{who} with probability {probability(pair.effects[CHANCE])}{worst}."
+    return f"{who} with probability {_probability(pair.effects[CHANCE])}{worst}."
 
 
-def probability(effect: Effect) -> str:
+def _probability(effect: Effect) -> str:
     """Formats a probability with its interval, if it has one."""
     interval = f", {text.confidence(effect.interval)} {text.bounds(effect.interval)}"
     return f"{effect.estimate:.2f}{'' if effect.interval.absent else interval}"
@@ -242,7 +242,7 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
         (((a, b), won),) = across.aggregates.improvement.items()
         if won.estimate < 0.5:
             (a, b), won = (b, a), words.reversed_chance(won)
-        chance = f"better than one of {b} with probability {probability(won)}"
+        chance = f"better than one of {b} with probability {_probability(won)}"
         yield f"On these {study.noun}s a run of {a} is {chance}."
     elif across.aggregates is not None and not across.one_scale:
         yield f"On these {study.noun}s scores are on different scales: see P(row better)."
@@ -271,7 +271,29 @@ def _signed_rank(across: Across, study: Study) -> str:
     higher, lower = (a, b) if shown > 0 else (b, a)
     by_data_set = RunScores(a, b, "", first, second, (first, second), True, "data set")
     if others := by_data_set.contradicting(shown):
-        disagreement = disagree("Wilcoxon signed-rank", higher, lower, others)
+        disagreement = _disagree("Wilcoxon signed-rank", higher, lower, others)
         return f"m{disagreement[1:]}: {tested}"
     best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)
     return f"{best} is better than {other}: {tested}"
+
+
+def single_models(pair: SinglePair, study: Study) -> str:
+    """States which of two trained models is better on items like these."""
+    scale, test = words.score_format(study), pair.tests["approximate_randomization"]
+    shown, gap = "no difference was shown", pair.difference
+    sign = (test.direction or 0) * (1 if study.scores.higher_is_better else -1)
+    if pair.adjusted["approximate_randomization"] <= study.rules.alpha and sign:
+        shown = f"{pair.a if sign > 0 else pair.b} is better"
+    tested = "; ".join(
+        f"{words.TESTS[name]}, corrected p {text.p_value(p)}" for name, p in pair.adjusted.items()
+    )
+    split = f" of split {pair.split}" if pair.split not in ("", "0") else ""
+    chosen = "best on dev" if pair.best_dev else "first run"
+    a, b = (f"{m} (seed {s})" for m, s in zip((pair.a, pair.b), pair.seeds, strict=True))
+    return (
+        f"Of the trained models {a} and {b}{split}, each its method's {chosen}, on items like "
+        f"these {pair.items} of {pair.part}{on(pair.data_set)}: {shown}: "
+        f"{scale(pair.scores[0])} and {scale(pair.scores[1])}; difference "
+        f"{scale.difference(gap.estimate)}, {scale.ci(gap.interval)} by paired bootstrap; "
+        f"{tested}. This says nothing about other runs of the two methods."
+    )

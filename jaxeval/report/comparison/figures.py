@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxeval.report import plots
+from jaxeval.report import Figure, plots
 from jaxeval.report.comparison import tables, words
-from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.stats.datasets import Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS

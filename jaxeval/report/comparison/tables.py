@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxeval.report import scores, text
+from jaxeval.report import Bold, Table, scores, text
 from jaxeval.report.comparison import answers, words
 from jaxeval.report.comparison.words import CHANCE, TESTS
-from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.estimates import Estimate

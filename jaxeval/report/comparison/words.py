@@ -7,12 +7,11 @@ from typing import Any
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
-from jaxeval.stats import describe, hypotheses
+from jaxeval.stats import Effect, describe, gaps, hypotheses
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Effect, gaps
 from jaxeval.stats.study import Study
 
 TESTS = {

@@ -1,5 +1,6 @@
 """Experiments: their numbers in words, the list of a folder, and scores under conditions."""
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Figure, Heading, Table
-from jaxeval.report.runs.summary import ExperimentSummary
+from jaxeval.report import Block, Document, Figure, Heading, Result, Table, scores, text
+from jaxeval.report.runs.experiments import ExperimentSummary
 from jaxeval.runs import layout, metrics
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe
@@ -187,36 +187,43 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
     yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
 
 
-def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
-    """Returns a row for each condition, with its differences from the first, seed by seed.
+@dataclasses.dataclass(frozen=True, repr=False)
+class Evaluation(Result):
+    """Scores of saved models, a row each: condition, seed, part, metric, score."""
 
-    Args:
-      rows: one for each score, as in `Evaluation.scores`.
-    """
-    by_condition: dict[str, dict[int, float]] = {}
-    for row in rows:
-        by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
-    columns = _CONDITIONS if len(by_condition) > 1 else _CONDITIONS[:-2]
-    metric, (first, *_) = rows[0]["metric"], by_condition.values()
-    unit, cells, notes = metrics.unit_of(metric), [], list[str]()
-    for name, by_seed in by_condition.items():
-        finite, gaps = _finite(by_seed.values()), _finite(by_seed[k] - first[k] for k in by_seed)
-        if lost := len(by_seed) - len(finite):
-            notes.append(f"{name}: {lost} of {len(by_seed)} diverged and are left out")
-        numbers = [name, str(len(finite))]
-        if finite:
-            d = describe.summarize(finite)
-            numbers += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
-        if by_seed is not first and gaps:
-            d = describe.summarize(gaps)
-            sign = "+" if d.mean >= 0 else ""
-            numbers += [sign + scores.shown(d.mean, unit), scores.shown(d.sd, unit)]
-        cells.append(numbers + ["-"] * (1 + len(columns) - len(numbers)))
-    if len(first) < _FEW:
-        notes.append(f"fewer than {_FEW} seeds: means and sd say little")
-    table = Table((scores.label(metric, unit), *columns), cells)
-    answer = condition_line(rows, next(iter(by_condition)))
-    return Document((answer,), (table, *notes), title="Evaluation")
+    scores: Sequence[dict[str, Any]]
+
+    def document(self) -> Document:
+        """Returns a row for each condition, with its differences from the first, seed by seed."""
+        by_condition: dict[str, dict[int, float]] = {}
+        for row in self.scores:
+            by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
+        columns = _CONDITIONS if len(by_condition) > 1 else _CONDITIONS[:-2]
+        metric, (first, *_) = self.scores[0]["metric"], by_condition.values()
+        unit, cells, notes = metrics.unit_of(metric), [], list[str]()
+        for name, by_seed in by_condition.items():
+            finite = _finite(by_seed.values())
+            gaps = _finite(by_seed[k] - first[k] for k in by_seed)
+            if lost := len(by_seed) - len(finite):
+                notes.append(f"{name}: {lost} of {len(by_seed)} diverged and are left out")
+            numbers = [name, str(len(finite))]
+            if finite:
+                d = describe.summarize(finite)
+                numbers += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
+            if by_seed is not first and gaps:
+                d = describe.summarize(gaps)
+                sign = "+" if d.mean >= 0 else ""
+                numbers += [sign + scores.shown(d.mean, unit), scores.shown(d.sd, unit)]
+            cells.append(numbers + ["-"] * (1 + len(columns) - len(numbers)))
+        if len(first) < _FEW:
+            notes.append(f"fewer than {_FEW} seeds: means and sd say little")
+        table = Table((scores.label(metric, unit), *columns), cells)
+        answer = condition_line(self.scores, next(iter(by_condition)))
+        return Document((answer,), (table, *notes), title="Evaluation")
+
+    def to_dict(self) -> Any:
+        """The rows: a table of scores that `compare` reads."""
+        return [*self.scores]
 
 
 def condition_line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import stats
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.settling import Settle, Verdict
-from jaxeval.report import scores, text
-from jaxeval.report.document import Document, Result, Table
+from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import anytime, describe, results, sequential
+from jaxeval.stats import Effect, Interval, anytime, describe, sequential
 from jaxeval.stats.anytime import Settled, Statistic
-from jaxeval.stats.results import Effect, Interval
 from jaxeval.stats.sequential import FIRST_LOOK
 
 _OUTSIDE = (
@@ -147,7 +146,10 @@ class Settlement(Result):
         shown = f"difference {scale.difference(self.difference)}"
         if self.wins is not None:  # the median may lie among failures
             median = f", median {shown}" * math.isfinite(self.difference)
-            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost{median}"
+            shown = f"{self.wins[0]} pairs won, {self.wins[1]} lost"
+            if self.verdict in ("better", "worse") and self.difference == 0:  # most pairs are ties
+                return f"{claim}: {shown} ({spent})."
+            shown += median
         interval = scale.ci(self.interval) + " at any time" * (not self.interval.absent)
         line = f"{claim}: {shown}, {interval} ({spent})."
         low, high = self.interval[:2]
@@ -224,7 +226,7 @@ def _notes(
     yield from (f"{side}: {why}" for side, why in lost.items())
     for side, why in late.items():
         yield f"{side}: {why}; the claim rests on what came before"
-    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not results.varies(of)]
+    still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not stats.varies(of)]
     if len(still) == 1:
         yield f"{still[0]} has one score at all seeds: does the seed reach it?"
 

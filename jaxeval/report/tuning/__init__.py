@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import RunError
 from jaxeval.files import Json
-from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Figure, Result, Table
+from jaxeval.report import Block, Document, Figure, Result, Table, scores, text
 from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.tuning import State, insight

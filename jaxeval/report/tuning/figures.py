@@ -9,8 +9,7 @@ import numpy as np
 from scipy import special
 
 from jaxeval import space as spaces
-from jaxeval.report import plots, scores, sweeps, text
-from jaxeval.report.document import Figure
+from jaxeval.report import Figure, plots, scores, sweeps, text
 from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.trials import Sweep

@@ -14,7 +14,7 @@ from jaxeval.errors import ConfigError, DataError, JaxevalError, argument, parsi
 from jaxeval.runs import cube, items
 from jaxeval.runs.columns import Columns, listed, paused_collector
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import answers, inspect_logs, programs
+from jaxeval.runs.logs import inspect_logs, programs
 from jaxeval.runs.logs.records import Log, Reader, Record, Text
 from jaxeval.runs.metrics import Key
 from jaxeval.runs.normal import Rows
@@ -41,7 +41,7 @@ _FORMATS: dict[Reader, tuple[str, _Texts]] = {
     programs.read_lm_eval: (programs.SAMPLES.pattern, programs.lm_eval_texts),
     programs.read_helm: (re.escape(programs.HELM), programs.helm_texts),
     programs.read_evals: ("", programs.evals_texts),
-    answers.read: ("", answers.texts),
+    programs.read_answers: ("", programs.answer_texts),
 }
 
 
@@ -97,6 +97,14 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
     return dataclasses.replace(rows, warnings=tuple(map(printable, said)))
 
 
+def are_in(path: str | Path) -> bool:
+    """Returns whether a path has logs; nothing of them is read but how they begin."""
+    try:
+        return bool(_find(str(path), Layout()))
+    except DataError:
+        return False
+
+
 def read_texts(path: Path, wanted: Collection[str]) -> dict[str, Text]:
     """Returns the texts of items of a log, by id; of several answers the first.
 
@@ -106,7 +114,7 @@ def read_texts(path: Path, wanted: Collection[str]) -> dict[str, Text]:
       DataError: the log cannot be read.
     """
     found = dict[str, Text]()
-    _, texts = _FORMATS[_reader(path, True) or answers.read]
+    _, texts = _FORMATS[_reader(path, True) or programs.read_answers]
     with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
         for item, new in texts(path, wanted):
             if item in wanted:
@@ -141,7 +149,7 @@ def _find(given: str, layout: Layout) -> list[Log]:
         if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]
     any_lines = bool(layout.columns)  # JSON lines are read whatever their keys
-    fitting = (file for file in found if not answers.lacks_items(file))
+    fitting = (file for file in found if not programs.lacks_items(file))
     logs = [(file, reader) for file in fitting if (reader := _reader(file, any_lines))]
     if not logs:
         only = any(_RESULTS.fullmatch(file.name) for file in found)
@@ -152,8 +160,8 @@ def _find(given: str, layout: Layout) -> list[Log]:
 
 def _reader(path: Path, any_lines: bool) -> Reader | None:
     """Returns the reader for a log file, or None if the file is not a log."""
-    if path.suffix in answers.TABLES:
-        return answers.read
+    if path.suffix in programs.TABLES:
+        return programs.read_answers
     if path.suffix not in _SUFFIXES:
         return None
     known = (of for of, (name, _) in _FORMATS.items() if re.fullmatch(name, path.name))
@@ -169,7 +177,7 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
     if head.startswith(b'{"spec"'):
         return programs.read_evals
     lines = path.suffix != ".json" or b"\n{" in head
-    return answers.read if lines and (any_lines or _ANSWERS.search(head)) else None
+    return programs.read_answers if lines and (any_lines or _ANSWERS.search(head)) else None
 
 
 def _from_records(records: Iterator[Record], log: Log) -> Rows:

@@ -1,24 +1,35 @@
-"""Logs of lm-evaluation-harness, HELM and openai/evals.
+"""Logs of lm-evaluation-harness, HELM and openai/evals, and answers of any program.
 
 lm-evaluation-harness writes samples_TASK_DATE.jsonl beside results_DATE.json, from version 0.4.7
 with `lm_eval --output_path DIR --log_samples`: a line is a document under a filter, with a key for
 each metric (lm_eval/result_schema.py). HELM writes per_instance_stats.json beside run_spec.json.
+
+Answers of other programs are tables or JSON lines. In JSON lines the keys are named as roles, the
+line's number stands for a missing item, and a list under score, correct or predicted holds runs.
 """
 
+import dataclasses
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from jaxeval.errors import DataError
 from jaxeval.files import Json
-from jaxeval.runs.columns import json_lines
+from jaxeval.runs import columns as files
+from jaxeval.runs import items, layout
+from jaxeval.runs.columns import Columns
 from jaxeval.runs.logs import records
 from jaxeval.runs.logs.records import Log, Record, Text, dig, first, members, plain
+from jaxeval.runs.normal import Rows
 
 SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl")
+TABLES = (".csv", ".tsv")
 HELM = "per_instance_stats.json"
+_ANSWERS = ("score", "correct", "predicted")
 _HASHES = ("doc_hash", "target_hash", "prompt_hash")
 _SETTINGS = ("model_args", "gen_kwargs")  # how a model was made, and how it answered
 # statistics of HELM that describe requests, not answers
@@ -44,7 +55,7 @@ def read_lm_eval(log: Log) -> Iterator[Record]:
         made = (dig(results, "config", key) for key in _SETTINGS)
         log.settings[base.model, task] = records.settings(*made)
     items = set[str]()
-    for number, sample in json_lines(path):
+    for number, sample in files.json_lines(path):
         item = log.label(sample.get("doc_id"), "doc_id", number)
         items.add(item)
         hashes = [str(sample.get(key) or "") for key in _HASHES]
@@ -125,7 +136,7 @@ def read_evals(log: Log) -> Iterator[Record]:
     Events "match" give accuracy, events "metrics" their numbers (evals/record.py). Several events
     of one kind are several answers.
     """
-    lines = json_lines(log.path)
+    lines = files.json_lines(log.path)
     spec = next(lines, (1, {}))[1].get("spec")
     if not isinstance(spec, Mapping):
         raise DataError('expected a first line {"spec": {...}}', log.path, 1)
@@ -168,7 +179,7 @@ def read_evals(log: Log) -> Iterator[Record]:
 
 def lm_eval_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
     """Yields items and their texts; the question is the first argument of a request."""
-    for _, line in json_lines(path):
+    for _, line in files.json_lines(path):
         asked = line.get("arguments")
         for _ in range(2):  # under names or in lists
             asked = first([*asked.values()] if isinstance(asked, Mapping) else asked)
@@ -196,8 +207,93 @@ def helm_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]
 
 def evals_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
     """Yields items and their texts; each event of an item has some of them."""
-    for _, line in json_lines(path):
+    for _, line in files.json_lines(path):
         data = members(line, "data")
         answer = data.get("sampled", data.get("picked"))
         texts = map(plain, (data.get("prompt"), data.get("expected"), first(answer) or answer))
         yield str(line.get("sample_id")), Text(*texts)
+
+
+def read_answers(log: Log) -> Rows:
+    """Reads a table or JSON lines of answers or scores of items as a log.
+
+    The label "name" is what a user calls a run, "place" its place in a list.
+
+    Raises DataError: names row and column, or the missing column.
+    """
+    columns = {items.KEYS.get(role, role): name for role, name in log.layout.columns.items()}
+    columns |= {"cluster": log.layout.cluster} if log.layout.cluster else {}
+    wanted = {*items.ROLES, *items.KEYS, *_ANSWERS, "gold", *columns.values()}
+    lines, label = log.path.suffix not in TABLES, "name"
+    table = files.read(log.path, wanted)
+    if lines:
+        item = columns.get("item", "item")
+        cells = table.values.get(item, [None] * len(table))
+        named = [table.rows[k] if x in (None, "") else x for k, x in enumerate(cells)]
+        table = dataclasses.replace(table, values={**table.values, item: named})
+    table = items.by_role(table, columns, ("score", *items.PREDICTED), exact=lines)
+    if lines:
+        table, label = _split_lists(table)
+    return items.to_rows(table, label=label, scored=columns.get("score", "score"))
+
+
+def _split_lists(table: Columns) -> tuple[Columns, str]:
+    """Returns JSON lines with one answer a row, and the label of `seed`: "name" or "place"."""
+    answer = next(role for role in _ANSWERS if role in table.values)
+    cells = [cell if isinstance(cell, list) else [cell] for cell in table[answer]]
+    places = [k for k, cell in enumerate(cells) for _ in cell]
+    values = {role: [column[k] for k in places] for role, column in table.values.items()}
+    values[answer] = given = [x for cell in cells for x in cell]
+    rows, lists = [table.rows[k] for k in places], any(len(cell) != 1 for cell in cells)
+    if lists:
+        values["seed"] = [str(k) for cell in cells for k, _ in enumerate(cell, 1)]
+    if answer == "score":
+        values[answer] = [float(x) if isinstance(x, bool) else x for x in given]
+    elif answer == "predicted":
+        for gold, predicted, row in zip(values["gold"], given, rows, strict=True):
+            kinds = {type(gold), type(predicted)}
+            if bool in kinds and kinds & {int, float}:  # 1 may mean true
+                found = f"gold {json.dumps(gold)} and predicted {json.dumps(predicted)}"
+                expected = "expected both true or false, or both numbers"
+                raise DataError(f"{found}; {expected}", table.source, row)
+        for role in ("gold", answer):
+            values[role] = [None if x is None else _label_text(x) for x in values[role]]
+    return Columns(table.source, values, rows), "place" if lists else "name"
+
+
+def _label_text(value: Any) -> str:
+    """Returns a label as text: 1, 1.0 and "1" are one, and so are objects with equal keys."""
+    whole = isinstance(value, float) and value.is_integer()
+    value = int(value) if whole else value
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def answer_texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
+    """Yields items of a log and their texts; columns without a role are part of the question."""
+    if path.suffix in TABLES:
+        table = files.read(path)
+        cells = zip(*table.values.values(), strict=True)
+        each = (dict(zip(table.values, of, strict=True)) for of in cells)
+        lines: Iterable[tuple[int, Mapping]] = zip(table.rows, each, strict=True)
+    else:
+        lines = files.json_lines(path)
+    for number, line in lines:
+        roles = layout.item_roles(line)
+        left = {*(roles.get(role) for role in ("item", "model", "seed", "gold", *_ANSWERS))}
+        left |= {*items.ROLES, *items.KEYS, "prompt"}
+        rest = [f"{k}: {plain(of)}" for k, of in line.items() if k not in left]
+        gold, predicted = (plain(line.get(roles.get(k, k))) for k in ("gold", "predicted"))
+        question = "\n".join(filter(None, [plain(line.get("prompt")), *rest]))
+        item = line.get(roles.get("item", "item"))
+        yield str(number if item in (None, "") else item), Text(question, gold, predicted)
+
+
+def lacks_items(path: Path) -> bool:
+    """True for a table without columns of items and answers, by its header."""
+    if path.suffix not in TABLES:
+        return False
+    try:
+        found = layout.item_roles(files.read_header(path))
+    except DataError:  # another kind of file
+        return True
+    return "item" not in found or {*_ANSWERS}.isdisjoint(found)

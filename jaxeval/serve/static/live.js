@@ -28,11 +28,9 @@ function aligned() {
 }
 
 function options(place) {
-  const ink = getComputedStyle(body).color;
-  const grid = getComputedStyle(body).getPropertyValue("--line");
-  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
-  const series = [{ label: "epoch" }];
-  const bands = [];
+  const style = getComputedStyle(body), grid = style.getPropertyValue("--line");
+  const axis = { stroke: style.color, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
+  const series = [{ label: "epoch" }], bands = [];
   runs().forEach((run, k) => {
     const colour = getComputedStyle(run).getPropertyValue("--colour");
     const prefix = runs().length > 1 ? `${run.textContent}, ` : "";
@@ -110,11 +108,16 @@ async function refresh(wanted) {
 }
 
 function listen() {
+  source?.close();
   source = new EventSource(`${body.dataset.events}${row}`);
   source.onopen = () => say("live");
-  source.onerror = () => say("connection lost; trying again");
+  source.onerror = () => {
+    say("connection lost; trying again");
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 5000); // was refused
+  };
   source.onmessage = (event) => {
     const received = JSON.parse(event.data);
+    if (received.row < row) curves.clear(); // of another database
     [row, latest] = [received.row, received.revision];
     addPoints(received.curves);
     draw(false);
@@ -122,10 +125,7 @@ function listen() {
   };
 }
 
-document.addEventListener("visibilitychange", () => {
-  if (source) source.close();
-  if (!document.hidden) listen();
-});
+document.addEventListener("visibilitychange", () => (document.hidden ? source.close() : listen()));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
 addEventListener("resize", () =>
   chart?.setSize({ width: chart.root.parentElement.clientWidth, height: 320 }));

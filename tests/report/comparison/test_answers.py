@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jaxeval.report.comparison import Comparison, answers, claims
+from jaxeval.stats import Rules
 from jaxeval.stats import study as studies
-from jaxeval.stats.results import Rules
 from jaxeval.stats.study import Study
 from tests.stats import cubes
 

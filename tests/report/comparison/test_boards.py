@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jaxeval.report import comparison
+from jaxeval.report import Heading, comparison
 from jaxeval.report.comparison import claims
-from jaxeval.report.document import Heading
 from jaxeval.stats.power import t_test_power
 from jaxeval.stats.study import Study
 from tests.stats import cubes

@@ -11,9 +11,9 @@ from scipy import stats as scipy_stats
 
 from jaxeval.report.comparison import claims
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats import Rules
 from jaxeval.stats.pairs import Pair, RunScores
 from jaxeval.stats.power import TestDesign as Design
-from jaxeval.stats.results import Rules
 from tests.stats import cubes
 
 # far scores, ties and shifts: where mean, median and ranks part

@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from jaxeval.report import Figure
 from jaxeval.report.comparison import claims, figures
-from jaxeval.report.document import Figure
-from jaxeval.stats import study
-from jaxeval.stats.results import Rules
+from jaxeval.stats import Rules, study
 from jaxeval.stats.study import Study
 from tests.stats import cubes
 from tests.stats.test_datasets import DEMSAR

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from jaxeval.report import Bold
 from jaxeval.report.comparison import Comparison, tables
-from jaxeval.report.document import Bold
-from jaxeval.stats import study
-from jaxeval.stats.results import Rules
+from jaxeval.stats import Rules, study
 from jaxeval.stats.study import Study
 from tests.stats import cubes
 

@@ -10,7 +10,7 @@ import pytest
 from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
 from jaxeval.report import runs as document
-from jaxeval.report.runs import figures, summary
+from jaxeval.report.runs import experiments
 from jaxeval.results import Runs
 from jaxeval.runs import MemberResult, MemberRow, records
 from jaxeval.runs.layout import Layout
@@ -54,11 +54,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if three seeds twice are six scores, anywhere."""
-    once, twice = (summary.summarize(of(folder, name)) for name in ("bag", "repeated"))
+    once, twice = (experiments.summarize(of(folder, name)) for name in ("bag", "repeated"))
     assert (twice.dev, twice.test, twice.rho) == (once.dev, once.test, once.rho)
     assert twice.statuses == {"finished": 6}
     assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
-    drawn = figures._scatter(of(folder, "repeated"))
+    drawn = experiments._scatter(of(folder, "repeated"))
     assert "n = 3" in drawn.caption and len(drawn.rows) == 3
     verbs.report([str(folder), "--json", "-"])
     told = json.loads(capsys.readouterr().out)["experiments"]
@@ -67,17 +67,17 @@ def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None
     assert listed["repeated"]["statuses"] == {"finished": 6}
     different = of(folder, "repeated")
     different = [r._replace(dev=r.dev + r.repeat) for r in different if r.dev is not None]
-    described = summary.summarize(different).dev
+    described = experiments.summarize(different).dev
     assert described is not None and described.mean == pytest.approx(0.2 + 0.5)
 
 
 def test_settings_are_no_seeds(folder: Path) -> None:
     """Dies if settings near a config's have a violin, or their spread is taken for that of
     seeds."""
-    lines = list(document._remarks(summary.summarize(of(folder, "near"))))
+    lines = list(document._remarks(experiments.summarize(of(folder, "near"))))
     assert "spread is that of settings, not of seeds" in lines[0]
     assert not any("train more seeds" in line for line in lines)
-    violins = figures.draw(records.by_experiment(runs.load(folder)), [])[0]
+    violins = experiments.draw(records.by_experiment(runs.load(folder)), [])[0]
     shown = {row[0] for row in violins.rows}
     assert {"bag", "repeated"} < shown and not shown & {"near", "search"}
 
@@ -95,7 +95,7 @@ def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> 
     with pytest.raises(ConfigError, match=r"part='dev'.*_tuned"):
         searched.scores()
     assert searched.scores("dev").tolist() == [0.1, 0.2, 0.3]
-    described = summary.summarize(of(folder, "search"))
+    described = experiments.summarize(of(folder, "search"))
     assert "dev f1 (%) median 20.00" in document._line(described)
     assert (described.dev, described.test) != (None, None) and described.test is None
 
@@ -105,10 +105,10 @@ def test_what_diverged_has_no_score(tmp_path: Path) -> None:
     ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2)]
     ends.append(test_store.result(3, dev=0.9, test=0.8, status="diverged"))
     fill(tmp_path, "bag", ends)
-    described = summary.summarize(of(tmp_path, "bag"))
+    described = experiments.summarize(of(tmp_path, "bag"))
     assert described.dev is not None and described.test is not None
     assert (described.dev.n, described.test.n, described.best_seed) == (2, 2, 2)
-    violins = figures.draw([of(tmp_path, "bag")], [])[0]
+    violins = experiments.draw([of(tmp_path, "bag")], [])[0]
     assert [row[1] for row in violins.rows] == ["dev"] * 2 + ["test"] * 2
     table = sources.read(str(tmp_path), Layout(columns={"score": "dev"}))
     assert (table.known.size, table.data_sets[0].models[table.models[0]].runs) == (2, 3)

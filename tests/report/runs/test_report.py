@@ -13,7 +13,7 @@ import jaxeval
 from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
 from jaxeval.report import runs as document
-from jaxeval.report.runs import figures, summary
+from jaxeval.report.runs import experiments
 from jaxeval.runs import records
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
@@ -57,7 +57,7 @@ def fill(
 
 def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
     """Dies if a quantile, the sd's denominator, or the chosen member is wrong."""
-    summarized = summary.summarize(runs.load(fill(tmp_path)))
+    summarized = experiments.summarize(runs.load(fill(tmp_path)))
     assert summarized.test is not None and summarized.dev is not None
     assert (summarized.test.min, summarized.test.median, summarized.test.max) == (0.70, 0.72, 0.78)
     assert summarized.test.q1 == pytest.approx(0.71)
@@ -72,7 +72,7 @@ def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
 def test_lower_is_better(tmp_path: Path) -> None:
     """Dies if the best member of a loss is the one with the highest."""
     rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
-    summarized = summary.summarize(rows)
+    summarized = experiments.summarize(rows)
     assert (summarized.best_seed, summarized.best_dev) == (5, 0.79)
 
 
@@ -109,11 +109,11 @@ def test_awkward_experiments(tmp_path: Path, case: str, capsys: pytest.CaptureFi
 def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
     """Dies if members that stopped are carried forward, or a figure's table is not its data."""
     rows, points = runs.load(fill(tmp_path)), runs.load_curves(tmp_path)
-    curve = figures.draw([rows], points)[2]
+    curve = experiments.draw([rows], points)[2]
     assert [(row[0], row[1]) for row in curve.rows] == [
         (1, 5), (2, 5), (3, 5), (4, 4), (5, 3), (6, 2), (7, 1),
     ]  # fmt: skip
-    violin = figures._violins([rows])
+    violin = experiments._violins([rows])
     assert sorted(float(r[4]) for r in violin.rows if r[1] == "test") == sorted(
         round(100 * t, 3) for t in TEST
     )
@@ -136,7 +136,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     scores = [(0.0, 0.1), (0.8, 0.7), (None, None), (0.0, 0.0), (0.9, 0.8), (0.7, 0.6)]
     folder = fill(tmp_path, ("alpha", "beta"), scores)
     rows = runs.load(folder)
-    described = summary.summarize([row for row in rows if row.name == "alpha"])
+    described = experiments.summarize([row for row in rows if row.name == "alpha"])
     lines = list(document._remarks(described))
     said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
     assert described.never_learned == 2 and said in lines
@@ -148,7 +148,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     lines = [*document._remarks(dataclasses.replace(one, test=None, best_epochs=even))]
     assert "1 of 6 never learned: dev f1 stayed 0" in lines
     assert "scored epoch of the others: 3" in lines
-    nothing = summary.summarize([row for row in rows if row.seed in (1, 4)])
+    nothing = experiments.summarize([row for row in rows if row.seed in (1, 4)])
     assert not [line for line in document._remarks(nothing) if "best" in line]
     warnings = sources.read(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
@@ -159,13 +159,13 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
     corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
     moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
-    drawn = figures._violins(records.by_experiment(moved))
+    drawn = experiments._violins(records.by_experiment(moved))
     panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
     assert set(panels) == {"ewt", "gum"}
     ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
-    assert len(figures._violins(records.by_experiment(rows)).drawing.axes) == 1
+    assert len(experiments._violins(records.by_experiment(rows)).drawing.axes) == 1
 
 
 def test_figures_tell_experiments_of_one_name_apart(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import jaxeval
 from jaxeval import runs
 from jaxeval.report import runs as document
 from jaxeval.report import sweeps
-from jaxeval.report.runs import summary
+from jaxeval.report.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
@@ -26,7 +26,7 @@ def _rows(folder: Path, name: str) -> list[MemberRow]:
 def test_summary_of_a_sweep(tmp_path: Path) -> None:
     """Dies if the best run's setting is another's, or the runs as good as it are miscounted."""
     rows = _rows(fabricated.fill(tmp_path), "transformer")
-    described = summary.summarize(rows)
+    described = experiments.summarize(rows)
     dev = [row.dev for row in rows if row.dev is not None]
     top = next(row for row in rows if row.dev == max(dev))
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxeval.runs import logs
-from jaxeval.stats import study
-from jaxeval.stats.results import Rules
+from jaxeval.stats import Rules, study
 from jaxeval.stats.study import Study
 
 LATER = "2026-04-01T00-00-00.1"

@@ -1,0 +1,290 @@
+"""Two models compared: over the runs of a data set, over its items and runs, or in the mean."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval import stats
+from jaxeval.errors import DataError, argument
+from jaxeval.runs.columns import listed
+from jaxeval.runs.scores import Scores
+from jaxeval.stats import Rules, describe, estimates, hypotheses, multiple, pairs, power, tasks
+from jaxeval.stats.describe import Summary
+from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.pairs import ByMargin, Families, Pair, RunScores
+from jaxeval.stats.samples import FEWEST, Copies, Samples
+from jaxeval.stats.tasks import Task
+
+_FEW_SPREADS = 5  # fewer scores allow no conclusion on spread
+_MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
+_Over = tuple[stats.Factor, ...]
+
+
+def run_means(units: Samples, rules: Rules, scores: Scores) -> dict[str, dict[str, Summary]]:
+    """Returns data set -> model -> summary; intervals of means lie within the bounds."""
+    how: dict[str, Any] = {"confidence": rules.confidence, "bounds": scores.bounds}
+    how["overlap"] = scores.overlap if units.unit == "split" else 0.0
+    found: dict[str, dict[str, Summary]] = {}
+    for data_set, by_model in units.by_data_set.items():
+        for model, of in by_model.items():
+            found.setdefault(data_set, {})[model] = describe.summarize(of.scores, **how)
+    return found
+
+
+def choose_pairs(
+    scores: Scores,
+    units: Samples,
+    control: str | None,
+    alpha: float,
+    copies: Sequence[Copies] = (),
+) -> list[RunScores]:
+    """Returns the pairs to compare, with the tests that their numbers of scores allow.
+
+    Args:
+      alpha: family-wise level.
+      copies: models that are not compared.
+    """
+    each = _run_pairs(units, units.with_failed(scores.higher_is_better))
+    every = [pair for pair in each if control in (None, pair.a, pair.b)]
+    if not every:
+        raise DataError(_no_pairs(scores, units), scores.source)
+    # data sets in common count, and one says nothing: such a pair goes as one without any
+    every = [pair for pair in every if pair.unit != "data set" or pair.units > 1] or every
+    alike = {(of.model, of.data_set) for of in copies}
+    found = [p for p in every if not alike & {(p.a, p.data_set), (p.b, p.data_set)}]
+    for pair in found:
+        for name, count in zip((pair.a, pair.b), pair.n, strict=True):
+            if count < 2:
+                if pair.unit == "data set":
+                    expected = f"1 data set in common; expected at least {pair.fewest}"
+                    raise DataError(f"{pair.a} and {pair.b}: {expected}", scores.source)
+                expected = f"expected at least {FEWEST}, better 5 or more (other seeds, splits)"
+                raise DataError(
+                    f"{name}{stats.on(pair.data_set)}: {count} score, which says nothing about a "
+                    f"distribution; {expected}",
+                    scores.source,
+                )
+    overlap = scores.overlap if units.unit == "split" else 0.0
+    found = [dataclasses.replace(pair, overlap=overlap) for pair in found]
+    by_ranks = power.by_ranks(found, alpha)
+    resampled = sum(max(pair.n) for pair in found) <= _MOST_RESAMPLED
+    return [dataclasses.replace(p, by_ranks=by_ranks, resampled=resampled) for p in found]
+
+
+def _no_pairs(scores: Scores, units: Samples) -> str:
+    lost = [name for name in scores.models if not len(scores.scores_of(name))]
+    if lost and len(scores.models) - len(lost) < 2:
+        runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
+        return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
+    if len(units.by_data_set) < 2:
+        names = ", ".join(scores.models)
+        return f"expected two or more models with scores on the same data set, found {names}"
+    places = [f"{m} on {d}" for d, by_model in units.by_data_set.items() for m in by_model]
+    return (
+        f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
+        f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
+        "also data, the place it was read from)"
+    )
+
+
+def _run_pairs(units: Samples, with_failed: Samples) -> Iterator[RunScores]:
+    """Each data set's pairs of models, in their order."""
+    for data_set, models in units.by_data_set.items():
+        failed = units.failed.get(data_set, {})
+        for a, b in itertools.combinations(models, 2):
+            pair = _run_pair(units, data_set, a, b)
+            if not len(pair.first):
+                continue
+            if failed.get(a) or failed.get(b):
+                whole = _run_pair(with_failed, data_set, a, b)
+                whole = dataclasses.replace(whole, by_pairs=pair.by_pairs)
+                pair = dataclasses.replace(pair, with_failed=whole)
+            yield pair
+
+
+def _run_pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
+    models = units.by_data_set[data_set]
+    shared = units.unit in ("split", "dataset")  # a split or data set moves all models
+    x, y = units.paired(data_set, a, b) if units.unit != "row" else (np.zeros(0),) * 2
+    # scores of different data sets are no samples of one distribution
+    both = (x, y) if units.unit == "dataset" else (models[a].scores, models[b].scores)
+    enough = len(x) >= max(2, *(len(scores) / 2 for scores in both))
+    paired, by_pairs = (x, y) if len(x) >= 2 else None, shared and enough
+    return RunScores(a, b, data_set, *both, paired, by_pairs, units.noun)
+
+
+def compare_runs(
+    found: Sequence[RunScores], rules: Rules, scores: Scores, left_out: int = 0
+) -> tuple[list[Pair], Families]:
+    """Runs tests, effects and plans of all pairs; `left_out` as in `pairs.adjust`."""
+    bounds = scores.bounds
+    tests = [of.tests(rules) for of in found]
+    adjusted, families = pairs.adjust(tests, found, rules, left_out)
+    results = []
+    for of, tested, p_values in zip(found, tests, adjusted, strict=True):
+        effects = of.effects(rules, scores.higher_is_better)
+        gap = effects["difference"]
+        # a plan is of a single look
+        plan = power.plan(of, rules, families, gap.interval) if of.looks == 1 else None
+        if bounds is not None:
+            width = bounds[1] - bounds[0]
+            inside = gap.interval.clip(-width, width)
+            effects["difference"] = gap = dataclasses.replace(gap, interval=inside)
+        name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
+        rejected = {name for name, p in p_values.items() if p <= rules.alpha}
+        shown = (tested[name].direction or 0) if enough and name in rejected else 0
+        wide = spread is not None and spread in rejected and of.units >= _FEW_SPREADS
+        pair = Pair(
+            *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
+            *(gap.estimate, gap.interval, name, tested[name].p_value, p_values[name]),
+            shown=shown,
+            against=of.contradicting(shown),
+            equivalent=enough and "tost" in rejected,
+            n=of.n,
+            pairs=0 if of.paired is None else len(of.paired[0]),
+            unit=of.unit,
+            tests=tested,
+            adjusted=p_values,
+            effects=effects,
+            plan=plan,
+            wider=(tested[spread].direction or 0) if wide and spread else 0,
+            looks=of.looks,
+            scores=of,
+        )
+        results.append(pair)
+    return results, families
+
+
+def item_means(
+    group: Sequence[Task], over: _Over, rules: Rules, shared: bool = False
+) -> dict[str, Estimate]:
+    """Returns the mean of each model on a task, or over several.
+
+    Args:
+      over: what errors in the mean over several tasks generalise over.
+      shared: whether run r is one network on all tasks.
+    """
+    found = {}
+    for model in group[0].tables:
+        runs = min(of.tables[model].runs for of in group)
+        own = over if len(group) > 1 else rules.over or tasks.default_over([runs])
+        found[model] = _item_estimates(
+            group, [model], [own if runs > 1 else ("items",)], rules, shared
+        )[0]
+    return found
+
+
+def _item_estimates(
+    group: Sequence[Task],
+    models: Sequence[str],
+    overs: Sequence[_Over],
+    rules: Rules,
+    shared: bool,
+) -> list[Estimate]:
+    """The mean of one model, or the difference of two, with errors over some sets of factors."""
+    each = [[of.tables[model] for model in models] for of in group]
+    clustered = any(of.data.clusters is not None for of in group)
+    how = rules.confidence, clustered, all(of.from_0_to_1 for of in group)
+    return estimates.estimate(each, overs, *how, shared_runs=shared)
+
+
+def on_tasks(
+    found: Sequence[Task], of_models: Sequence[Mapping[str, Estimate]], over: _Over, rules: Rules
+) -> list[Pair]:
+    """Returns all pairs on each task before the correction of p-values, with all tests of items.
+
+    Args:
+      of_models: the means of each task.
+    """
+    pairs = []
+    for task, mean in zip(found, of_models, strict=True):
+        for a, b in itertools.combinations(task.tables, 2):
+            first, second = task.tables[a], task.tables[b]
+            every: list[_Over] = [("items",)]
+            every += [("runs",), stats.FACTORS] if min(first.runs, second.runs) > 1 else []
+            differences = _item_estimates([task], (a, b), every, rules, False)
+            tests = dict[str, stats.HypothesisTest]()
+            single = first.runs == second.runs == first.samples == second.samples == 1
+            if task.data.clusters is None and single and first.binary and second.binary:
+                tests["mcnemar"] = hypotheses.mcnemar(first.cells[:, 0], second.cells[:, 0])
+            pair = _item_pair(a, b, task, task.data.name, differences[every.index(over)])
+            beside = {"tests": tests, "means": (mean[a], mean[b]), "over": tuple(differences)}
+            pairs.append(dataclasses.replace(pair, **beside))  # type: ignore[arg-type]
+    p_values = [
+        {name: test.p_value for name, test in pair.tests.items()}
+        | {" and ".join(of.over): float(of.p_value) for of in pair.over if of.p_value is not None}
+        for pair in pairs
+    ]
+    adjusted = multiple.adjust_by_name(p_values)
+    return [
+        dataclasses.replace(pair, adjusted=of) for pair, of in zip(pairs, adjusted, strict=True)
+    ]
+
+
+def in_mean(found: Sequence[Task], over: _Over, rules: Rules, shared: bool) -> Iterator[Pair]:
+    """Yields all pairs in the mean over tasks before the correction of p-values."""
+    for a, b in itertools.combinations(found[0].tables, 2):
+        (difference,) = _item_estimates(found, (a, b), [over], rules, shared)
+        yield _item_pair(a, b, found[0], None, difference)
+
+
+def _item_pair(a: str, b: str, task: Task, name: str | None, difference: Estimate) -> Pair:
+    assert difference.p_value is not None
+    items, about = difference.sizes.items, (task.data.metric, task.data.higher_is_better)
+    return Pair(
+        *(a, b, name, *about, difference.value, difference.possible),
+        *(" and ".join(difference.over), difference.p_value, math.nan),
+        n=(items, items),
+        pairs=items,
+        difference=difference,
+    )
+
+
+def corrected(found: Sequence[Pair], rules: Rules, withheld: bool) -> tuple[Pair, ...]:
+    """Returns the pairs of a family with Holm's p-values and outcomes, unless withheld."""
+    adjusted = multiple.adjust_p_values([pair.p_value for pair in found]).tolist()
+    differences = [pair.difference for pair in found if pair.difference]
+    higher = [pair.higher_is_better for pair in found]
+    beside = by_margin(differences, higher, rules.margin or 0.0, rules.alpha)
+    if withheld:
+        beside = [of._replace(outcome="not shown", equivalent=False) for of in beside]
+    return tuple(
+        dataclasses.replace(
+            pair,
+            p_adjusted=p,
+            shown=stats.sign(pair.value) if p <= rules.alpha and not withheld else 0,
+            by_margin=of,
+            equivalent=of.equivalent,
+        )
+        for pair, p, of in zip(found, adjusted, beside, strict=True)
+    )
+
+
+def by_margin(
+    differences: Sequence[Estimate], higher_is_better: Sequence[bool], margin: float, alpha: float
+) -> list[ByMargin]:
+    """Compares each difference with the margin, corrected (Holm) over all differences.
+
+    An outcome is a one-sided test at half the level, equivalence two of them (TOST): a difference
+    is equivalent if its interval of confidence 1 - alpha is within the margin.
+    """
+    above, below, within, over = (
+        np.array([of.p_beyond(limit, side) for of in differences])
+        for limit, side in ((margin, 1), (-margin, -1), (margin, -1), (-margin, 1))
+    )
+    better, worse = np.where(higher_is_better, (above, below), (below, above))
+    p_outcome, p_equivalent = (
+        multiple.adjust_p_values(np.minimum(1.0, 2 * p)).tolist()
+        for p in (np.minimum(better, worse), np.maximum(within, over))
+    )
+    return [
+        ByMargin(
+            ("better" if is_better else "worse") if p <= alpha else "not shown",  # NaN: unknown
+            *(p, p_same <= alpha and margin > 0, p_same),
+        )
+        for p, p_same, is_better in zip(p_outcome, p_equivalent, better < worse, strict=True)
+    ]
