@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import __main__ as command
 from jaxeval.errors import ConfigError
-from jaxeval.report import document
+from jaxeval.report import Result
 from tests import tiny_corpora
 
 CONFIG = 'name = "a"\ntask = "sentiment"\n'
@@ -120,7 +120,7 @@ def test_a_page_is_written_though_nobody_reads_what_is_printed(
     def gone(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(document.Result, "print", gone)
+    monkeypatch.setattr(Result, "print", gone)
     (folder / "t.csv").write_text("A,B\n1,2\n2,3\n3,5\n")
     with pytest.raises(BrokenPipeError):
         command.main(["compare", "t.csv", "--save", "page.html", "--save", "t.tex"])
