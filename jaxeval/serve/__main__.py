@@ -125,10 +125,10 @@ def _listen(part: "Part", host: str, port: int) -> None:
     with _installed():
         import uvicorn
 
-        from jaxeval.serve import app, guard
+        from jaxeval.serve import app
 
     shown = f"[{host}]" if ":" in host else host
-    token = None if guard.is_local(shown) else secrets.token_urlsafe(24)
+    token = None if app.is_local(shown) else secrets.token_urlsafe(24)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     settings = uvicorn.Config(
         app.make(part, token), host, port, log_level="error", server_header=False
