@@ -22,7 +22,7 @@ from pathlib import Path
 import common
 
 from jaxeval import launchers, observe, studies
-from jaxeval.launchers import slurm
+from jaxeval.launchers import engines
 from jaxeval.studies import prepared
 
 _SMALL = [
@@ -94,7 +94,7 @@ def no_op(launch: str, count: int) -> float | None:
 
 def main() -> None:
     """Prints a line for each measurement."""
-    slurm._SECONDS = 0.2
+    engines._ASKED_EVERY = 0.2
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--launch", default="local:2")
     parser.add_argument("--jobs", type=int, default=20)

@@ -125,6 +125,7 @@ class Split(NamedTuple):
     dev: tuple[np.ndarray, ...]
     test: tuple[np.ndarray, ...]
     tables: Tree
+    padded: bool = False  # the same for all splits: batches of train may have no row
 
 
 @dataclasses.dataclass(frozen=True)

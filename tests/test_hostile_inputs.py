@@ -41,9 +41,9 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
         reading.read_toml(path)
     assert len(str(caught.value)) < 400
     with pytest.raises(ConfigError):
-        reading.apply({}, body.replace(" ", ""))
+        reading._apply({}, body.replace(" ", ""))
     tree: dict[str, object] = {}
-    reading.apply(tree, "a.b=[1, [2]]")
+    reading._apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
 
 
@@ -95,7 +95,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        labelled_text.read_semeval(path)
+        labelled_text._read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")

@@ -15,7 +15,7 @@ import pytest
 
 from jaxeval import launchers
 from jaxeval.errors import ConfigError
-from jaxeval.launchers import slurm
+from jaxeval.launchers import engines
 from tests import launched, processes
 from tests.verbs import train, tune
 
@@ -80,7 +80,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     options.write_text('array_parallelism = 2\npartition = "debug"\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLURM_CONF", str(config))
-        patch.setattr(slurm, "_SECONDS", 1.0)
+        patch.setattr(engines, "_ASKED_EVERY", 1.0)
         _do("slurmctld", "-f", str(config), "-c")
         _do("slurmd", "-f", str(config), "-N", "localhost")
         try:
@@ -97,7 +97,7 @@ def _queue() -> list[str]:
 
 
 def _ask_often() -> None:
-    slurm._SECONDS = 1.0
+    engines._ASKED_EVERY = 1.0
 
 
 def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def read_text(name: str | Path, what: str = "config") -> str:
         raise ConfigError(f"{name}: cannot be read as a text file ({error})") from None
 
 
-def parse(text: str, name: str | Path) -> dict[str, object]:
+def _parse(text: str, name: str | Path) -> dict[str, object]:
     """Parses TOML; raises ConfigError (with the line) if it is invalid or nested too deep."""
     with parsing("not valid TOML", name, error=ConfigError):
         tree = tomllib.loads(text)
@@ -92,7 +92,7 @@ def _too_deep(value: object, levels: int) -> bool:
     return (not levels and bool(parts)) or any(_too_deep(part, levels - 1) for part in parts)
 
 
-def apply(tree: dict[str, object], override: str) -> None:
+def _apply(tree: dict[str, object], override: str) -> None:
     """Sets one `a.b=value` in a tree; `a.b=` and `a.b=null` make the key absent."""
     key, equals, text = override.partition("=")
     parts = key.strip().split(".")
@@ -122,7 +122,7 @@ def value(text: str) -> object:
         return float(text) if text.startswith(".") and text[1:].isdigit() else text
     except (ValueError, RecursionError):
         pass  # `parse` reports it
-    tree = parse(f"value = {text}", f"{text[:40]!r}")
+    tree = _parse(f"value = {text}", f"{text[:40]!r}")
     if len(tree) > 1:
         raise ConfigError(f"{text[:40]!r}: expected one value, found further lines")
     return tree["value"]
@@ -172,7 +172,7 @@ def tree_of(source: Source, overrides: Sequence[str] = ()) -> dict[str, Any]:
         expected = "expected a config's file or name, a dict or settings"
         raise ConfigError(f"{expected}, got {source!r}")
     for override in overrides:
-        apply(tree, override)
+        _apply(tree, override)
     return tree
 
 
@@ -215,7 +215,7 @@ def _over(defaults: Json, values: Json) -> Json:
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
     """Reads the tables of a TOML file or of a shipped name; raises ConfigError."""
-    return parse(read_text(name, what), name)
+    return _parse(read_text(name, what), name)
 
 
 def _explain(cls: type, error: ErrorDetails) -> str:

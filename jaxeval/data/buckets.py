@@ -88,9 +88,9 @@ def lay_out(
     lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
     targets = [1] * len(lengths) if targets is None else targets
     shapes = choose_shapes(lengths, targets, batch_size, most)
-    rows, columns = assign(lengths, targets, shapes), []
+    rows, columns = _assign(lengths, targets, shapes), []
     if trained is not None:
-        rows = evaluate_together(rows, shapes, trained)
+        rows = _evaluate_together(rows, shapes, trained)
     for inside, shape in zip(rows, shapes, strict=True):
         arrays = {}
         for name, each in sequences.items():
@@ -158,7 +158,7 @@ def _best_shapes(
     return chosen
 
 
-def assign(
+def _assign(
     lengths: Sequence[int], targets: Sequence[int], shapes: Sequence[Shape]
 ) -> list[np.ndarray]:
     """Returns the rows of each bucket: fewest targets first, then the narrowest fitting shape."""
@@ -173,7 +173,7 @@ def assign(
     return assigned
 
 
-def evaluate_together(
+def _evaluate_together(
     rows: list[np.ndarray], shapes: Sequence[Shape], trained: int
 ) -> list[np.ndarray]:
     """Moves the rows from number `trained` on, dev and test, to the last bucket, the widest.

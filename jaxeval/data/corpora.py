@@ -148,7 +148,9 @@ class WordCorpus(Source):
         known = self.table.pretrained | (seen >= self.settings.min_count)
         known[: word_table.FIRST] = True
         own = {} if self.table.number is None else {"table": np.int32(self.table.number)}
-        return splits.to_split(rows, {"known": known, "once": seen == 1, **own})
+        split = splits.to_split(rows, {"known": known, "once": seen == 1, **own})
+        in_blocks = self.groups is not None and self.groups.blocks is not None
+        return split._replace(padded=in_blocks and self.settings.vocabulary == "all")
 
 
 def join(corpora: Sequence[WordCorpus]) -> list[WordCorpus]:

@@ -222,7 +222,7 @@ def _mentions(content: str, target: str) -> list[tuple[int, int]]:
     return []
 
 
-def read_semeval(path: Path) -> list[LabelledText]:
+def _read_semeval(path: Path) -> list[LabelledText]:
     """Reads the sentences with targets of SemEval's XML, each once: 2014 to 2016, MAMS.
 
     Targets that are NULL or have the polarity `conflict` are left out, as is custom. Raises
@@ -283,7 +283,7 @@ def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
 
 
 FORMATS: Mapping[str, Callable[[Path], list[LabelledText]]] = {
-    "semeval": read_semeval,
+    "semeval": _read_semeval,
     "three_line": _read_three_line,
     "json": read_json,
     "tsv": _read_tsv,

@@ -38,5 +38,7 @@ def prepare(text: str) -> "Launcher | None":
     import jax
 
     jax.config.update("jax_platforms", "cpu")
-    launcher: Launcher = importlib.import_module(f"jaxeval.launchers.{name}").make(options)
+    # by name: what engines import must not be imported before JAX is prepared
+    engines = importlib.import_module("jaxeval.launchers.engines")
+    launcher: Launcher = engines.MAKERS[name](options)
     return launcher

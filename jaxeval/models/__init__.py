@@ -1,5 +1,6 @@
 """Flax modules and pure functions: cells, recurrences, the CRF, encoders, classifiers."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from jax import lax
 from jaxeval.contracts import Array
 
 Weights = dict[str, Any]  # arrays, or nested weights, by name
+_LEAST = 2**17  # numbers drawn at once
 
 
 class Module(nn.Module):
@@ -24,6 +26,22 @@ class Module(nn.Module):
         if not self.is_initializing() and self.has_variable("params", name):
             return self.get_variable("params", name)
         return super().param(name, init_fn, *args, **kwargs)
+
+
+def uniform(key: Array, shape: tuple[int, ...], bound: float | Array) -> Array:
+    """Draws U(-b, b), as `jax.random.uniform` does.
+
+    So many numbers are drawn at once that XLA compiles one generator for all small parameters;
+    each depends on the key and its own place alone.
+    """
+    size = math.prod(shape)
+    drawn = jax.random.uniform(key, (max(size, _LEAST),), jnp.float32, -bound, bound)
+    return drawn[:size].reshape(shape)
+
+
+def glorot_uniform(key: Array, shape: tuple[int, int], dtype: Any = jnp.float32) -> Array:
+    """Draws a kernel [D, N], as `nn.initializers.glorot_uniform()` does."""
+    return (uniform(key, shape, 1.0) * jnp.sqrt(3 * jnp.float32(2 / sum(shape)))).astype(dtype)
 
 
 def nll(logits: Array, labels: Array, smoothing: Array | None = None) -> Array:

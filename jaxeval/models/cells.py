@@ -18,7 +18,7 @@ from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import Module, Weights, recurrence, unroll
+from jaxeval.models import Module, Weights, glorot_uniform, recurrence, unroll
 from jaxeval.models.unroll import Blocks, Tap
 
 _Kind = Literal["lstm", "rhn", "nas"]
@@ -109,7 +109,7 @@ class LSTM(Module):
         """
         variant, shape = self.variant, (inputs.shape[1], self.width)
         units = variant.gates * self.width
-        kernel = self.param("kernel", nn.initializers.glorot_uniform(), (inputs.shape[-1], units))
+        kernel = self.param("kernel", glorot_uniform, (inputs.shape[-1], units))
         recurrent = self.param("recurrent", nn.initializers.orthogonal(), (self.width, units))
         bias = self.param("bias", self._bias)
         peepholes = self._vectors("peephole_in", "peephole_out") if variant.peepholes else {}

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array
-from jaxeval.models import Module
+from jaxeval.models import Module, glorot_uniform
 from jaxeval.models.dropout import KeyedDropout
 
 
@@ -55,7 +55,7 @@ class CharacterConvolution(Module):
     def __call__(self, table: Array, ids: Array, drop: KeyedDropout) -> Array:
         choices, width, filters = self.choices, self.choices.width, self.choices.filters
         shape = (width * table.shape[1], filters)
-        kernel = self.param("kernel", nn.initializers.glorot_uniform(), shape)
+        kernel = self.param("kernel", glorot_uniform, shape)
         bias = self.param("bias", nn.initializers.zeros, (filters,))
         before = width - 1 if choices.full_padding else (width - 1) // 2  # zeros before a word
         margins = before, before if choices.full_padding else width - 1 - before
@@ -149,7 +149,7 @@ class _Convolution(Module):
     @nn.compact
     def __call__(self, x: Array) -> Array:
         shape = self.span * x.shape[-1], self.width
-        kernel = self.param("kernel", nn.initializers.glorot_uniform(), shape)
+        kernel = self.param("kernel", glorot_uniform, shape)
         return _convolve(x, kernel, self.param("bias", nn.initializers.zeros, (self.width,)))
 
 

@@ -18,7 +18,16 @@ from pydantic import Field
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import Rate, about
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import Module, Weights, cells, dropout, recurrence, word_vectors
+from jaxeval.models import (
+    Module,
+    Weights,
+    cells,
+    dropout,
+    glorot_uniform,
+    recurrence,
+    uniform,
+    word_vectors,
+)
 from jaxeval.models.dropout import KeyedDropout, site
 
 InitialKind = Literal["keras", "torch", "uniform"]
@@ -144,16 +153,22 @@ class Initial(NamedTuple):
 
     def table(self, key: Array, rows: int, size: int) -> Array:
         """Embeddings [rows, size], or a bilinear form: Glorot uniform, as in AllenNLP."""
-        uniform = self.kind == "uniform"
-        return self._uniform(key, (rows, size), 1) if uniform else _glorot(key, (rows, size))
+        by_scale = self.kind == "uniform"
+        return (
+            self._uniform(key, (rows, size), 1) if by_scale else glorot_uniform(key, (rows, size))
+        )
 
     def vector(self, key: Array, size: int) -> Array:
         """An attention's vector [size], U(-.01, .01)."""
         bound = self.scale if self.kind == "uniform" else _SMALL
-        return jax.random.uniform(key, (size,), minval=-bound, maxval=bound)
+        return uniform(key, (size,), bound)
 
     def _kernel(self, key: Array, shape: tuple[int, int], inputs: int) -> Array:
-        return _glorot(key, shape) if self.kind == "keras" else self._uniform(key, shape, inputs)
+        return (
+            glorot_uniform(key, shape)
+            if self.kind == "keras"
+            else self._uniform(key, shape, inputs)
+        )
 
     def _bias(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
         zero = self.kind == "keras" or self.zero_biases
@@ -161,12 +176,7 @@ class Initial(NamedTuple):
 
     def _uniform(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
         bound = self.scale if self.kind == "uniform" else inputs**-0.5
-        return jax.random.uniform(key, shape, minval=-bound, maxval=bound)
-
-
-def _glorot(key: Array, shape: tuple[int, int]) -> Array:
-    drawn: Array = nn.initializers.glorot_uniform()(key, shape)
-    return drawn
+        return uniform(key, shape, bound)
 
 
 class WordLSTM(Module):

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import Rate, about
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import Module, aspects, dropout, recurrence, sentences, word_vectors
+from jaxeval.models import Module, aspects, dropout, recurrence, sentences, uniform, word_vectors
 from jaxeval.models.dropout import KeyedDropout, site
 from jaxeval.models.sentences import Initial, Sentences
 from jaxeval.parameters import Number
@@ -204,9 +204,9 @@ class _Embedding(Module):
     def _draw(self, batch: Batch) -> word_vectors.Draw:
         """Initial vectors of words that have none."""
         if self.initial.kind == "uniform":
-            return lambda key, shape: word_vectors.uniform(key, shape, self.initial.scale)
+            return lambda key, shape: uniform(key, shape, self.initial.scale)
         if self.choices.words.initialiser == "uniform":
-            return word_vectors.uniform
+            return word_vectors.by_width
         as_read = word_vectors.vocabulary(batch, self.sizes.words)
         return lambda key, shape: word_vectors.normal(key, shape, *as_read)
 

@@ -17,10 +17,17 @@ from pydantic import Field, model_validator
 from jaxeval.config import fields, reading
 from jaxeval.config.fields import Rate, about
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import Module, cells, convolutions, crf, dropout, word_vectors
+from jaxeval.models import (
+    Module,
+    cells,
+    convolutions,
+    crf,
+    dropout,
+    glorot_uniform,
+    word_vectors,
+)
 from jaxeval.models.dropout import KeyedDropout, site
 
-_GLOROT = nn.initializers.glorot_uniform()
 _CASING = 10  # size of a casing's embedding
 _PATTERNS = 5  # of capitals; padding has none
 
@@ -140,7 +147,7 @@ class _Features(Module):
         shape = (self.sizes.alphabet, choices.dimension)
 
         def initial(key: Array) -> Array:
-            return word_vectors.uniform(key, shape).at[0].set(0.0)  # padding starts at zero
+            return word_vectors.by_width(key, shape).at[0].set(0.0)  # padding starts at zero
 
         table = self.param("characters", initial)
         ids = spelling[forms.reshape(-1)].astype(jnp.int32)
@@ -197,15 +204,15 @@ class Tagger(Module):
         labels = self.sizes.labels
         if choices.classifier == "crf" and choices.transitions == "from_input":
             # one matrix per word (LasagneNLP) [T, B, Y+1, Y]; row Y is the start
-            energy = nn.Dense((labels + 1) * labels, kernel_init=_GLOROT, name="energy")(x)
+            energy = nn.Dense((labels + 1) * labels, kernel_init=glorot_uniform, name="energy")(x)
             energy = energy.reshape(*x.shape[:2], labels + 1, labels)
             none, is_first = jnp.zeros_like(energy[0, 0, 0]), jnp.arange(len(energy)) == 0
             first = jnp.where(is_first[:, None, None], energy[:, :, -1], 0.0)
             return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))
-        emissions = nn.Dense(labels, kernel_init=_GLOROT, name="emissions")(x)
+        emissions = nn.Dense(labels, kernel_init=glorot_uniform, name="emissions")(x)
         if choices.classifier == "softmax":
             return TaggerLogits(emissions, None)
-        transitions = self.param("transitions", _GLOROT, (labels, labels))
+        transitions = self.param("transitions", glorot_uniform, (labels, labels))
         ends = (self.param(n, nn.initializers.zeros, (labels,)) for n in ("start", "end"))
         return TaggerLogits(emissions, crf.Potentials(transitions, *ends))
 

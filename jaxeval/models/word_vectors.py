@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxeval.contracts import Array, Batch
-from jaxeval.models import Module
+from jaxeval.models import Module, uniform
 
 Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, which is consumed, shape) -> vectors
 UNKNOWN = 1  # row of unknown words
@@ -52,7 +52,7 @@ def parameter(
     """Returns a module's trained table [R, D]; rows that have no vector are drawn."""
 
     def initial(key: Array, vectors: Array, pretrained: Array) -> Array:
-        return jnp.where(pretrained[:, None], vectors, (draw or uniform)(key, vectors.shape))
+        return jnp.where(pretrained[:, None], vectors, (draw or by_width)(key, vectors.shape))
 
     table: Array = module.param(name, initial, *vocabulary(batch, rows))
     return table
@@ -75,20 +75,19 @@ def look_up(table: Array | None, batch: Batch, rows: Array, training: bool) -> A
     return jnp.where(outside, as_read, table[jnp.minimum(rows, first - 1)])
 
 
-def uniform(key: Array, shape: tuple[int, ...], bound: float | Array | None = None) -> Array:
-    """Draws U(-b, b) of a shape [..., D]; b is sqrt(3 / D) by default (Ma & Hovy 2016, 3.1)."""
-    bound = (3.0 / shape[-1]) ** 0.5 if bound is None else bound
-    return jax.random.uniform(key, shape, jnp.float32, -bound, bound)
+def by_width(key: Array, shape: tuple[int, ...]) -> Array:
+    """Draws U(-b, b) of a shape [..., D], b = sqrt(3 / D) (Ma & Hovy 2016, 3.1)."""
+    return uniform(key, shape, (3.0 / shape[-1]) ** 0.5)
 
 
 def normal(key: Array, shape: tuple[int, ...], vectors: Array, pretrained: Array) -> Array:
     """Draws N(m, s) of a shape [..., D], m and s of all numbers of the vectors read (AllenNLP).
 
-    Like `uniform` if none of the vectors [R, D] was read (pretrained [R] bool).
+    Like `by_width` if none of the vectors [R, D] was read (pretrained [R] bool).
     """
     read = (pretrained & (jnp.arange(len(vectors)) > UNKNOWN))[:, None]
     numbers = jnp.maximum(jnp.sum(read) * vectors.shape[1], 1)
     mean = jnp.sum(jnp.where(read, vectors, 0.0)) / numbers
     sd = jnp.sqrt(jnp.sum(jnp.where(read, (vectors - mean) ** 2, 0.0)) / numbers)
     drawn = mean + sd * jax.random.normal(key, shape)
-    return jnp.where(jnp.any(read), drawn, uniform(key, shape))
+    return jnp.where(jnp.any(read), drawn, by_width(key, shape))

@@ -22,7 +22,7 @@ import numpy as np
 import optax
 from jax import lax
 
-from jaxeval.contracts import Array, Batch, Table, Tree
+from jaxeval.contracts import GIVEN_SPLIT, Array, Batch, Table, Tree
 from jaxeval.population import member, optimisers
 
 _NO_ROW = np.iinfo(np.int32).max
@@ -154,7 +154,11 @@ def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
 
     def take_step(step: _Step, state: Tree) -> _Stepped:
         after: _Stepped = lax.switch(step.bucket, branches, step)
-        return after._replace(changed=epoch.updated(after.changed, state, step.params))
+        changed = epoch.updated(after.changed, state, step.params)
+        if epoch.problem.split(GIVEN_SPLIT).padded:  # else momentum and l2 would move weights
+            choose = functools.partial(jnp.where, after.rows > 0)
+            changed = jax.tree.map(choose, changed, (step.params, state))
+        return after._replace(changed=changed)
 
     return take_step
 

@@ -25,8 +25,7 @@ from jax import lax
 from jaxeval import files
 from jaxeval.contracts import Array, Batch, Corpus, Hparams, Member, Split, Task, Tree
 from jaxeval.errors import ConfigError, DataError, parsing
-from jaxeval.population import lanes, optimisers
-from jaxeval.population.settings import Training
+from jaxeval.population import Training, lanes, optimisers
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
 

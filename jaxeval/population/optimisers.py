@@ -14,7 +14,7 @@ import optax
 
 from jaxeval.contracts import Hparams, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.population.settings import DEFAULTS, Optimiser
+from jaxeval.population import DEFAULTS, Optimiser
 
 _Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 

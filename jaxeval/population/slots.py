@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Metric
-from jaxeval.population.settings import Plateau, Stopping, Training
+from jaxeval.population import Plateau, Stopping, Training
 
 # a member that has paused is scored as if it had ended, and goes on from the checkpoint
 Status = Literal["finished", "early_stopped", "diverged", "failed", "paused"]

@@ -149,6 +149,11 @@ class Following:
         """Closes the database."""
         self._stack.close()
 
+    @property
+    def folder(self) -> Path:
+        """The runs folder."""
+        return self._file.parent
+
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
         known = JaxevalError, MemoryError
@@ -162,7 +167,7 @@ class Following:
         """
         with self._reading():
             # first: of a process that ends meanwhile, all that it wrote is read
-            each = (file for of in _LOCKS for file in self._file.parent.glob(of))
+            each = (file for of in _LOCKS for file in self.folder.glob(of))
             self.trained = any(map(files.held, each))
             with contextlib.suppress(FileNotFoundError):
                 if not os.path.samestat(self._file.stat(), self._opened):

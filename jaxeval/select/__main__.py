@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.report.selection import Selection
 
 _Batch = Annotated[int, parameters.Number(1, 1000)]
-RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
+_RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
 
 
 @parameters.verb
@@ -25,7 +25,7 @@ def select(
     changes: Changes = (),
     data: str | Path | None = None,
     out: str | Path = "runs",
-    rule: RuleName = "top-two",
+    rule: _RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: _Batch | None = None,
@@ -80,7 +80,7 @@ def select(
 def select_command(
     command: "str | Mapping[str, Callable[[int], float]]",
     *models: str,
-    rule: RuleName = "top-two",
+    rule: _RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: _Batch | None = None,
@@ -163,7 +163,7 @@ def select_command(
 def select_table(
     source: "str | Path | object",
     *models: str,
-    rule: RuleName = "top-two",
+    rule: _RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: _Batch | None = None,

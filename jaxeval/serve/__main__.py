@@ -58,7 +58,7 @@ def serve(*paths: str | Path, host: str = "127.0.0.1", port: _Port = 8420) -> No
     with contextlib.ExitStack() as held:
         for path in runs:
             followed = held.enter_context(contextlib.closing(following.Following(path)))
-            part = live.Site(followed, str(path), nav).part().beside(part)
+            part = live.Site(followed, str(followed.folder), nav).part().beside(part)
         _listen(part, host, port)
 
 
@@ -125,10 +125,10 @@ def _listen(part: "Part", host: str, port: int) -> None:
     with _installed():
         import uvicorn
 
-        from jaxeval.serve import app, guard
+        from jaxeval.serve import app
 
     shown = f"[{host}]" if ":" in host else host
-    token = None if guard.is_local(shown) else secrets.token_urlsafe(24)
+    token = None if app.is_local(shown) else secrets.token_urlsafe(24)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     settings = uvicorn.Config(
         app.make(part, token), host, port, log_level="error", server_header=False

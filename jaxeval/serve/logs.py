@@ -74,7 +74,8 @@ def part(paths: Sequence[str | Path], nav: app.Nav, at_once: bool) -> app.Part:
         async with reading:  # once for all who ask
             logs = await anyio.to_thread.run_sync(read)
         asked = logs.parse(request.query_params)
-        pairs = await anyio.to_thread.run_sync(logs.pairs, asked)
+        any_page = asked._replace(show="", page=1)
+        pairs = await anyio.to_thread.run_sync(logs.pairs, any_page)
         if app.form(request) == "html":
             return await anyio.to_thread.run_sync(_page, logs, asked, pairs, nav)
         of = {k: choice for choice, (_, places) in pairs.chosen.items() for k in places}
@@ -92,6 +93,7 @@ class _Logs:
 
     def __init__(self, rows: Rows):
         self.rows, self.models = rows, [*rows.model.names]
+        self.pairs = functools.lru_cache(maxsize=4)(self._pairs)
         keys = np.unique(np.stack([rows.dataset.codes, rows.metric.codes], 1), axis=0)
         self.metrics: dict[str, list[str]] = {}
         for task, metric in keys.tolist():
@@ -115,7 +117,7 @@ class _Logs:
         number = int(page) if page.isdecimal() and len(page) < 7 else 1
         return _Asked(a, b, task, metric, query.get("show", "a"), max(1, number))
 
-    def pairs(self, asked: _Asked) -> Pairs:
+    def _pairs(self, asked: _Asked) -> Pairs:
         """Returns the items of two models; DataError if they cannot be paired."""
         rows, both, notes = self.rows, (asked.a, asked.b), list[str]()
         models = [rows.model.names.index(name) for name in both]

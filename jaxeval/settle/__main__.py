@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from jaxeval.report.settlements.settlement import Settlement
     from jaxeval.settle.reporting import Repeats
 
-Correction = Literal["none", "e-lond", "spending"]
-Statistic = Literal["t", "wins", "betting"]
+_Correction = Literal["none", "e-lond", "spending"]
+_Statistic = Literal["t", "wins", "betting"]
 _SEEDS = 30
 _LEAST = 3  # seeds of `settle self`
 
@@ -41,13 +41,13 @@ def settle(
     seeds: Count = _SEEDS,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
-    statistic: Statistic = "t",
+    statistic: _Statistic = "t",
     data: str | Path | None = None,
     out: str | Path = "runs",
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
     ledger: str | Path | None = None,
-    correction: Correction = "none",
+    correction: _Correction = "none",
     note: str = "",
     again: bool = False,
     launch: str = launchers.HERE,
@@ -113,7 +113,7 @@ def settle_command(
     seeds: Count = _SEEDS,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
-    statistic: Statistic = "t",
+    statistic: _Statistic = "t",
     paired: bool = False,
     json_field: str | None = None,
     pattern: str | None = None,
@@ -122,7 +122,7 @@ def settle_command(
     retries: Natural = 1,
     workers: Count = 1,
     ledger: str | Path = "settle.db",
-    correction: Correction = "none",
+    correction: _Correction = "none",
     note: str = "",
     again: bool = False,
     quiet: Quiet = False,
@@ -179,7 +179,7 @@ def settle_table(
     seeds: Seeds | None = None,
     margin: NonNegative = 0.0,
     alpha: Probability = 0.05,
-    statistic: Statistic = "t",
+    statistic: _Statistic = "t",
     follow: Positive | None = None,
     score: str | None = None,
     column: Mapping[str, str] | None = None,

@@ -40,7 +40,7 @@ class Side(NamedTuple):
         return f"{self.name} ({self.commit})" if self.commit else self.name
 
 
-def describe(command: str, folder: Path, score: str) -> Side:
+def _describe(command: str, folder: Path, score: str) -> Side:
     """Returns the side of a command that runs in a folder.
 
     The id covers the command, the place of its score, the folder's place in its repository, all
@@ -176,4 +176,4 @@ class Program(Command):
 
     def side(self) -> Side:
         """Returns the side of the code as it is now; ConfigError as of `describe`."""
-        return describe(self.template, *self._place)
+        return _describe(self.template, *self._place)

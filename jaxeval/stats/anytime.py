@@ -114,7 +114,7 @@ def _fewest(losses: int, alpha: float) -> int:
     return n
 
 
-def betting(
+def _betting(
     differences: np.ndarray, alpha: float = 0.05, margins: Sequence[float] = (0.0,)
 ) -> _Course:
     """Returns the course of bets on the mean difference of scores from 0 to 1.
@@ -209,7 +209,7 @@ def settle(
     if statistic == "wins":
         seen = wins(first, alpha)
     elif statistic == "betting":
-        seen = betting(stats.sample(a, "scores of A", 0), alpha, (0.0, margin))
+        seen = _betting(stats.sample(a, "scores of A", 0), alpha, (0.0, margin))
     else:
         first = stats.sample(a, "scores of A", 0)
         second = None if b is None else stats.sample(b, "scores of B", 0)

@@ -211,14 +211,14 @@ def remove(path: Path) -> None:
 @contextlib.contextmanager
 def merged(folder: Path, store: runs.Store) -> Iterator[None]:
     """Merges what jobs of an earlier process have left, before and after."""
-    merge_all(folder, store)
+    _merge_all(folder, store)
     try:
         yield
     finally:
-        merge_all(folder, store)
+        _merge_all(folder, store)
 
 
-def merge_all(folder: Path, store: runs.Store) -> None:
+def _merge_all(folder: Path, store: runs.Store) -> None:
     """Merges the shards of all jobs of a runs folder that no process trains."""
     if jax.process_index():  # the first process has the database
         return

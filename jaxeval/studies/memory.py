@@ -10,10 +10,9 @@ from jaxeval.config import reading
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
+from jaxeval.population import Training, member
 from jaxeval.population import lanes as spreading
-from jaxeval.population import member
 from jaxeval.population.member import Problem
-from jaxeval.population.settings import Training
 
 if TYPE_CHECKING:
     from jaxeval.studies.cohorts import Cohort

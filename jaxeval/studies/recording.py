@@ -52,7 +52,7 @@ class Storage(NamedTuple):
         best = {e for e, of in ended if slots.has_best(of.status, of.dev)}
         kept = {*best}
         if cohort.config.training.save_models:
-            kept = {entry for entry in kept if is_whole(self.folder, entry)}
+            kept = {entry for entry in kept if _is_whole(self.folder, entry)}
         if self.outputs:
             known = {record.id: self.store.with_outcomes(record.id) for record in cohort.records}
             kept = {entry for entry in kept if entry.key[1:] in known[entry.record.id]}
@@ -79,7 +79,7 @@ class Recorder:
         dev = {slot.member: slot.reported for slot in report.ended}
         best = {} if jax.process_index() else report.best  # one process writes for all
         for who, params in best.items():
-            save(self._folder, self.entries[who], self._config, who, params, dev[who])
+            _save(self._folder, self.entries[who], self._config, who, params, dev[who])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
         self.ended = {
@@ -160,7 +160,7 @@ def path_of(folder: Path, entry: Entry) -> Path:
     return folder / "models" / entry.record.id / f"{name}.npz"
 
 
-def save(
+def _save(
     folder: Path, entry: Entry, config: Any, who: Member, params: Tree, dev: float | None
 ) -> None:
     """Writes a trial's description, its vocabulary once, and last of all its parameters."""
@@ -187,7 +187,7 @@ def save(
     member.save(path, params)
 
 
-def is_whole(folder: Path, entry: Entry) -> bool:
+def _is_whole(folder: Path, entry: Entry) -> bool:
     """True if a trial's model is there with all files that it needs."""
     return all(file.is_file() for file in _files(folder, entry))
 

@@ -28,8 +28,7 @@ from jaxeval.models import nll
 from jaxeval.models import sentiment as sentiment_models
 from jaxeval.models.sentences import PairClassifier, PairModel
 from jaxeval.models.sentiment import SentimentModel
-from jaxeval.population import optimisers
-from jaxeval.population.settings import Training
+from jaxeval.population import Training, optimisers
 from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
 

@@ -22,8 +22,7 @@ from jaxeval.models import dropout
 from jaxeval.models import language as models
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.language import LanguageModelSettings
-from jaxeval.population import optimisers
-from jaxeval.population.settings import Plateau, Training
+from jaxeval.population import Plateau, Training, optimisers
 from jaxeval.tasks import kind
 
 _FRESH = -1  # position of a stream that has not begun

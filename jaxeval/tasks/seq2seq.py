@@ -28,8 +28,7 @@ from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.seq2seq import Seq2Seq
 from jaxeval.models.transformer import Transformer
-from jaxeval.population import optimisers
-from jaxeval.population.settings import Training
+from jaxeval.population import Training, optimisers
 from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
 

@@ -37,11 +37,11 @@ from jaxeval.errors import ConfigError
 from jaxeval.models import crf
 from jaxeval.models import tagging as models
 from jaxeval.models.tagging import TaggerLogits, TaggerSettings
-from jaxeval.population.settings import Training
+from jaxeval.population import Training
 from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
 
-Rule = Literal["conlleval", "strict", "ukp"]
+_Rule = Literal["conlleval", "strict", "ukp"]
 _OUTSIDE, _BEGIN, _INSIDE, _END, _SINGLE = range(5)
 _PREFIXES = {"O": _OUTSIDE, "B": _BEGIN, "I": _INSIDE, "E": _END, "S": _SINGLE}
 _AS_BIO = np.array([_OUTSIDE, _BEGIN, _INSIDE, _INSIDE, _BEGIN], np.int32)
@@ -55,7 +55,7 @@ class _Scoring:
     metric: Literal["auto", "f1", "accuracy"] = Field(
         "auto", description="metric of early stopping; auto: f1 for entities, else accuracy"
     )
-    rule: Rule = Field(
+    rule: _Rule = Field(
         "conlleval", description="what counts as an entity in invalid label sequences"
     )
 
@@ -128,7 +128,7 @@ def _metric(scoring: _Scoring, entities: bool) -> Metric:
 
 
 def _count(
-    outputs: Array, batch: Batch, names: Sequence[str] | None, rule: Rule
+    outputs: Array, batch: Batch, names: Sequence[str] | None, rule: _Rule
 ) -> dict[str, Array]:
     """Returns additive counts of words, and of spans if the labels have names of entities."""
     gold, length = batch.rows["labels"], batch.rows["length"]
@@ -137,12 +137,12 @@ def _count(
     counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
     if names is None:
         return counts
-    return counts | count_spans(gold, outputs, valid, batch.weight, names, rule)
+    return counts | _count_spans(gold, outputs, valid, batch.weight, names, rule)
 
 
 def _score(counts: Mapping[str, float]) -> dict[str, float]:
     accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
-    return accuracy | span_f1(counts) if "gold_spans" in counts else accuracy
+    return accuracy | _span_f1(counts) if "gold_spans" in counts else accuracy
 
 
 def _words(batch: Batch) -> Array:
@@ -256,8 +256,8 @@ def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array)
     return starts, starts & whole, last, kind
 
 
-def count_spans(
-    gold: Array, predicted: Array, valid: Array, weight: Array, names: Sequence[str], rule: Rule
+def _count_spans(
+    gold: Array, predicted: Array, valid: Array, weight: Array, names: Sequence[str], rule: _Rule
 ) -> dict[str, Array]:
     """Returns additive counts of a batch: gold_spans, predicted_spans and right_spans.
 
@@ -284,7 +284,7 @@ def count_spans(
     return counts
 
 
-def span_f1(counts: Mapping[str, float]) -> dict[str, float]:
+def _span_f1(counts: Mapping[str, float]) -> dict[str, float]:
     """Returns precision, recall and F1 in [0, 1]; undefined ones are 0 (conlleval)."""
     gold, found = counts["gold_spans"], []
     for name in ("", "_dropped"):

@@ -89,11 +89,11 @@ def maximise(
 
     encode = encoder(space)
     if encode.everything is not None:
-        free = encode.everything[~is_taken(encode.everything, taken)]
+        free = encode.everything[~_is_taken(encode.everything, taken)]
         return free[int(np.argmax(acquisition(free)))] if len(free) else None
     random = np.random.default_rng(seed)
     rows = encode.from_quantiles(qmc.Sobol(len(encode.axes), rng=random).random(_GLOBAL))
-    rows = rows[~is_taken(rows, taken)]
+    rows = rows[~_is_taken(rows, taken)]
     best, values = _top(rows, acquisition(rows), taken)
     for step in _STEPS:
         # near at every step: wide steps miss an improvement that is a narrow peak beside them
@@ -138,7 +138,7 @@ def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.nd
     order = order[np.sort(first)]
     best: list[int] = []
     for part in np.array_split(order, max(1, len(order) // (4 * _PARENTS))):
-        best += part[~is_taken(rows[part], taken)].tolist()
+        best += part[~_is_taken(rows[part], taken)].tolist()
         if len(best) >= _PARENTS:
             break
     return rows[best[:_PARENTS]], values[best[:_PARENTS]]
@@ -192,7 +192,7 @@ def refuse_others(space: Space, history: History) -> None:
             ) from None
 
 
-def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
+def _is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
     """Returns whether each row of places is one of the taken [t, P], [n]."""
     if not len(taken):
         return np.zeros(len(rows), bool)

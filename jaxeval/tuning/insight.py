@@ -68,7 +68,7 @@ def insight(space: Space, known: History, seed: int = 0) -> Insight | None:
     if fitted is None or fitted.model is None:
         return None
     data = gp.fitted_data(fitted.model.data)
-    drawn = draw_models(fitted.model, data, _PROCESSES, [seed, _STREAM])
+    drawn = _draw_models(fitted.model, data, _PROCESSES, [seed, _STREAM])
     able = gp.ranked(fitted)
     worse = _worse(drawn, fitted.features, fitted.features[able[:1]])
     means = np.mean([model.predict(fitted.features).mean for model in drawn], axis=0)
@@ -117,7 +117,7 @@ def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]
     """
     assert fitted.model is not None
     data, encode = gp.fitted_data(fitted.model.data), encoder(space)
-    models = draw_models(fitted.model, data, _OF_IMPORTANCE, [seed, _OF_MODELS])
+    models = _draw_models(fitted.model, data, _OF_IMPORTANCE, [seed, _OF_MODELS])
     streams = [[seed, _OF_FUNCTIONS, k] for k in range(len(models))]
     drawn = [
         process.draw_functions(m, _FUNCTIONS, s) for m, s in zip(models, streams, strict=True)
@@ -202,7 +202,7 @@ def noise(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:
     return math.sqrt(squares / freedom), freedom
 
 
-def draw_models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
+def _draw_models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
     """Draws processes with hyperparameters from their posterior given some data.
 
     The chain begins at `model`, the posterior mode; draws are conditioned on the model's data.

@@ -55,7 +55,7 @@ def test_no_choice_of_shapes_costs_less(
     least = min(_shapes_cost(rows, choice, batch, cost) for choice in choices)
     assert len(shapes) <= most
     assert _shapes_cost(rows, shapes, batch, cost) == least
-    assert [*map(list, buckets.assign(lengths, targets, shapes))] == _inside(rows, shapes)
+    assert [*map(list, buckets._assign(lengths, targets, shapes))] == _inside(rows, shapes)
 
 
 def test_rows_lie_where_their_targets_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval.contracts import Array, Batch, Member, Task
 from jaxeval.errors import ConfigError
-from jaxeval.population import engine, host, lanes, member
+from jaxeval.population import engine, host, lanes, member, optimisers
 from jaxeval.population import epoch as epochs
 from tests.population import toy
 
@@ -95,6 +95,22 @@ def test_members_with_batch_sizes_of_their_own() -> None:
         for name, leaf in alone.items():
             np.testing.assert_allclose(params[name][k], leaf[0], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(losses[k], expected[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [None, 4])
+def test_batches_without_rows_move_nothing(at_once: int | None) -> None:
+    """Dies if weights decay, or move by momentum, in batches of padding (of a block split)."""
+    adam = optimisers.Optimiser(name="adam", l2=0.1)
+    problem = toy.problem(optimiser=adam, micro_batch=at_once)
+    split = toy.split(1, 0)._replace(padded=True)
+    problem, who = problem._replace(split=lambda number: split), toy.member(1, l2=0.1)
+    shared = engine._shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
+    lane = engine.lane_of(problem, who, 0)
+    epoch = jax.jit(functools.partial(epochs.train_epoch, problem))
+    trained, _ = epoch(shared, member.init(problem, shared, lane), lane)
+    empty = lane._replace(train=[np.full_like(rows, -1) for rows in lane.train])
+    after, _ = epoch(shared, trained, empty)
+    jax.tree.map(np.testing.assert_array_equal, after[:2], trained[:2])
 
 
 def test_carried_state_is_not_cut() -> None:

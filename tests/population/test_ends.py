@@ -12,8 +12,8 @@ import pytest
 
 from jaxeval.config import fields
 from jaxeval.contracts import Member
+from jaxeval.population import Plateau
 from jaxeval.population.host import CLOSED, Feed, Report
-from jaxeval.population.settings import Plateau
 from jaxeval.population.slots import Slot, Status
 from tests.population import toy
 

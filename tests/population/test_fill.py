@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval import models
 from jaxeval.contracts import Batch
 from jaxeval.population import engine, lanes
 from jaxeval.population.member import Problem
@@ -81,3 +82,13 @@ def test_members_are_scored_with_other_hyperparameters() -> None:
     assert [len(of_label) for of_label in each] == [3] * toy.CLASSES
     for own in zip(*each, strict=True):
         assert sum(score["accuracy"] for score in own) == pytest.approx(1.0)
+
+
+def test_small_and_large_parameters_are_drawn_as_jax_draws_them() -> None:
+    """Dies if a number depends on how many are drawn at once."""
+    key = jax.random.key(3)
+    for shape in (5, 3), (600, 300):
+        drawn = jax.random.uniform(key, shape, minval=-0.1, maxval=0.1)
+        assert (models.uniform(key, shape, 0.1) == drawn).all()
+        glorot = jax.nn.initializers.glorot_uniform()(key, shape)
+        assert (models.glorot_uniform(key, shape) == glorot).all()

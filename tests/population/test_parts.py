@@ -12,9 +12,8 @@ import pytest
 
 from jaxeval.config import fields
 from jaxeval.contracts import Member, Metric
-from jaxeval.population import lanes, member, slots
+from jaxeval.population import Plateau, Stopping, Training, lanes, member, slots
 from jaxeval.population.epoch import _epoch_order
-from jaxeval.population.settings import Plateau, Stopping, Training
 from tests.population import toy
 
 

@@ -10,11 +10,10 @@ import optax
 import pytest
 
 from jaxeval import studies
-from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
+from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Table, Task
 from jaxeval.data import buckets, generated
+from jaxeval.population import Training, member, optimisers
 from jaxeval.population import epoch as epochs
-from jaxeval.population import member, optimisers
-from jaxeval.population.settings import Training
 
 ROWS, BATCH, RATE = 40, 4, 0.3
 TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
@@ -56,7 +55,8 @@ def _toy(
     rows = [np.arange(len(x), dtype=np.int32) for x in words]
     lane = member.Lane(np.uint32(3), hparams, {}, rows)
     corpus = Corpus(tuple({"x": x.astype(np.int32)} for x in words), {})
-    problem = member.Problem(task, corpus, unused, training)
+    split = Split((), (), (), {})
+    problem = member.Problem(task, corpus, lambda number: split, training)
     return problem, member.Shared(corpus, steps), lane
 
 

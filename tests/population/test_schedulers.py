@@ -10,9 +10,8 @@ import pytest
 
 from jaxeval.config import fields
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import host, member, optimisers
+from jaxeval.population import Plateau, Training, host, member, optimisers
 from jaxeval.population.member import Problem
-from jaxeval.population.settings import Plateau, Training
 
 RATE, EPOCHS = 0.5, 9
 

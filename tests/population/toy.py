@@ -12,10 +12,9 @@ import numpy as np
 
 from jaxeval.config import fields
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import loop, optimisers
+from jaxeval.population import Training, loop, optimisers
 from jaxeval.population.host import Population, Report
 from jaxeval.population.member import Problem
-from jaxeval.population.settings import Training
 
 CLASSES, VALUES = 3, 11
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from jaxeval.report import render
-from jaxeval.serve import board, confined, guard
+from jaxeval.serve import app, board, confined
 from jaxeval.serve.board import Board
 from tests.serve import drawn_board
 from tests.serve.test_serve import HOSTILE
@@ -18,7 +18,7 @@ from tests.serve.test_serve import HOSTILE
 def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores are drawn."""
     monkeypatch.setattr(board, "_LOOK", 0.01)
-    monkeypatch.setattr(guard, "_BURST", 1e9)
+    monkeypatch.setattr(app, "_BURST", 1e9)
     monkeypatch.setattr(confined, "call", drawn_board.call)
 
 
@@ -38,7 +38,7 @@ def ranked(
     are not drawn."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(board, "_LOOK", 0.01)
-        patched.setattr(guard, "_BURST", 1e9)
+        patched.setattr(app, "_BURST", 1e9)
         patched.setattr(confined, "call", drawn_board.call)
         patched.setattr(render, "to_svg", lambda figure: "<svg></svg>")
         of = drawn_board.opened(tmp_path_factory.mktemp("ranked") / "board")

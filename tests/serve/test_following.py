@@ -15,7 +15,7 @@ import pytest
 from jaxeval import files, runs
 from jaxeval.errors import RunError
 from jaxeval.runs import following
-from jaxeval.serve import live
+from jaxeval.serve import live, pages
 from tests.runs import test_store
 from tests.serve import servers
 from tests.serve.test_serve import client, write
@@ -118,7 +118,8 @@ def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
 
 def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Dies if runs that were deleted are shown in place of those that are trained anew, or a
-    database that cannot be read yet is a traceback, or the last look at it."""
+    database that cannot be read yet is a traceback, or the last look at it; or a page keeps points
+    that are gone, or follows for ever an experiment that is."""
     folder = tmp_path / "runs"
     write(folder, "a", 0)
     followed = following.Following(folder)
@@ -135,6 +136,14 @@ def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureReque
     write(folder, "b", 1)
     assert followed.poll() and [of.name for of in followed.experiments.values()] == ["a", "b"]
     assert followed.experiments[f"{0:016x}"].version > version  # which pages are kept for
+
+    async def first(key: str) -> list[str]:
+        stream = live.Site(followed, "")._stream(pages.Asked("e", (key,)), 10**6)
+        return [await anext(stream, "") for _ in range(2)]
+
+    news = json.loads(asyncio.run(first(f"{1:016x}"))[1].partition("data: ")[2])
+    assert len(news["curves"][f"{1:016x}"]) == 4
+    assert asyncio.run(first(f"{2:016x}"))[1] == ""
     with sqlite3.connect(folder / "runs.sqlite") as database:
         database.execute("UPDATE scores SET epoch = 'two' WHERE epoch = 2")
     database.close()

@@ -15,10 +15,11 @@ from jaxeval import files, runs
 from jaxeval.report import render
 from jaxeval.runs import following
 from jaxeval.sensitivity import analysis
-from jaxeval.serve import pages
+from jaxeval.serve import __main__ as serve
+from jaxeval.serve import app, pages
 from tests.runs import test_store
 from tests.serve import folders
-from tests.serve.test_serve import client
+from tests.serve.test_serve import LOCAL, client
 from tests.space import fabricated
 
 
@@ -102,6 +103,18 @@ def test_the_page_of_a_search_follows_its_best_setting(tmp_path: Path) -> None:
         with runs.open_store(tmp_path) as store:
             store.record([test_store.result(7, experiment=folders.TUNED)], [])
         assert followed.poll() and found.stamp(asked) != before
+
+
+def test_a_database_is_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a search is not found beside the database that was named in place of its folder."""
+    folders.write_search(tmp_path)
+
+    def visit(part: app.Part, *_: object) -> None:
+        site = TestClient(app.make(part, None), base_url=LOCAL)
+        assert site.get(f"/tune/{folders.SEARCH}").status_code == 200
+
+    monkeypatch.setattr(serve, "_listen", visit)
+    serve.serve(tmp_path / "runs.sqlite")
 
 
 def test_a_sweep_that_has_begun_has_a_page(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.serve import guard
+from jaxeval.serve import app
 from tests.serve.servers import Served, served
 from tests.serve.test_serve import client, write
 
@@ -90,12 +90,12 @@ def test_who_asks_too_often_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Dies if one address can ask without end, waits for ever, or stops another."""
     write(tmp_path, "a", 0)
     now = [100.0]
-    monkeypatch.setattr(guard.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(app.time, "monotonic", lambda: now[0])
     site = client(tmp_path)
-    other = guard.Guard(site.app, None)
+    other = app.Guard(site.app, None)
     assert [other._take("a") for _ in range(302)] == [True] * 300 + [False] * 2
     assert all(other._take(str(k)) for k in range(3000)) and len(other._left) <= 1000
-    monkeypatch.setattr(guard, "_BURST", 3.0)
+    monkeypatch.setattr(app, "_BURST", 3.0)
     codes = [site.get("/static/page.css").status_code for _ in range(5)]
     assert codes == [200] * 3 + [429] * 2
     assert site.get("/").headers["retry-after"] == "1"
@@ -120,6 +120,6 @@ def test_a_token_is_asked_for_elsewhere(tmp_path: Path) -> None:
         again.get("http://machine:8420//evil.org/?token=sesame").headers["location"]
         == "/evil.org/"
     )
-    assert guard.is_local("127.0.0.2") and guard.is_local("[::1]")
-    assert not guard.is_local("0.0.0.0") and not guard.is_local("machine")
-    assert guard._HEADERS["cache-control"] == "no-cache"
+    assert app.is_local("127.0.0.2") and app.is_local("[::1]")
+    assert not app.is_local("0.0.0.0") and not app.is_local("machine")
+    assert app._HEADERS["cache-control"] == "no-cache"

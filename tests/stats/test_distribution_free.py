@@ -61,10 +61,10 @@ def test_an_end_of_wins_is_where_the_sign_test_rejects():
 
 
 def test_betting_equals_the_authors_package():
-    course = anytime.betting(2 * np.array(SCORES) - 1)
+    course = anytime._betting(2 * np.array(SCORES) - 1)
     assert (course.low + 1) / 2 == pytest.approx(np.array(LOW), abs=1.01e-3)
     assert (course.high + 1) / 2 == pytest.approx(np.array(HIGH), abs=1.01e-3)
-    mirrored = anytime.betting(1 - 2 * np.array(SCORES))
+    mirrored = anytime._betting(1 - 2 * np.array(SCORES))
     assert mirrored.low == pytest.approx(-course.high)
     assert mirrored.p_values == pytest.approx(course.p_values)
     with pytest.raises(DataError, match="scores from 0 to 1"):

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from jaxeval.config import fields
-from jaxeval.population import optimisers
-from jaxeval.population.settings import Plateau
+from jaxeval.population import Plateau, optimisers
 from jaxeval.studies import cohorts, costs, padding, prepared
 from tests.studies import toy_kind
 from tests.studies.toy_kind import config, planned

@@ -235,12 +235,12 @@ def test_a_shard_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
         (path,) = tmp_path.glob("jobs/*/job.json")
         with jobs.lock(path, 0.0):
             happening.close()
-            jobs.merge_all(tmp_path, store)
+            jobs._merge_all(tmp_path, store)
             assert store.curves() == []
-        jobs.merge_all(tmp_path, store)
+        jobs._merge_all(tmp_path, store)
         assert {row.epoch for row in store.curves()} >= {1, 2} and path.exists()
         path.with_name("runs.sqlite").write_bytes(b"")
-        jobs.merge_all(tmp_path, store)
+        jobs._merge_all(tmp_path, store)
 
 
 def test_all_cohorts_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -295,6 +295,6 @@ def test_another_command_has_merged_a_job(tmp_path: Path) -> None:
     with runs.open_store(tmp_path) as store:
         for event in studies.run(toy_kind.planned(TRIALS), store, tmp_path, launcher=here.Here(1)):
             if isinstance(event, host.Report):
-                jobs.merge_all(tmp_path, store)
+                jobs._merge_all(tmp_path, store)
         ended, left = store.members(), [*tmp_path.glob("jobs/*")]
     assert (len(ended), left) == (len(TRIALS), [])

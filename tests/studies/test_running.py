@@ -173,10 +173,10 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     """Dies if parameters alone count as a saved model."""
     cohort = toy_kind.cohort(toy_kind.trials((1,)))
     entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
-    recording.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
-    assert recording.is_whole(tmp_path, entry)
+    recording._save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
+    assert recording._is_whole(tmp_path, entry)
     (tmp_path / "models" / cohort.name / lost).unlink()
-    assert not recording.is_whole(tmp_path, entry)
+    assert not recording._is_whole(tmp_path, entry)
 
 
 @pytest.fixture

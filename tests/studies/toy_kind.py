@@ -10,7 +10,7 @@ from jaxeval import tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Findings, Split
 from jaxeval.data import corpora
-from jaxeval.population.settings import Training
+from jaxeval.population import Training
 from jaxeval.studies import cohorts, prepared
 from jaxeval.studies.prepared import Trial
 from jaxeval.tasks.kind import Kind

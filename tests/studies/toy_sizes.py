@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxeval import tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Batch, Metric, Task
-from jaxeval.population.settings import Training
+from jaxeval.population import Training
 from jaxeval.tasks.kind import Kind
 from tests.population import toy
 from tests.studies import toy_kind

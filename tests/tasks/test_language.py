@@ -14,8 +14,7 @@ from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.errors import ConfigError
 from jaxeval.models import language as models
-from jaxeval.population import engine, member
-from jaxeval.population.settings import Training
+from jaxeval.population import Training, engine, member
 from jaxeval.tasks import language as tasks
 from tests import conformance
 

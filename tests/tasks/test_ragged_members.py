@@ -12,9 +12,8 @@ from jax import lax
 
 from jaxeval.config import fields
 from jaxeval.contracts import Corpus, Member, Split
-from jaxeval.population import engine, member, optimisers
+from jaxeval.population import Training, engine, member, optimisers
 from jaxeval.population import epoch as epochs
-from jaxeval.population.settings import Training
 from tests.tasks import tiny_pairs
 
 Sizes = dict[str, int]

@@ -18,7 +18,7 @@ GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, stri
 ]
 
 
-def _counts(gold: list, predicted: list, rule: tagging.Rule, weight: int = 1) -> dict[str, float]:
+def _counts(gold: list, predicted: list, rule: tagging._Rule, weight: int = 1) -> dict[str, float]:
     """Counts of tag sequences of any lengths, padded to one batch with what is a tag."""
     names = sorted({tag for sentence in gold + predicted for tag in sentence})
     arrays = np.full((2, len(gold), max(map(len, gold)) + 2), len(names) - 1, np.int32)
@@ -28,7 +28,7 @@ def _counts(gold: list, predicted: list, rule: tagging.Rule, weight: int = 1) ->
     valid = np.arange(arrays.shape[2])[None] < np.array([len(s) for s in gold])[:, None]
     weights = np.ones(len(gold), np.float32)
     weights[-1] = weight
-    compiled = jax.jit(lambda *arrays: tagging.count_spans(*arrays, names, rule))
+    compiled = jax.jit(lambda *arrays: tagging._count_spans(*arrays, names, rule))
     return {name: float(value) for name, value in compiled(*arrays, valid, weights).items()}
 
 
@@ -58,9 +58,9 @@ def test_golden_cases_by_rule(case: tuple) -> None:
     gold, predicted = [case[0].split()], [case[1].split()]
     for rule, expected in (("conlleval", case[4]), ("strict", case[5]), ("ukp", max(case[2:4]))):
         counts = _counts(gold, predicted, rule)  # type: ignore[arg-type]
-        assert tagging.span_f1(counts)["f1"] == pytest.approx(expected), rule
+        assert tagging._span_f1(counts)["f1"] == pytest.approx(expected), rule
     nothing = dict.fromkeys(("gold_spans", "predicted_spans", "right_spans"), 0.0)
-    assert tagging.span_f1(nothing) == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
+    assert tagging._span_f1(nothing) == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
 
 
 def _distance(a: list[int], b: list[int]) -> int:

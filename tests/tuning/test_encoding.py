@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jaxeval import space as spaces
 from jaxeval.tuning import candidates
-from jaxeval.tuning.candidates import is_taken
+from jaxeval.tuning.candidates import _is_taken
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History
 
@@ -158,7 +158,7 @@ def test_maximising_finds_the_top_of_a_bump() -> None:
     assert best is not None
     np.testing.assert_allclose(best, top, atol=2e-3)
     other = candidates.maximise(CELLS, _bump(top), none, best[None], [1])
-    assert other is not None and not is_taken(other[None], best[None])[0]
+    assert other is not None and not _is_taken(other[None], best[None])[0]
     np.testing.assert_allclose(other, top, atol=4e-3)
     rows = np.array([[0.5, np.nan], [0.5, 0.0]])
-    np.testing.assert_array_equal(is_taken(rows, rows[:1]), [True, False])
+    np.testing.assert_array_equal(_is_taken(rows, rows[:1]), [True, False])

@@ -28,7 +28,7 @@ def test_worse_is_the_share_of_joint_draws() -> None:
     fitted = gp.fit(PLANE, _plateau(30))
     assert fitted.model is not None
     drawn, random = (
-        insight.draw_models(fitted.model, fitted.model.data, 4, [0]),
+        insight._draw_models(fitted.model, fitted.model.data, 4, [0]),
         np.random.default_rng(0),
     )
     order = gp.ranked(fitted)

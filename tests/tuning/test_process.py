@@ -134,12 +134,12 @@ def test_draws_are_of_the_posterior(noise: float) -> None:
     """
     data = _line(9, noise)
     model = process.fit(data, encoder(LINE).columns)
-    drawn = insight.draw_models(model, data, 200, [1])
+    drawn = insight._draw_models(model, data, 200, [1])
     theta = np.array([np.hstack(of.kernel) for of in drawn])
     mean, sd = _moments_by_grid(data)
     assert np.all(np.abs(theta.mean(axis=0) - mean) < 0.2 * sd)
     assert theta.std(axis=0) == pytest.approx(sd, rel=0.15)
-    again = insight.draw_models(model, data, 2, [1])
+    again = insight._draw_models(model, data, 2, [1])
     np.testing.assert_array_equal(np.hstack(again[1].kernel), np.hstack(drawn[1].kernel))
 
 

@@ -77,7 +77,7 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
         higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
-        return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
+        return f"{_disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.interval.low > 0 or pair.interval.high < 0:  # it is not corrected
         though = f", though the CI{means} excludes 0"
@@ -97,7 +97,7 @@ def _test(pair: Pair) -> str:
     return f"over {OVER[pair.difference.over]}; {items}, {words.each(pair, sizes.runs, 'run')}"
 
 
-def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
+def _disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
     """States that the test and other measures of location name different models as higher."""
     return (
         f"Measures of location disagree: {test} finds {higher}'s scores higher, but by the "
@@ -149,10 +149,10 @@ def chance(pair: Pair) -> str:
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
     worst = "; failed runs count as the worst" if runs.with_failed else ""
-    return f"{who} with probability {probability(pair.effects[CHANCE])}{worst}."
+    return f"{who} with probability {_probability(pair.effects[CHANCE])}{worst}."
 
 
-def probability(effect: Effect) -> str:
+def _probability(effect: Effect) -> str:
     """Formats a probability with its interval, if it has one."""
     interval = f", {text.confidence(effect.interval)} {text.bounds(effect.interval)}"
     return f"{effect.estimate:.2f}{'' if effect.interval.absent else interval}"
@@ -242,7 +242,7 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
         (((a, b), won),) = across.aggregates.improvement.items()
         if won.estimate < 0.5:
             (a, b), won = (b, a), words.reversed_chance(won)
-        chance = f"better than one of {b} with probability {probability(won)}"
+        chance = f"better than one of {b} with probability {_probability(won)}"
         yield f"On these {study.noun}s a run of {a} is {chance}."
     elif across.aggregates is not None and not across.one_scale:
         yield f"On these {study.noun}s scores are on different scales: see P(row better)."
@@ -271,7 +271,7 @@ def _signed_rank(across: Across, study: Study) -> str:
     higher, lower = (a, b) if shown > 0 else (b, a)
     by_data_set = RunScores(a, b, "", first, second, (first, second), True, "data set")
     if others := by_data_set.contradicting(shown):
-        disagreement = disagree("Wilcoxon signed-rank", higher, lower, others)
+        disagreement = _disagree("Wilcoxon signed-rank", higher, lower, others)
         return f"m{disagreement[1:]}: {tested}"
     best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)
     return f"{best} is better than {other}: {tested}"

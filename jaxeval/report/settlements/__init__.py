@@ -13,7 +13,7 @@ from jaxeval.report.settlements import settlement
 from jaxeval.stats import Effect, Interval
 
 Outcome = Literal["kept", "discarded", "undecided", "failed", "unfinished"]
-OUTCOMES: tuple[Outcome, ...] = ("kept", "discarded", "undecided", "failed", "unfinished")
+_OUTCOMES: tuple[Outcome, ...] = ("kept", "discarded", "undecided", "failed", "unfinished")
 _GUARANTEES = {
     "e-lond": (
         "Correction e-lond: of the candidates that are kept, an expected share of at most "
@@ -97,7 +97,7 @@ class Settlements(Result):
     def counts(self) -> dict[Outcome, int]:
         """Returns the number of candidates by outcome, without zeros."""
         every = [candidate.outcome for candidate in self.candidates]
-        return {outcome: every.count(outcome) for outcome in OUTCOMES if outcome in every}
+        return {outcome: every.count(outcome) for outcome in _OUTCOMES if outcome in every}
 
     def scale(self) -> ScoreFormat:
         """Returns the format of all scores."""
@@ -280,5 +280,5 @@ def _legend(candidates: Sequence[Candidate]) -> Iterator[Any]:
 
     yield Line2D([], [], color=_BLUE, linewidth=2, label="base")
     there = {of.outcome for of in candidates}
-    for outcome in (outcome for outcome in OUTCOMES if outcome in there):
+    for outcome in (outcome for outcome in _OUTCOMES if outcome in there):
         yield Line2D([], [], linestyle="", label=outcome, **_style(outcome))
