@@ -1,4 +1,4 @@
-"""The web application: pages, tasks beside them, static files, errors; rate, host, origin and token.
+"""The web application: pages, tasks beside them, static files, errors; and who is let in.
 
 A page of another site can make a browser ask for http://127.0.0.1, and by DNS rebinding read the
 answer; then Host is that site's name. Elsewhere than on loopback a token is asked for.
