@@ -88,8 +88,11 @@ def join() -> None:
     JAX_PROCESS_ID, from 0. The first one writes for all. Raises RunError if they do not meet.
     """
     distributed = importlib.import_module("jax").distributed
-    if "JAX_COORDINATOR_ADDRESS" not in os.environ or distributed.is_initialized():
+    address = os.environ.get("JAX_COORDINATOR_ADDRESS")
+    if address is None or distributed.is_initialized():
         return
+    if not address.rpartition(":")[2].isdecimal():
+        raise RunError(f"JAX_COORDINATOR_ADDRESS: expected HOST:PORT, got {address}")
     names = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
     try:
         known = {key: int(os.environ[name]) for key, name in names.items() if name in os.environ}

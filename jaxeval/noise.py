@@ -147,7 +147,7 @@ def noise_table(
     from jaxeval.stats.crossed import balanced
 
     named = [name for name in (model, minus) if name is not None]
-    layout = sources.layout(column, score, metric, missing)
+    layout = sources.layout(column, score, metric, missing, single=True)
     scores, _ = sources.scores([source, *named], layout)
     unit = scores.stored_unit
     metrics.refuse_points("precision", precision or 0.0, unit)
@@ -158,7 +158,7 @@ def noise_table(
     if limits is not None and minus is not None:
         limits = limits[0] - limits[1], limits[1] - limits[0]
     label = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
-    if not (scores.metric or named):  # a column of scores, without one of models
+    if not named and scores.metric in ("", scores.models[0]):  # there is no column of models
         label = scores.models[0]
     parts = {"score": _study(table, dropped, precision, limits)}
     return Noise(label, unit, parts, scores.warnings)
@@ -168,11 +168,15 @@ def _cells(
     scores: "Scores", model: str | None, minus: str | None
 ) -> tuple[list[str], list[str], list[float | None]]:
     """Split, seed and score of each run of a model, or its difference from another model's."""
+    expected = "expected every seed on every split"
+    if scores.overlap:
+        advice = "if all repeats have the same folds, name their column seed"
+        several = f"several cross-validations, whose folds differ; {advice}"
+        raise DataError(f"{expected}, found {several}", scores.source)
     for axis in ("split", "seed"):
         if axis not in scores.labels:
-            asked = argument("column", {axis: "NAME"})
-            expected = f"expected every seed on every split ({asked} names a column)"
-            raise DataError(f"no column {axis}; {expected}", scores.source)
+            named = f"{argument('column', {axis: 'NAME'})} names a column"
+            raise DataError(f"no column {axis}; {expected} ({named})", scores.source)
     if len(scores.data_sets) > 1:
         said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
         raise DataError(f"{said}: expected one", scores.source)

@@ -49,9 +49,18 @@ def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "one" / path.relative_to(folder)).read_bytes()
 
 
-def test_processes_that_cannot_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("address", "count", "message"),
+    [
+        ("localhost:1", "two", r"invalid literal .* 'two'"),
+        ("localhost", "2", "expected HOST:PORT"),
+    ],
+)
+def test_processes_that_cannot_meet(
+    address: str, count: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if a wrong variable ends in a traceback."""
-    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "localhost:1")
-    monkeypatch.setenv("JAX_NUM_PROCESSES", "two")
-    with pytest.raises(RunError, match=r"JAX_COORDINATOR_ADDRESS: invalid literal .* 'two'"):
+    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", address)
+    monkeypatch.setenv("JAX_NUM_PROCESSES", count)
+    with pytest.raises(RunError, match=f"JAX_COORDINATOR_ADDRESS: {message}"):
         backend.join()

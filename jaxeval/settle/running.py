@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -128,8 +129,9 @@ class _Runs:
         begun = time.monotonic()
         score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
         if score != 0 and not 1 / LARGEST <= abs(score) <= LARGEST:  # it has no variance
-            sizes = f"expected 0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
-            raise EvaluationFailed(f"the score is {score:g}; {sizes}")
+            sizes = f"0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
+            expected = sizes if math.isfinite(score) else "a finite number"
+            raise EvaluationFailed(f"the score is {score:g}; expected {expected}")
         took = self.seconds[side, number] = time.monotonic() - begun
         first = self._book.add(self._ids[side], seed, score, took, self._comparison)
         return score if first is None else first
