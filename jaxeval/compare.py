@@ -1,6 +1,7 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -91,7 +92,9 @@ def _compared(
         return Comparison(_over_items(_items_alone(scores, items, alone), rules))
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control
-    with cli.waiting("comparing"):
+    sizes = [len(data.models) for data in scores.data_sets]
+    pairs = sum(n - 1 if control else math.comb(n, 2) for n in sizes)
+    with cli.waiting(f"comparing {text.counted(pairs, 'pair')} of models"):
         found = study(scores, rules, unit, control=control)
         if ledger is not None:
             found = comparison.with_looks(found, Path(ledger))

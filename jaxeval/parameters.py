@@ -125,7 +125,9 @@ class Parameter(NamedTuple):
         if self.changes or self.kind not in (list, dict):
             return given
         if self.kind is list:
-            return [part for word in given for part in word.split(",") if part] or self.default
+            # a file's name may hold a comma
+            each = ([word] if os.path.exists(word) else word.split(",") for word in given)
+            return [part for of_word in each for part in of_word if part] or self.default
         pairs = {word: word.partition("=")[::2] for word in given}
         for word, pair in pairs.items():
             if not all(pair):

@@ -242,12 +242,13 @@ def _deliver(found: object, json: str | None, save: Sequence[str], details: bool
         print(found, end="")
         return 0
     result: Result = found  # type: ignore[assignment]
-    if json:
-        files.write_json(json, result.to_dict())
-    if json != "-":
-        result.print(details)
-    for path in save:
-        for written in result.save(path):
-            if json != "-":
-                print(f"written: {written}")
+    try:
+        if json:
+            files.write_json(json, result.to_dict())
+        if json != "-":
+            result.print(details)
+    finally:  # also if the reader of the output has gone
+        written = [place for path in save for place in result.save(path)]
+    for place in written if json != "-" else ():
+        print(f"written: {place}")
     return result.exit_code

@@ -48,17 +48,17 @@ def layout(
     missing: Missing = "error",
     lower_is_better: bool | None = None,
     models: Sequence[str] = (),
-    **of_logs: Any,
+    **more: Any,
 ) -> Layout:
     """Returns the layout of a table or of logs by the arguments of a verb.
 
     Args:
-      of_logs: further fields of `Layout`, such as cluster.
+      more: further fields of `Layout`, such as cluster.
     """
     roles = {role: str(name) for role, name in (column or {}).items()}
     roles |= {"score": score} if score else {}
     higher = None if lower_is_better is None else not lower_is_better
-    return Layout(roles, [*dict.fromkeys(models)], metric, missing, higher, **of_logs)
+    return Layout(roles, [*dict.fromkeys(models)], metric, missing, higher, **more)
 
 
 def read(source: Any, layout: Layout | None = None) -> Scores:

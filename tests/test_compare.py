@@ -236,7 +236,7 @@ def test_what_a_design_cannot_say_is_warned_of(
     assert (said.lstrip("-") in " ".join(warnings)) != said.startswith("-")
 
 
-@pytest.mark.parametrize("repeat", ["repeat", "rep", "seed"])
+@pytest.mark.parametrize("repeat", ["repeat", "rep", "cv_repeat", "seed"])
 def test_repeated_cross_validations_have_the_corrected_test(
     tmp_path: Path, capsys: pytest.CaptureFixture, repeat: str
 ) -> None:
@@ -265,6 +265,7 @@ def test_repeated_cross_validations_have_the_corrected_test(
         jaxeval.settle_table(path, "A", "B")
     path.write_text("\n".join([f"{repeat},fold,A,B", *rows[::4]]))  # one fold of each
     assert comparing.json_of(capsys, path)["pairs"][0]["primary"] != "corrected_t"
+    assert not any("alike" in line for line in tree["warnings"])
 
 
 def test_cross_validations_of_other_splits_overlap_too(

@@ -182,6 +182,7 @@ def test_what_experiments_differ_in_is_said(tmp_path: Path, capsys: pytest.Captu
     for each data set goes unnoticed."""
     config = {"name": "m", "rate": {"value": 0.005, "kind": "adam"}, "sizes": [1, 2], "out": {}}
     other = {**config, "rate": {"value": 0.0005, "kind": "adam"}, "sizes": [1, 3], "more": None}
+    other["training"] = {"save_models": True, "lanes": 2}  # these change no score
     members = [
         ("m", "/d", "h", {"config": json.dumps(tree), "config_hash": f"c{k}"})
         for k, tree in enumerate((config, other))

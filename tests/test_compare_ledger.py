@@ -112,6 +112,7 @@ def test_pairs_are_counted_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixt
     p_values, groups = [p["p_value"] for p in tree["pairs"]], [("", *pair) for pair in _PAIRS]
     expected = multiple.adjust_equalities(p_values, groups)
     assert [p["p_adjusted"] for p in tree["pairs"]] == pytest.approx(expected.tolist())
+    assert "over 1 test of spread" in tree["signature"]  # of A and B, which did not grow
     shown = comparing.shown(capsys, *words)
     assert re.findall(r"([A-C] [A-C]) [^A-Z]* anytime \.?\d", shown) == ["A C", "B C"]
 
@@ -143,6 +144,28 @@ def test_a_second_look_at_few_models_keeps_their_correction(
     )
     assert again["p_adjusted"] == first["p_adjusted"] == min(1, 3 * first["p_value"])
     assert "corrected p < " in comparing.shown(capsys, table, "A", "B", *words)
+
+
+def test_candidates_of_separate_looks_are_corrected_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if each candidate is judged alone, or earlier claims are not said to be weaker now."""
+    table, said = comparing.table(tmp_path), []
+    rows = [f"{m},{k},{0.8 + k / 100 * (1 + 'AC'.find(m) / 4)}\n" for m in "CD" for k in range(6)]
+    table.write_text(table.read_text() + "".join(rows))
+    words = ["--correction", "bonferroni", "--ledger", tmp_path / "l"]
+    for count, models in enumerate(("BA", "BC", "BD"), 1):
+        tree = comparing.json_of(capsys, table, *models, *words)
+        (pair,) = tree["pairs"]
+        assert pair["p_adjusted"] == min(1, count * pair["p_value"])
+        said.append([line for line in tree["warnings"] if "of earlier looks" in line])
+    assert not said[0] and len(said[1]) == len(said[2]) == 1
+    assert said[2][0].startswith("corrected over 3 comparisons, 2 of them of earlier looks")
+    tree = comparing.json_of(capsys, table, *"BACD", "--control", "B", *words)
+    assert not any("earlier looks" in line for line in tree["warnings"])
+    assert [p["p_adjusted"] for p in tree["pairs"]] == [
+        min(1, 3 * p["p_value"]) for p in tree["pairs"]
+    ]
 
 
 def test_other_tests_claim_nothing_after_several_looks(

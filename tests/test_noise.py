@@ -88,6 +88,10 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
     file.write_text("\n".join(alone) + "\n")
     (said,) = jaxeval.noise_table(file).document().answer
     assert said.startswith("The variance of f1 is ")
+    file.write_text("\n".join([f"{alone[0]},acc", *(f"{line},0.5" for line in alone[1:])]) + "\n")
+    assert jaxeval.noise_table(file, score="f1").document().answer == [said]
+    with pytest.raises(DataError, match=r"f1, acc look like .*: column=\{'score': 'f1'\}$"):
+        jaxeval.noise_table(file)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +137,7 @@ HEAD = "model,fold,run,score"
     [
         ("model,run,score", ["a,x,0.5", "a,y,0.5"], "no column split"),
         (f"{HEAD},dataset", ["a,1,x,0.5,d", "a,1,x,0.5,e"], "data sets"),
+        ("model,fold,rep,score", ["a,1,1,.5", "a,2,1,.4", "a,1,2,.3", "a,2,2,.5"], "several"),
     ],
 )
 def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], error: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from jaxeval import __main__ as command
 from jaxeval.errors import ConfigError
+from jaxeval.report import Result
 from tests import tiny_corpora
 
 CONFIG = 'name = "a"\ntask = "sentiment"\n'
@@ -109,3 +110,18 @@ def test_the_same_command_twice(words: str, folder: Path) -> None:
     tiny_corpora.write(folder / "p.txt", "a b 1\na c 2\nb c 3\nc d 1\n")
     for _ in range(2):
         assert not command.main(words.split())
+
+
+def test_a_page_is_written_though_nobody_reads_what_is_printed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if `compare ... --save PAGE | head` writes no page."""
+
+    def gone(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(Result, "print", gone)
+    (folder / "t.csv").write_text("A,B\n1,2\n2,3\n3,5\n")
+    with pytest.raises(BrokenPipeError):
+        command.main(["compare", "t.csv", "--save", "page.html", "--save", "t.tex"])
+    assert (folder / "page.html").is_file() and (folder / "t.tex").is_file()

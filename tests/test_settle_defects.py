@@ -98,6 +98,7 @@ def test_a_score_whose_variance_cannot_be_computed(sides: tuple, failing: str) -
     else:
         found = _settle(*sides)
         assert found.verdict == "failed" and "1e+308" in repr(found)
+        assert "nan; expected a finite number" in repr(_settle(0.8, "nan"))
 
 
 def test_constant_commands_stop_at_the_first_look() -> None:

@@ -18,6 +18,7 @@ _NAMED = ("bits", "nats")  # units that are written after a number
 _MOST_DECIMALS = 6
 _SIGNIFICANT = 12  # digits of a float that survive rounding
 _SMALL = 0.01  # as shown: below this, scores that need more decimals get an exponent
+_LARGE = 1e9  # from this on scores of which the last digits say nothing do
 _ROUNDING = 1e-9  # of the largest score: a smaller sd means equal scores
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
 
@@ -101,7 +102,7 @@ class ScoreFormat:
 def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
     """Returns the format that shows two digits of the smallest spread; equal scores get four.
 
-    Small scores that six decimals would show as zeros get a common exponent.
+    Small scores that six decimals would show as zeros get a common exponent, so do huge ones.
 
     Args:
       sds: standard deviations of samples, as stored.
@@ -115,7 +116,8 @@ def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat
     else:
         decimals = 3 - math.floor(math.log10(top)) if largest else 2
     small = decimals > _MOST_DECIMALS and top < _SMALL
-    exponent = math.floor(math.log10(top)) if small else 0
+    huge = decimals < 0 and top >= _LARGE
+    exponent = math.floor(math.log10(top)) if small or huge else 0
     return ScoreFormat(unit, max(0, min(_MOST_DECIMALS, decimals + exponent)), exponent)
 
 

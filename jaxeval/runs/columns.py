@@ -209,25 +209,21 @@ def _flat(
 
 def _read_delimited(path: str | Path, header: str) -> Columns:
     delimiter, names = _delimiter(header), _split(header, path)
-    _refuse_twice(names, "two columns are named {}", path, 1)
     told = next(text.iterate_lines(path), "") != header  # the delimiter, to Excel
-    large = Path(path).stat().st_size > _LARGE and not told
+    large = Path(path).stat().st_size > _LARGE and not told and len({*names}) == len(names)
     if found := texts.read_delimited(path, names, delimiter) if large else []:
-        size = len(found[0])
-        _refuse_many(size, path)
+        _refuse_many(size := len(found[0]), path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
         return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
     lines = (line + "\n" for line in text.table_lines(path))
     # strict: an open quote would swallow the rest
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    ends: list[int] = []
-    body: list[list[str]] = []
+    ends, body = list[int](), list[list[str]]()
     try:
         names = [name.strip() for name in next(reader)]  # of several lines, if quoted
-        width = len(names)
         for row in filter(None, reader):
-            if len(row) != width:
-                message = f"expected {width} fields as in the header, found {len(row)}"
+            if len(row) != len(names):
+                message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num + told)
             body.append(row)
             ends.append(reader.line_num + told)
@@ -235,8 +231,12 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num + told) from None
+    while body and not any(body[-1]):  # spreadsheets add rows and columns without a value
+        del body[-1], ends[-1]
     columns = zip(*body, strict=True) if body else ([] for _ in names)
-    return Columns(str(path), dict(zip(names, columns, strict=True)), ends)
+    known = [(n, of) for n, of in zip(names, columns, strict=True) if n or any(of)]
+    _refuse_twice([name for name, _ in known], "two columns are named {}", path, 1)
+    return Columns(str(path), dict(known), ends)
 
 
 def _split(header: str, path: str | Path) -> list[str]:

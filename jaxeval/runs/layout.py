@@ -17,11 +17,20 @@ _OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "c
 _IDS = "id idx index number no nr"
 # role or kind -> names; case, plural, separators and a trailing id do not count
 _NAMES = {
-    "model": "model modelname system method algorithm approach arch architecture agent classifier",
-    "seed": "seed randomseed randomstate run rep repeat repetition replicate trial",
+    "model": (
+        "model modelname system method algorithm algo approach arch architecture agent classifier "
+        "estimator learner"
+    ),
+    "seed": "seed randomseed randomstate run rep repeat repetition cvrepeat replicate trial",
     "split": "split fold kfold cv cvfold partition",
-    "dataset": "dataset corpus treebank task benchmark game problem language lang domain env",
-    "item": "item example doc document question sentence instance query utterance image passage",
+    "dataset": (
+        "dataset corpus treebank task benchmark game problem language lang langpair languagepair "
+        "lp domain env environment"
+    ),
+    "item": (
+        "item example doc document question sentence segment instance query utterance image "
+        "passage"
+    ),
     "status": "status state",
     "score": "score",
     "correct": "correct iscorrect right",
@@ -36,7 +45,8 @@ _NAMES = {
 # kinds by the last word of a name
 _STEP = "epoch step iteration iter update checkpoint batch token episode timestep"
 _TIME = "time timestamp duration second minute hour runtime walltime elapsed date created"
-_LAST = {word: kind for kind, s in (("step", _STEP), ("time", _TIME)) for word in s.split()}
+_KINDS = {"step": _STEP, "time": _TIME, "setting": "std stdev stddev stderr sem"}  # of a mean
+_LAST = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _COUNTS = ("n", "num", "max", "min")
 _PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
 _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
@@ -61,6 +71,7 @@ class Layout:
     tasks: Sequence[str] = ()  # names or patterns of the tasks to read, none for all (logs)
     # what to do with items whose content or prompt differs between logs
     mismatched: Mismatched = "error"
+    single: bool = False  # one model is enough, which a table need not name
 
     def __post_init__(self) -> None:
         for role, name in self.columns.items():

@@ -29,7 +29,8 @@ _LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
 _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
     "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
-    "brier_score ece fid"
+    "brier_score ece fid logloss rmsle smape wape mase crps eer fpr lpips fvd hd95 latency "
+    "latency_ms"
 )
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge1 rouge2 rougel rougelsum rouge_1 rouge_2 rouge_l meteor "
@@ -39,11 +40,9 @@ _HIGHER = (
 _STEP = 1e-4  # of a sum, for derivatives
 _OF_CLASS = re.compile("gold_[0-9]+")
 # words that do not say what is measured: "test score" in nats
-_NEUTRAL_WORDS = (
-    "score scores metric value result points test dev train valid validation val eval "
-    "evaluation mean average avg"
-)
-_NEUTRAL = frozenset(_NEUTRAL_WORDS.split())
+_PART_WORDS = "test dev train valid validation val eval evaluation mean average avg"
+_PARTS = frozenset(_PART_WORDS.split())
+_NEUTRAL = _PARTS | {"score", "scores", "metric", "value", "result", "points"}
 # more bits of information are better, or no one knows
 _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # the sign of what follows is turned, or may be
@@ -127,9 +126,12 @@ def refuse_scales(
     low = [m for m, x in known.items() if x.max() <= 1 and (items or 0 < x.min() < 1)]
     high = [m for m, x in known.items() if x.max() > 1]
     high = [m for m in high if items or (known[m].min() > 1 and known[m].max() <= 100)]
+    if known_unit == "fraction" and not items:  # both within a model, most of them fractions
+        mixed = [m for m, x in known.items() if 0 < np.median(x) < 1 and 10 < x.max() <= 100]
+        low, high = mixed or low, mixed or high
     if low and high:
         raise DataError(
-            f"the scores of {low[0]} look like fractions ({known[low[0]][0]:g}), those of "
+            f"the scores of {low[0]} look like fractions ({known[low[0]].min():g}), those of "
             f"{high[0]} like percent ({known[high[0]].max():g}); expected one scale: multiply or "
             "divide by 100, or, if they are on one scale, add a column unit with the value number",
             source,
@@ -184,10 +186,16 @@ def _words(metric: str | None) -> list[str]:
 
 
 def _endings(metric: str | None) -> Iterator[tuple[str, list[str]]]:
-    """Yields every ending of a name, the longest first, and the words before it."""
-    words = _words(metric)
-    for k in range(len(words)):
-        yield "_".join(words[k:]), words[:k]
+    """Yields every ending of a name, the longest first, and the words before it.
+
+    Last, those of loss_val without the part of the data.
+    """
+    words, whole = _words(metric), 0
+    while len(words) != whole:
+        for k in range(whole := len(words)):
+            yield "_".join(words[k:]), words[:k]
+        if words[1:] and words[-1] in _PARTS:
+            words.pop()
 
 
 class _CountScoring(NamedTuple):

@@ -22,8 +22,14 @@ LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "<na>", "null", "-"}
 # how runs end, in the words of this program, of Weights & Biases and of MLflow
 FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
-_COMMA = re.compile(r"[+-]?[\d.]*,\d+(\s*%)?")
-_PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
+_NUMBER = r"[+-]?\d*\.?\d+\s*"
+_NOTATIONS = {  # -> what is expected instead
+    re.compile(
+        r"[+-]?[\d.]*,\d+(\s*%)?"
+    ): "one decimal point (or comma, in a CSV with semicolons)",
+    re.compile(rf"{_NUMBER}%"): "the number without the percent sign",
+    re.compile(rf"{_NUMBER}(±|\+/?-).*"): "the score of each run, not a mean with its spread",
+}
 
 
 class Unusable(NamedTuple):
@@ -107,18 +113,18 @@ def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusa
             raise DataError(f"{found}; expected a score in each record", table.source)
         refuse_notation(value, name, row, table.source)
         what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"
+        what += ", which belongs in a column status" * is_failed(value)
         wrong[k] = Unusable(row, name, "missing" if word(value) in MISSING else what)
     return score, wrong
 
 
 def refuse_notation(value: object, column: str, row: int, source: str) -> None:
-    """Raises DataError for a number with a decimal comma or a percent sign."""
+    """Raises DataError for a number with a decimal comma, a percent sign or its spread."""
     text = str(value).strip()
-    comma = _COMMA.fullmatch(text)
-    if comma or _PERCENT.fullmatch(text):
-        expected = "one decimal point (or comma, in a CSV with semicolons)"
-        expected = expected if comma else "the number without the percent sign"
-        raise DataError(f"row {row}, column {column}: {text!r:.40}; expected {expected}", source)
+    for notation, expected in _NOTATIONS.items():
+        if notation.fullmatch(text):
+            found = f"row {row}, column {column}: {text!r:.40}"
+            raise DataError(f"{found}; expected {expected}", source)
 
 
 def usable_scores(

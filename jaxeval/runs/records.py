@@ -18,6 +18,7 @@ Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
 _SHORTEST_ID = 4
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST_VALUE = 40
+_NO_SCORE = {"name", "training.lanes", "training.save_models", "training.checkpoint_every"}
 READ_WITH = {
     "sweep": "settings drawn at random: jaxeval sensitivity",
     "noise": "repeated runs: jaxeval noise",
@@ -203,7 +204,7 @@ def difference(a: MemberRow, b: MemberRow) -> str | None:
     shown = []
     for key in dict.fromkeys([*trees[0], *trees[1]]):
         values = [json.dumps(t[key], sort_keys=True) if key in t else "absent" for t in trees]
-        if key != "name" and values[0] != values[1]:
+        if key not in _NO_SCORE and values[0] != values[1]:
             cut = (v if len(v) <= _LONGEST_VALUE else f"{v[:_LONGEST_VALUE]}..." for v in values)
             shown.append(f"{key}: {', '.join(cut)}")
     if len(shown) > _MOST_KEYS:

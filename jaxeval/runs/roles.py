@@ -21,12 +21,13 @@ _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare it
 # all words of a metric's name
 _OF_METRICS = (
     "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
-    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
-    "average exact match max min best final last score eval evaluation"
+    "logloss mse rmse mae mape r2 ndcg auroc auprc ece ter comet wer cer bpc bit dev val valid "
+    "validation test train training macro micro weighted mean avg average exact match max min "
+    "best final last score eval evaluation"
 )
 _METRIC = frozenset(_OF_METRICS.split())
 _TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
-_LOSS = {"loss", "nll", "cost"}
+_LOSS = {"loss", "nll", "cost", "logloss"}
 
 
 def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
@@ -52,7 +53,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     if "model" in there and "score" not in there:
         raise _unclear(table, _no_score(scores), {"score": score})
     if not ("model" in there or "score" in there or layout.models):
-        _refuse_other_columns(table, score_columns(table, layout))
+        _refuse_other_columns(table, score_columns(table, layout), layout.single)
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     used = {*there.values(), *asked, "number", ""}
@@ -109,8 +110,9 @@ def _no_score(candidates: Sequence[str]) -> str:
     if len(candidates) < 2:
         return "no column score"
     several = f"{listed(candidates, 4)} could each be the score"
-    expected = "if they are data sets, expected a row a score, and their names in a column dataset"
-    return several if any(map(_is_metric, candidates)) else f"{several}; {expected}"
+    expected = "expected a row a score, and their names in a column dataset (or split, seed)"
+    advice = f"; if they are data sets, splits or seeds, {expected}"
+    return several + advice * (not any(map(_is_metric, candidates)))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -118,15 +120,17 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
     return DataError(f"{why}; the columns are {listed(table.values)}: {named}", table.source)
 
 
-def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
+def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
     metrics = [name for name in columns if _is_metric(name)]
     if len(metrics) > 1:
+        model = {} if single else {"model": "NAME"}
         why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": _sort_scores(metrics)[0], "model": "NAME"})
+        raise _unclear(table, why, {"score": _sort_scores(metrics)[0]} | model)
     numbers = {name: known_numbers(table.values[name]) for name in columns}
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
+        asked = "ROLE"
         cells = enumerate(() if len(values) or len(table) == 1 else table.values[name])
         words = ((k, cell) for k, cell in cells if normal.word(cell) not in normal.MISSING)
         if found := next(words, None):
@@ -135,6 +139,7 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
                 why = "the first line looks like a row of scores"
                 raise DataError(f"{why}; expected a header, such as model,seed,f1", table.source)
             what = f"text ({found[1]})"
+            asked = "model" if len({*table.values[name]}) < len(table) else asked
         elif role(name):
             what = "a time, a step, an index or a setting"
         elif fractions and len(values) and not np.any(values % 1):
@@ -143,8 +148,8 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
             continue
         rest = listed([other for other in columns if other != name], 4)
         why = f"column {name!r} looks like {what}, not like the scores of a model"
-        named = f"{why}; name its role, such as dataset, or leave it out by naming models ({rest})"
-        raise _unclear(table, named, {"ROLE": name})
+        roles = "name its role, such as model or dataset, or leave it out by naming models"
+        raise _unclear(table, f"{why}; {roles} ({rest})", {asked: name})
 
 
 def _one_row_a_run(

@@ -22,6 +22,8 @@ from jaxeval.runs.layout import Missing
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.normal import Unusable
 
+OVERLAPPING = "expected independent runs, found splits of several cross-validations, which overlap"
+
 
 class Status(enum.IntEnum):
     """The outcome of an answer, or of a whole run.

@@ -5,17 +5,20 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import columns, cube, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
-from jaxeval.runs.layout import PICKS, ROLES, Layout, role
+from jaxeval.runs.layout import PICKS, ROLES, Layout, role, words_of
 from jaxeval.runs.normal import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
 # columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
 _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
+_REPEATS = {"rep", "repeat", "repetition"}  # words of a column of cross-validations
+_CLEAR = 0.001  # p from where scores of one fold are called alike
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
@@ -54,23 +57,61 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
-    split, column = rows.labels.get("split"), layout.columns.get("split", "")
-    named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
-    folds = split and all(re.match("fold|cv", value, re.IGNORECASE) for value in split.names)
-    seed, repeat = rows.labels.get("seed"), layout.columns.get("seed", "")
-    overlap = 0.0
-    repeated = seed and seed.names[1:] and re.fullmatch("rep(eat|etition)?s?", repeat, re.I)
-    known = split and seed and repeated and (named or folds)
-    if split and seed and known and (count := _folds(rows.dataset, seed, split)) > 1:
-        folds, overlap = False, 1 / (count - 1)
-        # fold 1 of another repeat is another split
-        names = tuple(f"{a}/{b}" for a in seed.names for b in split.names)
-        codes = seed.codes.astype(np.int64) * len(split.names) + split.codes
-        rows = dataclasses.replace(rows, labels={"split": Coded(names, codes)})
+    rows, folds, overlap = _cross_validations(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)
-    found = cube.build(rows, layout)
-    return dataclasses.replace(found, folds=bool(split and (named or folds)), overlap=overlap)
+    return dataclasses.replace(cube.build(rows, layout), folds=folds, overlap=overlap)
+
+
+def _cross_validations(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
+    """Returns the rows, whether splits are folds of one cross-validation, and the overlap of more.
+
+    Fold 1 of another repeat is another split.
+    """
+    split, column = rows.labels.get("split"), layout.columns.get("split", "")
+    seed, repeat = rows.labels.get("seed"), layout.columns.get("seed", "")
+    named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
+    if not split or not (named or all(re.match("fold|cv", x, re.IGNORECASE) for x in split.names)):
+        return rows, False, 0.0
+    repeated = seed and seed.names[1:] and {*words_of(repeat)} & _REPEATS
+    if not seed or not repeated or (count := _folds(rows.dataset, seed, split)) < 2:
+        return rows, True, 0.0
+    if (p := _p_alike(rows, seed, split)) == 0:
+        said = "all repeats have the same scores: they count as one cross-validation"
+        return dataclasses.replace(rows, warnings=(*rows.warnings, said)), True, 0.0
+    said = "scores of a fold are alike in all repeats, as where these have the same folds"
+    warnings = (*rows.warnings, *[f"{said}: then name their column seed"] * (p <= _CLEAR))
+    names = tuple(f"{a}/{b}" for a in seed.names for b in split.names)
+    codes = seed.codes.astype(np.int64) * len(split.names) + split.codes
+    labels = {"split": Coded(names, codes)}
+    return dataclasses.replace(rows, labels=labels, warnings=warnings), False, 1 / (count - 1)
+
+
+def _p_alike(rows: Rows, repeat: Coded, fold: Coded) -> float:
+    """p that folds of one number are no more alike than others (F test); 0 if all are equal.
+
+    Scores are summed over models, which share a fold.
+    """
+    found = []
+    for data_set in range(len(rows.dataset.names)):
+        here = rows.dataset.codes == data_set
+        table, counts = np.zeros((2, len(repeat.names), len(fold.names)))
+        cells = repeat.codes[here], fold.codes[here]
+        np.add.at(table, cells, rows.score[here])
+        np.add.at(counts, cells, 1)
+        table = table[:, np.isfinite(table).all(axis=0) & (counts == counts.max()).all(axis=0)]
+        repeats, folds = table.shape
+        if min(repeats, folds) < 2 or not np.ptp(table):
+            found.append(1.0)
+        elif not np.ptp(table, axis=0).any():
+            found.append(0.0)
+        else:
+            rest = table - table.mean(axis=1, keepdims=True)
+            effect = rest.mean(axis=0)
+            freedom = folds - 1, (folds - 1) * (repeats - 1)
+            ratio = repeats * (repeats - 1) * np.sum(effect**2) / np.sum((rest - effect) ** 2)
+            found.append(max(1e-300, float(scipy.special.fdtrc(*freedom, ratio))))
+    return max(found) and min(found) * len(found)
 
 
 def _folds(dataset: Coded, repeat: Coded, fold: Coded) -> int:
@@ -167,6 +208,8 @@ def _choose(
             raise DataError(f"{argument('column', {asked: column})}: {expected}", table.source)
     if "model" not in there:
         wide, message = roles.score_columns(table, layout), ""
+        if "score" in there and layout.single:
+            return table, [there["score"]]
         if "score" in there:
             message = f"column {there['score']} holds the scores, but there is no column model; "
             message += f"name it with {argument('column', {'model': 'NAME'})}"

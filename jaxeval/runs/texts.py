@@ -127,8 +127,8 @@ def release_memory() -> None:
 def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> list[Any]:
     """Reads the columns of delimited text with a header, by Arrow; none if only `csv` can.
 
-    That is text with a line that is empty, has another number of fields or is not UTF-8, with
-    doubled or stray quotes, or with a line end within quotes.
+    That is text with a line that is empty (the last also of fields), has another number of fields
+    or is not UTF-8, with doubled or stray quotes, or with a line end within quotes.
 
     Raises DataError: as `data.text.pieces`.
     """
@@ -151,7 +151,7 @@ def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> li
             table = csv.read_csv(pyarrow.PythonFile(stream, "r"), options, parse, convert)
     except pyarrow.ArrowInvalid:
         return []
-    if len(table) != lines - 1:
+    if len(table) != lines - 1 or not any(of[-1].as_py() for of in table.columns if len(of)):
         return []
     cells, columns = table.columns, list[Sequence[str]]()
     del table

@@ -27,7 +27,7 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jaxeval import report
+from jaxeval import cli, report
 from jaxeval.errors import JaxevalError
 from jaxeval.report import Document, render, to_csv
 
@@ -104,7 +104,7 @@ def make(part: Part, token: str | None) -> Starlette:
                 task.cancel()
 
     guards = [Middleware(Guard, token), Middleware(GZipMiddleware, compresslevel=5)]
-    errors: dict[Any, Any] = {HTTPException: _refuse, JaxevalError: _refuse}
+    errors: dict[Any, Any] = dict.fromkeys((HTTPException, JaxevalError, OSError), _refuse)
     pages = {path: _answering(page) for path, page in part.pages.items()}
     forms = (Route(path + end, of) for end in (".{form}", "") for path, of in pages.items())
     routes = [*part.routes, *forms, Route("/static/{name}", _static)]
@@ -141,6 +141,9 @@ def check_ticked(ticked: Sequence[str]) -> None:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
+    if isinstance(error, OSError):
+        cli.say(str(error))
+        error = HTTPException(500, "the server's files cannot be read or written")
     if not isinstance(error, HTTPException):
         error = HTTPException(400, str(error))
     headers = {**(error.headers or {})}

@@ -2,17 +2,17 @@
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli
-from jaxeval.bandits import running
+from jaxeval.bandits import Settle, running
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.running import Evaluated, Job
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError, RunError, argument, printable
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
@@ -129,8 +129,9 @@ class _Runs:
         begun = time.monotonic()
         score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
         if score != 0 and not 1 / LARGEST <= abs(score) <= LARGEST:  # it has no variance
-            sizes = f"expected 0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
-            raise EvaluationFailed(f"the score is {score:g}; {sizes}")
+            sizes = f"0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
+            expected = sizes if math.isfinite(score) else "a finite number"
+            raise EvaluationFailed(f"the score is {score:g}; expected {expected}")
         took = self.seconds[side, number] = time.monotonic() - begun
         first = self._book.add(self._ids[side], seed, score, took, self._comparison)
         return score if first is None else first

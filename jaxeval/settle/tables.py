@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from jaxeval import cli, sources
+from jaxeval.bandits import Settle
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError, argument, meant
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement
 from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.scores import Scores
+from jaxeval.runs.scores import OVERLAPPING, Scores
 from jaxeval.stats import datasets, samples
 from jaxeval.stats.samples import Samples
 
@@ -82,8 +82,7 @@ def _read(source: Any, layout: Layout, item: str | None) -> Scores:
     if item is None:
         scores = sources.scores([source, *layout.models], layout)[0]
         if scores.overlap:
-            found = "found splits of several cross-validations, which overlap"
-            raise DataError(f"expected independent runs, {found}", scores.source)
+            raise DataError(OVERLAPPING, scores.source)
         return scores
     table = sources.read_columns(source)
     free = {name: of for name, of in table.values.items() if name not in (item, "split")}

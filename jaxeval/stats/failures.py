@@ -226,8 +226,9 @@ def _gaps(units: Samples, sign: int) -> Iterator[tuple[str, str, np.ndarray, flo
         for model in by_model:
             both = {b: units.paired(data_set, model, b) for b in by_model if b != model}
             found = {b: sign * gaps(*of) for b, of in both.items()}
-            fallen = (b for b, of in found.items() if _fallen(np.sort(of), 0.0))
-            if (other := next(fallen, None)) is not None:
+            fallen = [b for b, of in found.items() if _fallen(np.sort(of), 0.0)]
+            if fallen:
+                other = min(fallen, key=lambda b: (found[b].min(), b))  # whatever their order
                 others = by_model[other].labels
                 labels = (d for d in by_model[model].labels.tolist() if d in others)
                 worst = [*labels][int(np.argmin(found[other]))]

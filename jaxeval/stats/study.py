@@ -25,7 +25,7 @@ from jaxeval.stats import (
 )
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
-from jaxeval.stats.pairs import Families, Outcome, Pair
+from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Copies, Samples, Unit
 
@@ -252,6 +252,9 @@ def with_pairs(
 
     of_mean = primary(overall, in_mean) if overall else None
     design = dataclasses.replace(design, primary=primary(pairs, apart), overall_primary=of_mean)
+    known = [pair for pair in pairs if pair.scores]
+    tested = [pair.tests for pair in known], [pair.scores for pair in known if pair.scores]
+    design = dataclasses.replace(design, families=adjust(*tested, study.rules, apart)[1])
     return dataclasses.replace(
         study,
         pairs=tuple(pairs),

@@ -41,6 +41,8 @@ def test_digits_are_those_of_the_spread() -> None:
     percent = scores.score_format("fraction", [0.014, 0.012], 0.9)
     assert percent(0.26123) == "26.12" and percent.difference(0.002) == "0.20 points"
     assert scores.score_format("perplexity", [5.0], 90.0)(87.654) == "87.7"
+    assert scores.score_format("number", [2.3e17], 4e18)(3.987e18) == "3.99e+18"
+    assert scores.score_format("number", [20.0], 4e9)(3.9e9) == "3900000000"
     assert scores.score_format("fraction", [1e-17, 0.0], 0.85)(0.85) == "85.00"  # sums round
     assert scores.score_format("number", [0.0], 0.85)(0.85) == "0.8500"
     assert scores.score_format("number", [0.0], 0.0)(0.0) == "0.00"

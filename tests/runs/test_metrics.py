@@ -17,16 +17,17 @@ _GOOD = [0.10, 0.101, 0.102, 0.099, 0.098, 0.1005]
 _BAD = [0.20, 0.201, 0.202, 0.199, 0.198, 0.2005]
 
 
-HIGHER = "test_accuracy, BLEU, rougeL, top_1_accuracy"
+HIGHER = "test_accuracy, acc_val, BLEU, rougeL, top_1_accuracy"
 LOWER = (
     "nll, valid-ppl, dev WER, TER, eval/loss, word_perplexity, bits_per_byte, enwik8_bpc, "
     "neg_log_likelihood, top-1 error, zero_one_loss, 0-1_loss, fold_1_loss, one_shot_wer, "
-    "stage_1_nll, no_dropout_loss, neg_log_likelihood_nats, test_loss_bits"
+    "stage_1_nll, no_dropout_loss, neg_log_likelihood_nats, test_loss_bits, loss_val, rmse test, "
+    "logloss, latency_ms"
 )
 UNKNOWN = (
     "neg_log_loss, neg_mean_squared_error, 1-wer, 1 - test_wer, one_minus_wer, negated_loss, "
     "inverted_ppl, -loss, valid/-loss, no_loss, neg_bits, -nll_nats, points, sum_logprobs_bits, "
-    "log_likelihood_bits_per_byte, loglik_nats"
+    "log_likelihood_bits_per_byte, loglik_nats, neg_log_loss_mean"
 )
 OF_UNITS = {  # unit -> whether it says that lower is better -> names
     "nats": {True: "test score, nll", False: "-score, log_likelihood, elbo"},

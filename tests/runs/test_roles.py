@@ -75,7 +75,7 @@ def test_an_empty_first_cell_is_no_text(tmp_path: Path) -> None:
 def test_of_two_columns_of_models_none_is_guessed(tmp_path: Path) -> None:
     """Dies if the first of two columns that may name the models is taken."""
     content = "system,method,f1\na,x,.5\na,y,.6\nb,x,.7\nb,y,.8\n"
-    with pytest.raises(DataError, match=r"column 'system' looks like text \(a\).*ROLE=system"):
+    with pytest.raises(DataError, match=r"column 'system' looks like text \(a\).*model=system"):
         read(tmp_path, content)
     assert read(tmp_path, content, columns={"model": "method"}).models == ("x", "y")
 
@@ -98,6 +98,7 @@ def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
     ("header", "best"),
     [
         ("seed,accuracy,f1,loss", "accuracy"),
+        ("seed,logloss,auc,rmse", "auc"),
         ("seed,dev_f1,test_acc,cnn", "test_acc"),
         ("seed,train/loss,dev_f1,cnn", "dev_f1"),
         ("seed,rouge1,rougeL,macro-F1", "rouge1"),
@@ -117,18 +118,19 @@ def test_metrics_are_not_compared_as_models(tmp_path: Path, header: str, best: s
         ("system,seed,f1", {"model": "system", "score": "f1"}),
         ("model,seed,points", {"score": "points"}),
         ("method,fold,macro_f1", {"model": "method", "score": "macro_f1"}),
+        ("algo,seed,value", {"model": "algo", "score": "value"}),
     ],
 )
 def test_one_column_of_models_and_one_of_numbers_need_no_names(
     tmp_path: Path, header: str, roles: dict[str, str]
 ) -> None:
     """Dies if the only column that can be the score must be named, or is read without a note."""
-    rows = ",lr,train_loss\nA,1,80,.1,2\nA,2,9,.1,3\nB,1,7,.2,3\nB,2,6,.2,2\n"
+    rows = ",lr,train_loss,acc_stderr\nA,1,80,.1,2,1\nA,2,9,.1,3,2\nB,1,7,.2,3,3\nB,2,6,.2,2,4\n"
     table = read(tmp_path, header + rows)
     assert by_model(table) == {"A": [80, 9], "B": [7, 6]}
     for role, column in roles.items():
         assert any(f"column {column} is read as the {role}" in line for line in table.warnings)
-    assert table.warnings[-1].startswith("not read: lr, train_loss; if one holds data sets")
+    assert table.warnings[-1].startswith("not read: lr, train_loss, acc_stderr; if one")
 
 
 # epochs

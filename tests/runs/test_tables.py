@@ -7,6 +7,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jaxeval import sources
@@ -76,6 +77,15 @@ def test_records_and_frames_are_tables() -> None:
     assert by_model(sources.read(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
     with pytest.raises(DataError, match=r"expected a path, .*, found int"):
         sources.read(5)
+
+
+def test_what_spreadsheets_add_is_left_out(tmp_path: Path) -> None:
+    """Dies if empty rows and columns at the ends of a table are refused, or others pass."""
+    rows = "model,seed,f1,,\nA,1,.8,,\nA,2,.9,,\n"
+    found = read(tmp_path, rows + ",,,,\n" * 2)
+    assert by_model(found) == {"A": [0.8, 0.9]}
+    with pytest.raises(DataError, match="two columns are named ''"):
+        read(tmp_path, rows.replace(".9,,", ".9,x,y"))
 
 
 def test_parquet_is_read(tmp_path: Path) -> None:
@@ -208,7 +218,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         (
             "a.csv",
             "model,seed,QQP,RTE\nA,1,8,9\nA,2,7,6\n",
-            "if they are data sets, expected a row",
+            "if they are data sets, splits or seeds, expected a row",
         ),
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
@@ -233,8 +243,12 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "A\tB\n0,82\t0,83\n", "row 2, column A: '0,82'; expected one decimal point "),
         ("a.csv", "A;B\n1.234,5;2\n", "column A: '1.234,5'; expected one decimal point "),
         ("a.csv", "A,B\n82.1%,83\n", "A: '82.1%'; expected the number without the percent sign$"),
+        ("a.csv", "A,B\n82±0.3,83\n", "the score of each run, not a mean with its spread$"),
+        ("a.csv", "A,B\n1,2\ndiverged,2\n", "'diverged', which belongs in a column status"),
         ("a.csv", "A,B\n5e90,2\n", "row 2: 5e\\+90; expected 0, or an absolute value"),
         ("a.csv", "A,B\n0.9,91.5\n0.8,92.1\n", "A look like fractions"),
+        ("a.csv", "model,f1\nA,.8\nA,.81\nA,82\nB,.9\n", r"A look like .* \(0.8\), those of A"),
+        ("a.csv", "Modell;f1\nA;0,8\nA;0,9\nB;0,7\n", "model or dataset, .*--column model=Modell"),
     ],
 )
 def test_hostile_tables_are_refused_in_a_line(
@@ -260,3 +274,15 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         read(tmp_path, TIDY, metric="f1")
     with pytest.raises(DataError, match="--missing zero: 1 scores are missing, and 0 would be"):
         read(tmp_path, "A,B\n1,2\n,3\n", missing="zero", higher_is_better=False)
+
+
+@pytest.mark.parametrize(("noise", "said"), [(0, "count as one"), (0.01, "are alike in all")])
+def test_repeats_of_the_same_folds_are_noticed(tmp_path: Path, noise: float, said: str) -> None:
+    """Dies if three copies of four folds pass for twelve splits, or three seeds on the same folds
+    for three cross-validations without a word."""
+    draw = np.random.default_rng(0)
+    scores = draw.normal(0.5, 0.1, (1, 4, 2)) + noise * draw.normal(size=(3, 4, 2))
+    rows = [f"{r},{f},{a},{b}" for r, of in enumerate(scores) for f, (a, b) in enumerate(of)]
+    found = read(tmp_path, "\n".join(["rep,fold,A,B", *rows]))
+    assert sum(said in line for line in found.warnings) == 1
+    assert (found.overlap > 0) == (noise > 0)

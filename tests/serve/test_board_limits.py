@@ -43,6 +43,14 @@ def test_what_is_refused(opened: Board, sent: dict[str, str], status: int, said:
     assert [*(opened.folder / "incoming").iterdir()] == []
 
 
+def test_a_folder_that_is_gone(opened: Board, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a disk that cannot be written is a traceback, or tells visitors its paths."""
+    shutil.rmtree(opened.folder)
+    answer = drawn_board.upload(drawn_board.client(opened), "x")
+    assert answer.status_code == 500 and str(opened.folder) not in answer.text
+    assert "No such file" in capsys.readouterr().err
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     name=st.text(max_size=70) | st.from_regex(r"[\w./ +-]{1,8}", fullmatch=True),

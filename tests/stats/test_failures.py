@@ -128,6 +128,16 @@ def test_few_scores_that_seem_to_be_of_failed_runs_are_named(data_sets: bool) ->
         assert line.endswith(advice or "and counts.")
 
 
+def test_whose_differences_are_named_depends_on_no_order() -> None:
+    """Dies if rows in another order name another model."""
+    low = np.where(np.arange(8) == 5, -0.6, 0.0)
+    of = {"A": 0.7 + low, "B": np.full(8, 0.7), "C": np.linspace(0.7, 0.72, 8)}
+    for order in ("ABC", "ACB", "CBA"):
+        scores = runs({f"d{k}": {m: [of[m][k]] for m in order} for k in range(8)})
+        (line,) = failures.collapsed(scores, samples.samples(scores))
+        assert line.startswith("1 of 8 scores of A, less those of C (worst: d5), is")
+
+
 def test_differences_that_are_equal_but_for_rounding_are_alike() -> None:
     """Dies if one tie among gaps of .1 is called a failed run, as .9 - .8 is not .8 - .7."""
     low = [0.8, 0.8, 0.9, 0.7, 0.6, 0.5]

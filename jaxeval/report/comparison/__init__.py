@@ -16,6 +16,7 @@ from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.files import Json
 from jaxeval.report import Block, Document, Heading, Result, Table, text, to_json, to_json_object
 from jaxeval.report.comparison import answers, claims, figures, tables, words
+from jaxeval.runs.scores import OVERLAPPING
 from jaxeval.stats import comparisons, on, power
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.single_models import SingleModels
@@ -29,6 +30,7 @@ _OTHERS = (
     "tests of spread of these pairs, of failed runs, over items and over data sets hold for a "
     "single look: they claim nothing now"
 )
+_AND = " | "  # between the parts of a key
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -169,7 +171,7 @@ class _Entry(NamedTuple):
 
     scores: str  # hash of those seen last
     looks: int
-    tests: int  # the most comparisons that this one was made with: others may be left out later
+    tests: int  # comparisons of its family in the ledger, by its last look
 
 
 def with_looks(study: Study, path: Path) -> Study:
@@ -187,8 +189,7 @@ def with_looks(study: Study, path: Path) -> Study:
     """
     families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
     if any(pair.scores and pair.scores.overlap for of in families for pair in of):
-        found = "found splits of several cross-validations, which overlap"
-        raise ConfigError(f"{argument('ledger', path)}: expected independent runs, {found}")
+        raise ConfigError(f"{argument('ledger', path)}: {OVERLAPPING}")
     busy, looked = f"{path}: another process works with this ledger", dict[str, _Entry]()
     with files.locked(files.lock_of(path, "ledger"), busy):
         seen = _seen(path)
@@ -200,22 +201,23 @@ def with_looks(study: Study, path: Path) -> Study:
         return study
     pairs, overall = (_judged(of, looked, study) for of in families)
     study = with_pairs(study, pairs, overall, *(_left_out(of, looked) for of in families))
+    lines = [line for of in families for line in _earlier(of, looked, seen)]
     if grown := [pair for pair in (*pairs, *overall) if pair.looks > 1]:
         study = _without_other_tests(study)
-        lines = *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
-        study = dataclasses.replace(study, warnings=(*study.warnings, *lines))
-    return study
+        lines += *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
+    return dataclasses.replace(study, warnings=(*study.warnings, *lines))
 
 
 def _key(pair: Pair) -> str:
     """Names a pair, also if its table has another name later."""
-    return " | ".join([*filter(None, (pair.data_set, pair.metric)), *sorted(pair.names)])
+    return _AND.join([*filter(None, (pair.data_set, pair.metric)), *sorted(pair.names)])
 
 
 def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
     """Returns the entries of a family after this look, which counts where it sees other scores."""
     known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in of}
-    tests, found = max([len(of), *(last.tests for last in known.values())]), {}
+    tests = len(known.keys() | _family(of, seen))
+    tests, found = max([tests, *(last.tests for last in known.values())]), {}
     for pair, (key, last) in zip(of, known.items(), strict=True):
         assert pair.scores is not None
         models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
@@ -223,6 +225,26 @@ def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
         scores = hashlib.sha256(dumped.encode()).hexdigest()[:16]  # whatever their order
         found[key] = _Entry(scores, last.looks + (scores != last.scores), tests)
     return found
+
+
+def _family(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
+    """Returns the entries of one kind with these pairs, on data sets or in the mean over them."""
+    parts = {_key(pair).count(_AND) for pair in of}
+    return {key: last for key, last in seen.items() if key.count(_AND) in parts}
+
+
+def _earlier(
+    of: Sequence[Pair], looked: Mapping[str, _Entry], seen: Mapping[str, _Entry]
+) -> Iterator[str]:
+    """Says what candidates that were compared one after the other lack."""
+    others = [last for key, last in _family(of, seen).items() if key not in looked]
+    tests = looked[_key(of[0])].tests if of else 0
+    if any(last.tests < tests for last in others):
+        together = f"compare all models in one table, with {argument('control', 'BASE')}"
+        yield (
+            f"corrected over {tests} comparisons, {len(others)} of them of earlier looks, whose "
+            f"claims were corrected over fewer: to see which still hold, {together}"
+        )
 
 
 def _without_other_tests(study: Study) -> Study:

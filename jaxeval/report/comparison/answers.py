@@ -95,7 +95,8 @@ def _copies(study: Study, design: RunDesign) -> Iterator[str]:
     rows = study.boards[0].rows
     constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(rows)
     if constant and rows[1].rank > 1:
-        yield f"If these models are deterministic, {rows[0].model} is best."
+        best = "best" if rows[2:] else "better"
+        yield f"If these models are deterministic, {rows[0].model} is {best}."
 
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:
@@ -225,14 +226,13 @@ def _could_show(pair: Pair, alpha: float) -> bool:
 
 
 def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
-    pair = study.pairs[0]
     who = text.listed(sorted(models)) if len(models) == 2 else f"{len(models)} models"
     design = f"{who} with {words.sizes(study.pairs)}"
     none = f"{design} cannot show any difference at level {text.level(primary.level)}"
     if primary.needed is None:
         return f"{none}."
-    each = "" if pair.scores and pair.scores.by_pairs else " each"
-    needed = f"{text.counted(primary.needed, pair.unit)}{each}"
+    each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
+    needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
     return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 

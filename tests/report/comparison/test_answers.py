@@ -167,7 +167,7 @@ def test_points_controls_and_copies() -> None:
     said = "Against base, better: good; worse: bad; no difference was shown: same."
     assert answers.answer(_runs(means, control="base")) == [said]
     copies = answers.answer(_runs({"a": 0.9, "b": 0.8}, sd=0.0))
-    last = "If these models are deterministic, a is best."
+    last = "If these models are deterministic, a is better."
     starts = [line.split(" at every")[0] for line in copies]
     assert starts == ["a gives 0.9000", "b gives 0.8000", last]
     assert len(answers.answer(_runs({"a": 0.9, "b": 0.9}, sd=0.0))) == 2
