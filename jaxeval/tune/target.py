@@ -42,7 +42,7 @@ class Target:
         return cohorts.entries(trials, self.session.loader)
 
     def refuse_too_large(self, entry: Entry) -> None:
-        """Raises ConfigError as `memory.refuse_too_large`; traces a model only where it must."""
+        """Raises ConfigError as `cohorts.refuse_too_large`; traces a model only where it must."""
         own, shape = entry.prepared, cohorts.shape_of(entry.prepared)
         known = shape.member_sizes is not None
         if not (known and cohorts.fits(shape.parameters(), own.config.training, 1)):
