@@ -22,7 +22,7 @@ OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
 API = {"__init__"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
-    *("train", "evaluate", "sweep", "noise", "plan", "neighbourhood", "compare"),
+    *("train", "evaluate", "noise", "plan", "neighbourhood", "compare"),
     *("options", "select", "serve", "mirror", "settle", "tune", "judge", "configs"),
     *("__main__", "vectors.__main__", "observe", "results"),
 }
