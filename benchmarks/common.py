@@ -21,7 +21,7 @@ import processes
 from jaxeval import studies
 from jaxeval.contracts import Member
 from jaxeval.population import host
-from jaxeval.studies import memory
+from jaxeval.studies import cohorts
 from jaxeval.studies import prepared as preparing
 
 # 2 x 100 BiLSTM, character CNN, CRF, global norm 1, Nadam, frozen 100-dimensional vectors
@@ -60,7 +60,7 @@ def members_of(prepared: studies.Prepared, count: int) -> list[Member]:
 
 def parameters(prepared: studies.Prepared) -> int:
     """Number of trained parameters of a member."""
-    return memory.parameters(prepared.problem, preparing.member_of(prepared))
+    return cohorts.parameters(prepared.problem, preparing.member_of(prepared))
 
 
 def population(prepared: studies.Prepared, members: int) -> tuple[host.Population, float]:

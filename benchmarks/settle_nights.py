@@ -19,8 +19,8 @@ import common
 import numpy as np
 
 import jaxeval
+from jaxeval.bandits import Settle
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle
 from jaxeval.settle import ledger
 from jaxeval.settle.sides import Side
 from jaxeval.stats import describe

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jaxeval.judge import vectors_judge
     from jaxeval.mirror import mirror
     from jaxeval.neighbourhood import neighbourhood
-    from jaxeval.noise import noise, noise_table
+    from jaxeval.noise import noise, noise_table, sensitivity
     from jaxeval.options import compare_options
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.report.comparison import Comparison
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
         settle_table,
     )
     from jaxeval.sources import read_scores
-    from jaxeval.sweep import sensitivity, sweep
-    from jaxeval.train import ablation, train
+    from jaxeval.train import ablation, sweep, train
     from jaxeval.tune.__main__ import tune, tune_command
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
@@ -56,7 +55,7 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "judge": "vectors_judge",
     "mirror": "mirror",
     "neighbourhood": "neighbourhood",
-    "noise": "noise noise_table",
+    "noise": "noise noise_table sensitivity",
     "options": "compare_options",
     "plan": "plan plan_logs plan_items",
     "report.comparison": "Comparison",
@@ -68,8 +67,7 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "serve.__main__": "serve serve_board",
     "settle.__main__": "settle settle_command settle_table settle_self settle_report",
     "sources": "read_scores",
-    "sweep": "sensitivity sweep",
-    "train": "ablation train",
+    "train": "ablation sweep train",
     "tune.__main__": "tune tune_command",
     "vectors.__main__": "vectors_similarity vectors_analogies vectors_svd",
 }

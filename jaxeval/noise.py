@@ -1,13 +1,13 @@
-"""`jaxeval noise`: how much of the spread comes from split, seed and machine."""
+"""What scores depend on: `noise` (split, seed and machine) and `sensitivity` (hyperparameters)."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import launchers, parameters
+from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.parameters import Changes, Count, Positive, Quiet, Seeds
+from jaxeval.parameters import Changes, Count, Natural, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import CrossedStudy, Noise
+    from jaxeval.report.sensitivity import Sensitivity
     from jaxeval.runs.scores import Scores
+    from jaxeval.sensitivity.analysis import Contrast, Group
+    from jaxeval.space import Space
     from jaxeval.stats import variances
     from jaxeval.studies.cohorts import Entry
+
+_FEW = 2  # sweeps that have intervals and importance, which take seconds each
+_RESAMPLES = 1000
 
 
 @parameters.verb
@@ -206,3 +212,66 @@ def _study(
     if limits is not None:
         found = dataclasses.replace(found, mean_interval=found.mean_interval.clip(*limits))
     return CrossedStudy(found, dropped, plan)
+
+
+@parameters.verb
+def sensitivity(
+    *sources: str | Path,
+    score: str | None = None,
+    hyperparameters: Sequence[str] = (),
+    space: "str | Path | Mapping[str, object] | Space | None" = None,
+    by: Sequence[str] = (),
+    over: str | None = None,
+    missing: Missing = "error",
+    resamples: Natural | None = None,
+    seed: Natural = 0,
+) -> "Sensitivity":
+    """Measures how much the score of an architecture depends on its hyperparameters.
+
+    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how close the other runs
+    come to the best, how many are within .01 of it, and how the score varies with each
+    hyperparameter. Two sweeps are compared. With --by, sweeps are averaged over data sets.
+    Recorded sweeps need no options: their space is known.
+
+    Args:
+      sources: tables with one row per run (CSV, TSV, JSON, Parquet), or runs folders.
+      score: column of fractions (score; dev in a sweep of a runs folder).
+      hyperparameters: columns of hyperparameters (all of the space).
+      space: the space that tables were drawn from: ranges, orders, conditions.
+      by: labels that define groups of sweeps: columns with one value, keys of recorded configs,
+        and part1, part2 .. of a file name split at dashes.
+      over: label to average over in each group (dataset, with --by).
+      missing: how to treat missing scores; zero: a failed run scored 0.
+      resamples: bootstrap samples for intervals (1000 for one or two sweeps, none for more).
+
+    Examples:
+      jaxeval sensitivity RUNS --save figures
+      jaxeval sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
+      jaxeval sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
+          --by part2 --over part1 --hyperparameters batch_size,hidden_size --missing zero
+    """
+    if not sources:
+        raise ConfigError("expected tables or runs folders")
+    from jaxeval import space as spaces
+    from jaxeval.report.sensitivity import Sensitivity
+    from jaxeval.sensitivity import analysis, trials
+
+    known = None if space is None else spaces.load(space)[0]
+    request = trials.Request(score, hyperparameters, known, missing)
+    with cli.waiting("reading the sweeps, and resampling them for intervals"):
+        read = trials.read([*map(str, sources)], request)
+        count = _RESAMPLES if len(read) <= _FEW else 0
+        count = count if resamples is None else resamples
+        analyses = [  # two sweeps are drawn apart
+            analysis.analyze(of.scores, of.axes, name=of.name, resamples=count, seed=seed + k)
+            for k, of in enumerate(read)
+        ]
+        important = {of.name: trials.importance(of) for of in read if len(read) <= _FEW}
+    gaps = analysis.difference(*analyses) if len(analyses) == _FEW else {}
+    averaged: tuple[list[Group], list[Contrast]] = [], []
+    if by or over is not None:
+        over = over or "dataset"
+        values = {each.name: each.values for each in analyses}
+        labels = {sweep.name: sweep.labels for sweep in read}
+        averaged = analysis.average(values, labels, by, over)
+    return Sensitivity(analyses, gaps, over or "", *averaged, read, important)

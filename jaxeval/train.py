@@ -1,4 +1,4 @@
-"""Trains a population, or a config and its variants: the verbs `train` and `ablation`."""
+"""Trains a population: the verbs `train`, `sweep` and `ablation`."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from jaxeval import backend, launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
-from jaxeval.parameters import Changes, Quiet, Seeds, Splits
+from jaxeval.parameters import Changes, Count, Natural, Quiet, Seeds, Splits
 from jaxeval.report import Document, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.comparison import Comparison
+    from jaxeval.report.sweeps import SweepPlan
     from jaxeval.results import Runs
-    from jaxeval.studies.cohorts import Entry
+    from jaxeval.space import Space
+    from jaxeval.studies.cohorts import Cohort, Entry
     from jaxeval.studies.launching import Launcher
+_RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -84,25 +87,123 @@ def train(
     trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials, launcher)
-    how: Any = {"launcher": launcher, "outputs": outputs, "quiet": quiet}
-    rows = observe.train(trials, Path(out), **how)
+    rows = observe.train(trials, Path(out), launcher=launcher, outputs=outputs, quiet=quiet)
     return results.trained(rows, out)
 
 
 def _plan(trials: list, launcher: "Launcher | None") -> _Plan:
     from jaxeval.config import fields
-    from jaxeval.studies import cohorts, launching, memory, prepared, running
+    from jaxeval.studies import cohorts, launching, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     if launcher is None:
         running.refuse_impossible([cohort])
-    plan = memory.describe(cohort)
+    plan = _described(cohort)
     if launcher is not None:
         plan["jobs"] = launching.describe([cohort], launcher)
     return _Plan(plan, fields.to_toml(cohort.config))
 
 
-_RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
+def _described(cohort: "Cohort") -> dict[str, Json]:
+    """Returns the plan of a cohort of one config: data, sizes, batches, memory."""
+    import jax
+
+    from jaxeval.config import reading
+    from jaxeval.population import lanes, member
+    from jaxeval.studies import cohorts
+
+    own = cohort.entries[0].prepared
+    source, training = own.data, own.config.training
+    rows = [len(rows) for rows in source.split(0).train]
+    updates = int(member.steps(rows, training.batch_size).count)
+    fitting = cohorts.lanes_for(cohort.problem, cohort.members, None)
+    width = lanes.round_up(fitting, lanes.make_mesh())
+    count = cohorts.parameters(cohort.problem, cohort.members[0])
+    corpus = sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
+    population = 4 * 4 * count * width  # params, best params, at most two moments
+    return {
+        "experiment": own.record.id,
+        "config": reading.to_dict(own.config),
+        **source.facts,
+        **source.findings.facts,
+        **({"warnings": [*source.findings.warnings]} if source.findings.warnings else {}),
+        "metric": own.task.metric.name,
+        "parameters": count,
+        "members": len(cohort.members),
+        "lanes": f"{width} on {backend.describe()}",
+        "batches": [  # a bucket's last batch is a rest
+            {
+                "nominal": training.batch_size,
+                "at_once": min(training.at_once, training.batch_size),
+                "micro_batches": -(-training.batch_size // training.at_once),
+                "updates_an_epoch": updates,
+                "effective": round(sum(rows) / updates, 1),
+            }
+        ],
+        "memory_megabytes": {
+            "corpus, on each device": round(corpus / 2**20, 1),
+            "population": round(population / 2**20, 1),
+        },
+    }
+
+
+@parameters.verb
+def sweep(
+    config: "Source" = None,
+    changes: Changes = (),
+    *,
+    space: "str | Path | Mapping[str, object] | Space",
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    trials: Count = 24,
+    seed: Natural = 1,
+    programs: Count | None = None,
+    launch: str = launchers.HERE,
+    dry_run: bool = False,
+    quiet: Quiet = False,
+) -> "Runs | SweepPlan":
+    """Trains settings drawn at random from a search space, in few compiled programs.
+
+    Runs whose shapes can share a compiled program are one population, padded to one size. The same
+    command continues an interrupted sweep; with more --trials it extends it.
+
+    Args:
+      trials: number of runs; run k has seed k.
+      programs: maximum number of compiled programs, whatever padding costs.
+
+    Examples:
+      jaxeval sweep wiemerslage2024/georgian_transformer_small \\
+          --space wiemerslage2024/space_transformer_small --data DIR
+      jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
+      jaxeval sensitivity runs               # how much scores depend on settings
+    """
+    launcher = launchers.prepare(launch)
+    from jaxeval import observe, results
+    from jaxeval import space as spaces
+    from jaxeval.report import render
+    from jaxeval.report.sweeps import plan
+    from jaxeval.studies import launching, running, sweeps
+
+    known, where = spaces.load(space)
+    drawn = sweeps.draw(
+        config, [*changes], data, known, where, seed=seed, count=trials, folder=Path(out)
+    )
+    if dry_run:
+        findings, estimates = drawn.base.data.findings, drawn.estimates(programs)
+        if not quiet:
+            observe.say_findings(findings.remarks, findings.warnings)
+        values = [dict(entry.trial.values) for entry in drawn.entries]
+        jobs = launching.describe(drawn.cohorts(estimates), launcher) if launcher else None
+        return plan(estimates, values, jobs, findings.warnings)
+    with running.locked(drawn.folder, drawn.record.id):
+        estimates = drawn.estimates(programs)
+        if not quiet:
+            render.to_terminal(plan(estimates).document(), stderr=True)
+        drawn.save(estimates)
+        how: Any = {"session": drawn.session, "launcher": launcher, "quiet": quiet}
+        rows = observe.train_cohorts(drawn.cohorts(estimates), drawn.folder, **how)
+    lost = " --missing zero" if any(row.dev is None for row in rows) else ""
+    return results.trained(rows, out, f"next: jaxeval sensitivity {out}{lost}")
 
 
 @parameters.verb

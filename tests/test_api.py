@@ -51,7 +51,7 @@ print(*({*sys.modules} & {"jax", "matplotlib", "scipy.stats"}))
 
 def test_modules_of_verbs_leave_the_functions_alone() -> None:
     """Dies if importing a verb replaces the function of its name, or cannot reach the verb."""
-    for name in ("train", "sweep", "evaluate", "compare", "select", "tune", "plan"):
+    for name in ("train", "noise", "evaluate", "compare", "select", "tune", "plan"):
         module = importlib.import_module(f"jaxeval.{name}")
         assert module is sys.modules[f"jaxeval.{name}"] is not getattr(jaxeval, name)
         assert callable(getattr(jaxeval, name))

@@ -14,7 +14,7 @@ from jaxeval.bandits.running import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.select import training
-from jaxeval.studies import launching, memory, running
+from jaxeval.studies import cohorts, launching, running
 from tests.studies import here, toy_kind
 from tests.verbs import select, settle
 
@@ -177,7 +177,7 @@ def test_a_model_too_large_for_a_worker_is_dropped(
     """Dies if the memory of the process that waits for jobs counts, or ends the selection."""
     models, counts = training.Models(_files(tmp_path)), iter([10**15])  # of parameters
     models.begin(SequentialHalving(budget=2), repr)
-    monkeypatch.setattr(memory, "parameters", lambda *_: next(counts, 1))
+    monkeypatch.setattr(cohorts, "parameters", lambda *_: next(counts, 1))
     with here.prompt(models.session):
         state = training.train(models, tmp_path, here.Here(1), quiet=True)
     assert [*state.excluded.values()] == ["evaluation 1 (seed 1) failed: out of memory"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval.bandits.settling import Settle
+from jaxeval.bandits import Settle
 from jaxeval.settle import tables
 from jaxeval.stats import anytime
 

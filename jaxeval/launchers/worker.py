@@ -36,7 +36,7 @@ def work(path: str, devices: int) -> None:
     except JaxevalError as raised:  # this machine has another jax, or other settings of it
         error = raised
     from jaxeval import observe
-    from jaxeval.studies import jobs, memory
+    from jaxeval.studies import cohorts, jobs
 
     if not file.exists():
         return
@@ -49,7 +49,7 @@ def work(path: str, devices: int) -> None:
         except JaxevalError as raised:
             error = raised
     said = None if error is None else str(error)
-    jobs.note(file, jobs.End(said, isinstance(error, memory.TooLarge)))
+    jobs.note(file, jobs.End(said, isinstance(error, cohorts.TooLarge)))
 
 
 @functools.cache

@@ -67,6 +67,8 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
     for program, (pattern, reader) in _READERS.items():
         if fitting := [file for file in every if file.match(pattern)]:
             return program, [*reader(fitting, path).values()]
+    databases = [file for file in every if file.suffix == ".db"]
+    path = databases[0] if len(databases) == 1 else path  # of trackio's folder
     if not path.is_file():
         return "", ()
     with path.open("rb") as stream:

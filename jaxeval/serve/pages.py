@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxeval import errors
 from jaxeval import space as spaces
-from jaxeval.bandits.settling import Settle
+from jaxeval.bandits import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
 from jaxeval.report import Document, Figure, Table, scores, text, to_json

@@ -86,7 +86,7 @@ def settle(
     import jax
 
     from jaxeval import studies
-    from jaxeval.bandits.settling import Settle
+    from jaxeval.bandits import Settle
     from jaxeval.settle import running
 
     common = [] if candidate is None else [*changes]
@@ -154,7 +154,7 @@ def settle_command(
           "python train.py --lr .2 --seed {seed}" --workers 2
       jaxeval settle command "./train.sh {seed}" --base-folder ../base --correction e-lond
     """
-    from jaxeval.bandits.settling import Settle
+    from jaxeval.bandits import Settle
     from jaxeval.settle import running, sides
 
     ahead = -(-workers // 2)
@@ -213,7 +213,7 @@ def settle_table(
       jaxeval settle table runs tagger tagger_wide --margin .005
     """
     from jaxeval import sources
-    from jaxeval.bandits.settling import Settle
+    from jaxeval.bandits import Settle
     from jaxeval.settle import tables
 
     roles = dict(column or {})

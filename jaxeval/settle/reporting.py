@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxeval import stats
+from jaxeval.bandits import Settle
 from jaxeval.bandits.running import Evaluated
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
 from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli
-from jaxeval.bandits import running
+from jaxeval.bandits import Settle, running
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.running import Evaluated, Job
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError, RunError, argument, printable
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from jaxeval import cli, sources
+from jaxeval.bandits import Settle
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError, argument, meant
 from jaxeval.report import text
 from jaxeval.report.settlements import settlement

@@ -1,16 +1,23 @@
-"""Which trials share a compiled program, and the arguments with which each of them calls it."""
+"""Which trials share a compiled program, and the arguments with which each of them calls it.
+
+A program has as many lanes as memory holds.
+"""
 
 import collections
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxeval import runs, tasks
+import jax
+
+from jaxeval import backend, runs, tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member
 from jaxeval.data import corpora
-from jaxeval.population.member import Problem
-from jaxeval.studies import costs, memory, prepared
+from jaxeval.errors import ConfigError
+from jaxeval.population import Training
+from jaxeval.population.member import Problem, parameter_shapes
+from jaxeval.studies import costs, prepared
 from jaxeval.studies.prepared import Prepared, Study, Trial
 
 _Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
@@ -155,7 +162,7 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
     for family, by_file in families.items():
         files = sorted(by_file)  # whatever the order of the trials
         largest = max(int(own.data.table.vectors.nbytes) for own in by_file.values())
-        most = memory.tables_at_once(largest)
+        most = tables_at_once(largest)
         for begin in range(0, len(files), most):
             part = {name: by_file[name] for name in files[begin : begin + most]}
             if len(part) > 1:
@@ -197,3 +204,85 @@ def shape_of(own: Prepared) -> costs.Shape:
     member_sizes = own.kind.member_sizes
     text = program(own, ragged=member_sizes is not None, filled=True)
     return costs.Shape(text, member_sizes and member_sizes(own.config, own.data))
+
+
+class TooLarge(ConfigError):
+    """A single member does not fit into memory."""
+
+
+def parameters(problem: Problem, who: Member) -> int:
+    """Returns the number of a member's trained parameters."""
+    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
+
+
+def refuse_too_large(problem: Problem, who: Member) -> None:
+    """Raises TooLarge if a single member does not fit into memory.
+
+    Counts its parameters, best parameters and gradients; moments of the optimiser and the corpus
+    come on top.
+    """
+    count, available = parameters(problem, who), _bytes()
+    needed = _needed(count, problem.training, 1)
+    if needed > available:
+        raise TooLarge(
+            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB a member "
+            f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
+            "GB; expected smaller sizes"
+        )
+
+
+def lanes_for(problem: Problem, members: Sequence[Member], lanes: int | None) -> int:
+    """Returns the lanes of a population, halved until they fit into memory.
+
+    `lanes`: as of `running.run`.
+    """
+    width, count = problem.training.width(lanes or len(members)), parameters(problem, members[0])
+    while width > jax.device_count() and not fits(count, problem.training, width):
+        width //= 2
+    return width
+
+
+def fewer(lanes: int, error: Exception) -> int:
+    """Returns half as many lanes, for another try after the memory was exhausted.
+
+    Raises:
+      TooLarge: there was one lane a device.
+      Exception: the error, if it is another one, or met one process of a population's several.
+    """
+    exhausted = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+    if not exhausted or jax.process_count() > 1:
+        raise error
+    if lanes <= jax.device_count():
+        said = str(error).partition("\n")[0]
+        raise TooLarge(f"out of memory with a member a device ({said}); expected smaller sizes")
+    return lanes // 2
+
+
+def fits(parameters: int, training: Training, members: int) -> bool:
+    """True if a population of `members`, each of so many parameters, is not refused."""
+    return _needed(parameters, training, members) <= _bytes()
+
+
+def _needed(parameters: int, training: Training, members: int) -> int:
+    """Least bytes of a memory; the devices of a CPU share it."""
+    width, devices = training.width(members), jax.devices()
+    width = width if devices[0].platform == "cpu" else -(-width // len(devices))
+    return 4 * parameters * (2 * width + 1)
+
+
+def tables_at_once(each: int) -> int:
+    """Returns how many word tables of `each` bytes fit into a quarter of the memory.
+
+    Every device has a copy; the devices of a CPU share its memory.
+    """
+    devices = jax.devices()
+    copies = len(devices) if devices[0].platform == "cpu" else 1
+    return max(1, int(_bytes() / 4 // max(each * copies, 1)))
+
+
+def _bytes() -> float:
+    """Memory of a device; on a CPU all that the process may have."""
+    device = jax.local_devices()[0]
+    if device.platform == "cpu":
+        return backend.memory()
+    return float((device.memory_stats() or {}).get("bytes_limit", float("inf")))

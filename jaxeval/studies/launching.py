@@ -16,7 +16,7 @@ from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import host
-from jaxeval.studies import jobs, memory, recording, running
+from jaxeval.studies import cohorts, jobs, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 
 _SECONDS = 0.2  # between two looks at the logs
@@ -157,7 +157,7 @@ def _events(
             for cohort in planned:
                 try:
                     yield from running.run([cohort], store, folder, **how)
-                except memory.TooLarge:
+                except cohorts.TooLarge:
                     if not scheduler.too_large(cohort.entries):
                         raise
 

@@ -18,7 +18,7 @@ from jaxeval.errors import RunError, argument
 from jaxeval.population import engine, host, loop, slots
 from jaxeval.population import lanes as spreading
 from jaxeval.runs import records
-from jaxeval.studies import memory, prepared, recording
+from jaxeval.studies import cohorts, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Trial
 
@@ -142,14 +142,14 @@ def _train(
     feed: Callable[[dict[Member, Entry]], host.Feed] | None,
 ) -> Iterator[Event]:
     """Trains members of a cohort; with half the lanes whenever the memory was exhausted."""
-    width = memory.lanes_for(cohort.problem, cohort.members, lanes)
+    width = cohorts.lanes_for(cohort.problem, cohort.members, lanes)
     while waiting:
         recorder = recording.Recorder(storage.store, cohort, storage.folder)
         try:
             yield from _in_lanes(width, waiting, cohort, recorder, storage, session, feed)
             return
         except (jax.errors.JaxRuntimeError, MemoryError) as error:
-            width = memory.fewer(width, error)
+            width = cohorts.fewer(width, error)
         joined = recorder.entries  # and those that were there
         cohort = cohort._replace(members=tuple(joined), entries=tuple(joined.values()))
         ended = storage.ended(cohort)
@@ -199,7 +199,7 @@ def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
 def refuse_impossible(planned: Sequence[Cohort]) -> None:
     """Raises the ConfigErrors of `run`, which need no runs folder."""
     for cohort in planned:
-        memory.refuse_too_large(cohort.problem, cohort.members[0])
+        cohorts.refuse_too_large(cohort.problem, cohort.members[0])
 
 
 def _refuse_lost_epochs(

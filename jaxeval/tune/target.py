@@ -11,7 +11,7 @@ from jaxeval import runs, studies
 from jaxeval import space as spaces
 from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
-from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
+from jaxeval.studies import cohorts, costs, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.tuning import Search
@@ -45,8 +45,8 @@ class Target:
         """Raises ConfigError as `memory.refuse_too_large`; traces a model only where it must."""
         own, shape = entry.prepared, cohorts.shape_of(entry.prepared)
         known = shape.member_sizes is not None
-        if not (known and memory.fits(shape.parameters(), own.config.training, 1)):
-            memory.refuse_too_large(own.problem, prepared.member_of(own))
+        if not (known and cohorts.fits(shape.parameters(), own.config.training, 1)):
+            cohorts.refuse_too_large(own.problem, prepared.member_of(own))
 
     def padded(self, trainings: int, lanes: int) -> list[OpenProgram]:
         """Returns the programs to pad settings into, of which so many lanes fit into memory."""
@@ -63,7 +63,7 @@ class Target:
         each = [
             (bucket, entries)
             for bucket, entries in chosen
-            if memory.fits(bucket[0].parameters(), config.training, lanes)
+            if cohorts.fits(bucket[0].parameters(), config.training, lanes)
         ]
         keys = {parameter.key for parameter in self.search.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]

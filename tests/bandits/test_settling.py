@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxeval.bandits import Settle
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.running import Selecting, run
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import RunError
 from jaxeval.stats import anytime
 

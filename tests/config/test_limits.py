@@ -13,7 +13,7 @@ import pytest
 from jaxeval import studies, tasks
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, called_from, parameter
-from jaxeval.studies import cohorts, memory, prepared, running
+from jaxeval.studies import cohorts, prepared, running
 
 _RATE = "training.optimiser.hyperparameters"
 REFUSED = {
@@ -71,10 +71,10 @@ def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     config = studies.read(None, ["data.train_sentences=20", "model.layers=[50]"])
     trials = prepared.seeds_by_splits(config, [1])
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
-    count = memory.parameters(cohort.problem, cohort.members[0])
-    monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count)
+    count = cohorts.parameters(cohort.problem, cohort.members[0])
+    monkeypatch.setattr(cohorts, "_bytes", lambda: 12.0 * count)
     running.refuse_impossible([cohort])
-    monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count - 1)
+    monkeypatch.setattr(cohorts, "_bytes", lambda: 12.0 * count - 1)
     with pytest.raises(ConfigError, match=f"model: {count:,} parameters take at least"):
         running.refuse_impossible([cohort])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval.bandits import Settle
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import scores
 from jaxeval.report.settlements import _MARKS, Settlements, settlement

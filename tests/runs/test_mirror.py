@@ -30,7 +30,7 @@ _PACKAGES = {
     "tensorboard": ("tensorboardX", "tensorboard"),
     "wandb": ("wandb", "wandb"),
     "mlflow": ("alembic", "mlflow.db"),
-    "trackio": ("trackio", "trackio/jaxeval.db"),
+    "trackio": ("trackio", "trackio"),
 }
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the trackers
 

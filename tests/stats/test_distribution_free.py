@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from jaxeval.bandits import Settle
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle
 from jaxeval.errors import DataError
 from jaxeval.stats import anytime
 

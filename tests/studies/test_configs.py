@@ -1,5 +1,6 @@
 """Configs of all tasks: chosen by their task, read, planned, trained by one verb."""
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.studies import cohorts, costs, memory, padding, prepared
+from jaxeval.studies import cohorts, costs, padding, prepared
 from tests.verbs import train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -51,7 +52,8 @@ def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() ->
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
     config = studies.read(None, [*changes, "data.max_widths=1"])
-    (batch,) = memory.describe(_cohort(config))["batches"]
+    verb = importlib.import_module("jaxeval.train")  # of the package, it is the function
+    (batch,) = verb._described(_cohort(config))["batches"]
     expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
     assert batch == {**expected, "effective": 33.3}
 

@@ -18,7 +18,7 @@ from jaxeval import observe, runs, studies
 from jaxeval.errors import RunError
 from jaxeval.population import engine, host, optimisers
 from jaxeval.population.host import Report
-from jaxeval.studies import memory, recording, running
+from jaxeval.studies import cohorts, recording, running
 from tests.population import toy
 from tests.studies import toy_kind
 
@@ -144,9 +144,9 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
 def test_lanes_are_halved_while_a_device_has_several() -> None:
     """Dies if a member a device that has no room is tried again, or two are not tried apart."""
     error = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: no room")
-    assert memory.fewer(2 * jax.device_count(), error) == jax.device_count()
-    with pytest.raises(memory.TooLarge, match="out of memory with a member a device"):
-        memory.fewer(jax.device_count(), error)
+    assert cohorts.fewer(2 * jax.device_count(), error) == jax.device_count()
+    with pytest.raises(cohorts.TooLarge, match="out of memory with a member a device"):
+        cohorts.fewer(jax.device_count(), error)
 
 
 def test_a_signal_before_the_first_epoch_stops_at_once(

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from jaxeval import stats
+from jaxeval.bandits import Settle, Verdict
 from jaxeval.bandits.rules import State
-from jaxeval.bandits.settling import Settle, Verdict
 from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import Effect, Interval, anytime, describe, sequential

@@ -1,1 +1,0 @@
-"""`jaxeval serve`: the report of a runs folder as pages that follow training."""

@@ -1,1 +1,0 @@
-"""`jaxeval settle`: is a candidate better than a base, asked as often as one likes."""
