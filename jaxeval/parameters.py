@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from jaxeval import docstrings, errors
+from jaxeval import cli, errors
 from jaxeval.errors import ConfigError
 
 MOST = 1_000_000  # members, trials, resamples of one call
@@ -187,7 +187,7 @@ def verb(function: _Verb) -> _Verb:
                     bound.arguments[parameter.name] = _checked(parameter, value)
             return function(*bound.args, **bound.kwargs)
 
-    checked.__doc__ = docstrings.complete(function)
+    checked.__doc__ = cli.complete_docstring(function)
     return typing.cast(_Verb, checked)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import cli, docstrings, errors, files, parameters
+from jaxeval import cli, errors, files, parameters
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Parameter
 
@@ -60,12 +60,12 @@ def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.Arg
 
     Arguments stay words: the function itself checks them (`parameters.verb`).
     """
-    found = docstrings.sections(function)
+    found = cli.docstring_sections(function)
     text, examples = ("\n".join(found.get(head, ())).strip("\n") for head in ("", "Examples:"))
     if function is commands.get("") and len(commands) > 1:
         text += "\n\n" + _listed(name, commands)
     parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
-    described = docstrings.arguments(found.get("Args:", ()))
+    described = cli.docstring_arguments(found.get("Args:", ()))
     for parameter in parameters.describe(function):
         if not parameter.python_only:
             _add(parser, parameter, described.get(parameter.name, "").replace("%", "%%"))
@@ -80,7 +80,9 @@ def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.Arg
 
 def _listed(name: str, commands: Commands) -> str:
     """Returns a line for each subcommand of a verb."""
-    first = {of: docstrings.sections(function)[""][0] for of, function in commands.items() if of}
+    first = {
+        of: cli.docstring_sections(function)[""][0] for of, function in commands.items() if of
+    }
     lines = (f"  jaxeval {name} {of:12}{about}" for of, about in first.items())
     return "\n".join(["subcommands, each with a --help:", *lines])
 

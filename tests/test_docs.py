@@ -19,7 +19,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import pytest
 
-from jaxeval import docstrings, parsers, space, studies, tasks
+from jaxeval import cli, parsers, space, studies, tasks
 from jaxeval.__main__ import VERBS, commands, main
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
@@ -69,7 +69,7 @@ def _script(text: str) -> str:
 
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
-    found = [docstrings.sections(f).get("Examples:", ()) for f in commands(verb).values()]
+    found = [cli.docstring_sections(f).get("Examples:", ()) for f in commands(verb).values()]
     return "\n\n".join("\n".join(lines) for lines in found)
 
 
@@ -136,7 +136,7 @@ def test_commands_of_pages(page: str, tmp_path: Path) -> None:
 def test_commands_of_help(verb: str, tmp_path: Path) -> None:
     """Dies if a verb's help breaks off, or if its examples do not parse."""
     for function in commands(verb).values():
-        assert "\n".join(docstrings.sections(function)[""]).rstrip().endswith(".")
+        assert "\n".join(cli.docstring_sections(function)[""]).rstrip().endswith(".")
     calls = _calls(_help(verb), tmp_path)
     assert calls
     for call in calls:

@@ -10,14 +10,14 @@ from typing import TypeGuard
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {"contracts", "errors", "files", "backend", "config", "docstrings", "parameters"}
+SHARED = {"contracts", "errors", "files", "backend", "config", "cli", "parameters"}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
     *("bandits", "tuning", "sensitivity", "report"),
 ]
 # what the verbs share
-OF_VERBS = {"observe", "launchers", "results", "sources", "cli", "parsers"}
+OF_VERBS = {"observe", "launchers", "results", "sources", "parsers"}
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
 API = {"__init__"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others

@@ -77,7 +77,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         _CONFIG.format(**about, ports=processes.free_ports(), host=socket.gethostname())
     )
     options = folder / "options.toml"
-    options.write_text('array_parallelism = 2\npartition = "debug"\n')
+    options.write_text('array_parallelism = 2\npartition = "debug"\noversubscribe = true\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLURM_CONF", str(config))
         patch.setattr(engines, "_ASKED_EVERY", 1.0)
@@ -170,9 +170,13 @@ def test_wrong_options_are_refused(cluster: Path, tmp_path: Path) -> None:
     """Dies if an option that sbatch does not have is found after data was read, or leaves a
     traceback."""
     file = tmp_path / "wrong.toml"
-    file.write_text('partitoin = "debug"\n')
-    with pytest.raises(ConfigError, match="partitoin") as refused:
-        launchers.prepare(f"slurm:{file}")
-    assert "\n" not in str(refused.value)
+    for wrong, said in (
+        ('partitoin = "debug"', "partitoin"),
+        ("cpus-per-task = true", "a whole num"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(ConfigError, match=said) as refused:
+            launchers.prepare(f"slurm:{file}")
+        assert "\n" not in str(refused.value)
     with pytest.raises(ConfigError, match=r"no such Slurm options file$"):
         launchers.prepare("slurm:nowhere.toml")

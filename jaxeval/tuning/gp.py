@@ -19,12 +19,11 @@ from threadpoolctl import threadpool_limits
 
 from jaxeval.space import Space
 from jaxeval.space.distributions import Value
-from jaxeval.tuning import candidates, process, targets
+from jaxeval.tuning import candidates, encoding, process
 from jaxeval.tuning.candidates import Acquisition
-from jaxeval.tuning.encoding import encoder
+from jaxeval.tuning.encoding import Targets, encoder
 from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.process import Data, Model
-from jaxeval.tuning.targets import Targets
 
 _INITIAL = 8  # Sobol points before the first proposal by the model
 _LEAST_ENDED = 4  # results that the model needs: with fewer it proposes corners of the space
@@ -159,7 +158,7 @@ def fit(space: Space, known: History) -> Fitted:
     model, fitted_to, budget = None, None, 1.0
     if scored:
         scores = [*(e.scores for e in scored), *((score,) for _, score, _ in rungs)]
-        fitted_to = targets.targets(scores, known.higher_is_better, _weights(observed))
+        fitted_to = encoding.targets(scores, known.higher_is_better, _weights(observed))
         rows = features
         if any(evaluation.stopped for evaluation in scored):
             # so few epochs tell what they can about the whole training (Klein et al. 2020)

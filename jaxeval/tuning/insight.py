@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from jaxeval.runs import metrics
 from jaxeval.space import Space
 from jaxeval.stats import describe
-from jaxeval.tuning import gp, process, targets
+from jaxeval.tuning import encoding, gp, process
 from jaxeval.tuning.encoding import Columns, encoder
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History
@@ -75,7 +75,7 @@ def insight(space: Space, known: History, seed: int = 0) -> Insight | None:
     order = [able[0], *sorted(able[1:], key=lambda k: -means[k])]
     scores = [evaluation.scores for evaluation in fitted.scored]
     return Insight(
-        targets.targets(scores, known.higher_is_better).seed > 0,
+        encoding.targets(scores, known.higher_is_better).seed > 0,
         _importance(space, fitted, seed),
         [fitted.scored[k].number for k in order if worse[k] < _TOLD_APART],
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxeval import space as spaces
-from jaxeval.tuning import candidates, gp, insight, targets
+from jaxeval.tuning import candidates, encoding, gp, insight
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History
 from tests.tuning.searches import PLANE, ended
@@ -79,7 +79,7 @@ def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) 
     fitted = gp.fit(MIXED, searched)
     rows = {of.name: of for of in insight._importance(MIXED, fitted)}
     known = -np.array([_loss(dict(e.values)) for e in searched.evaluations])
-    warped = targets._half_rank(known, gp._weights(fitted.places))
+    warped = encoding._half_rank(known, gp._weights(fitted.places))
     order = np.argsort(known)
 
     def truth(quantiles: np.ndarray) -> np.ndarray:

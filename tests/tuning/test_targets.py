@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.tuning import targets
+from jaxeval.tuning import encoding
 
 
 def test_half_rank_against_the_formula() -> None:
     """Dies if ranks are off by one, or the scale is not the good half's (OSS Vizier)."""
     values = np.array([5.0, -1e7, 3.0, 1.0, 4.0, -2.0, 3.0])
-    warped = targets._half_rank(values, np.ones(7))
+    warped = encoding._half_rank(values, np.ones(7))
     good = values >= 3.0
     np.testing.assert_array_equal(warped[good], values[good])
     scale = np.sqrt((2**2 + 0 + 1**2 + 0) / 4)
@@ -23,14 +23,14 @@ def test_weights_move_the_middle() -> None:
     """Dies if the median, or what is standardised by, is that of equal weights."""
     scores = [(1.0,), (2.0,), (4.0,), (7.0,), (20.0,), (90.0,)]
     weights = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 3.0])
-    assert targets._median(np.array(scores)[:, 0], weights) == pytest.approx(7.0)
-    assert targets._median(np.array(scores)[:, 0], np.ones(6)) == pytest.approx(5.5)
-    of = targets.targets(scores, False, weights)
+    assert encoding._median(np.array(scores)[:, 0], weights) == pytest.approx(7.0)
+    assert encoding._median(np.array(scores)[:, 0], np.ones(6)) == pytest.approx(5.5)
+    of = encoding.targets(scores, False, weights)
     assert np.average(of.values, weights=weights) == pytest.approx(0, abs=1e-12)
     assert np.average(of.values**2, weights=weights) == pytest.approx(1)
 
 
-def _unit(of: targets.Targets, means: np.ndarray, good: np.ndarray | list[int]) -> float:
+def _unit(of: encoding.Targets, means: np.ndarray, good: np.ndarray | list[int]) -> float:
     """The score of one target among good ones."""
     low, high = np.array(good)[[0, -1]]
     return float((means[high] - means[low]) / (of.values[high] - of.values[low]))
@@ -41,7 +41,7 @@ def _unit(of: targets.Targets, means: np.ndarray, good: np.ndarray | list[int]) 
 def test_good_scores_keep_their_distances(scale: float, higher: bool) -> None:
     """Dies if squares overflow, or the sign of scores where less is better is lost."""
     raw = scale * np.array([3.0, 1.0, 2.0, 7.0, -4.0])
-    of = targets.targets([(score,) for score in raw], higher)
+    of = encoding.targets([(score,) for score in raw], higher)
     good = [0, 2, 3] if higher else [4, 1, 2]
     unit = _unit(of, raw, good)
     assert (unit > 0) == higher
@@ -58,7 +58,7 @@ def test_variances_of_means() -> None:
         tuple(m + sd * random.normal(size=k % 5 + 2))
         for k, (m, sd) in enumerate(zip(means, sds, strict=True))
     ]
-    of = targets.targets(scores, True)
+    of = encoding.targets(scores, True)
     counts = np.array([len(s) for s in scores])
     good = of.values > np.median(of.values)
     raw = np.array([np.mean(of_one) for of_one in scores])

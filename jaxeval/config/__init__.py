@@ -1,1 +1,0 @@
-"""TOML files -> validated frozen dataclasses, with all errors reported at once."""

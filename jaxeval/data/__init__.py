@@ -1,1 +1,0 @@
-"""Text on disk or generated -> sentences -> padded integer arrays."""

@@ -1,1 +1,0 @@
-"""Sensitivity of an architecture's score to its hyperparameters, from random sweeps."""
