@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -44,7 +45,8 @@ def flag(name: str, value: object) -> str:
     """Names an argument as a shell has it: `--n-best 5`."""
     bare = f"--{name.replace('_', '-')}"
     if isinstance(value, Mapping):
-        return " ".join(f"{bare} {role}={column}" for role, column in value.items())
+        words = (shlex.quote(f"{role}={column}") for role, column in value.items())
+        return " ".join(f"{bare} {word}" for word in words)
     if value is False:
         return bare.replace("--", "--no-", 1)
     return bare if value is None or value is True else f"{bare} {value}"

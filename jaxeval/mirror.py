@@ -212,8 +212,9 @@ def mirror(
             contextlib.closing(_Mirror(followed, _TARGETS[to], str(at))) as mirrored,
             contextlib.suppress(*[KeyboardInterrupt] * follow),
         ):
-            written = followed.begun
             mirrored.send()
+            # of members that have not ended the training may be resumed
+            written = time.time() if mirrored.opened else followed.begun
             while follow and (followed.trained or time.time() - written < _QUIET):
                 time.sleep(_SECONDS)
                 if followed.poll():

@@ -51,8 +51,7 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     with errors.called_from(errors.flag):
         _refuse_outputs(targets[0], targets[1], args)
         positional, named = _arguments(function, args)
-        found = function(*positional, **named)
-    return _deliver(found, *targets)
+        return _deliver(function(*positional, **named), *targets)
 
 
 def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.ArgumentParser:

@@ -174,10 +174,15 @@ def is_recorded(source: object) -> bool:
 
 
 def _is_table(source: object) -> bool:
-    """True for a list of records, or a data frame of pandas or another library."""
+    """True for a list of records, or a data frame of pandas or another library.
+
+    A series of several named labels is one too, as pandas' groupby returns it.
+    """
     if isinstance(source, list | tuple):
         return bool(source) and all(isinstance(record, Mapping) for record in source)
-    return hasattr(source, "columns") and hasattr(source, "to_dict")
+    labels = getattr(getattr(source, "index", None), "names", ())
+    framed = hasattr(source, "columns") or (len(labels) > 1 and None not in labels)
+    return framed and hasattr(source, "to_dict")
 
 
 def _redirect(read: Scores, asked: bool | None) -> Scores:

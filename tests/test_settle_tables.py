@@ -178,6 +178,9 @@ def test_items_are_pairs() -> None:
     assert found.interval is not None and found.interval[:2] == expected.interval
     with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):
         jaxeval.settle_table(rows, column={"item": "nix"})
+    named = [{"system": r["model"], "id": r["id"], "f1": r["score"]} for r in rows]
+    again = jaxeval.settle_table(named, column={"item": "id"}, statistic="betting")
+    assert again.difference == found.difference  # names say what columns are, as of runs
 
 
 def test_a_winner_of_few_pairs_among_ties_has_no_interval_around_0() -> None:

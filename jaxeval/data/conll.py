@@ -167,13 +167,13 @@ def read_columns(
                 raise line.error(f"expected {count} columns as in the lines before, {found}")
         if not rows:
             continue
+        words = _values(rows, 0 if tag_column is None and count == 1 else word_column)
+        tags = _values(rows, tag_column)
         if tag_column is not None and word_column % count == tag_column % count:
             message = f"word and tag are both column {word_column % count} of {count}"
             keys = "data.source.word_column, tag_column"
             raise rows[0][0].error(f"{message}; expected different ones ({keys})")
-        words = _values(rows, 0 if tag_column is None and count == 1 else word_column)
-        numbers = tuple(line.number for line, _ in rows)
-        sentences.append(Sentence(words, _values(rows, tag_column), numbers))
+        sentences.append(Sentence(words, tags, tuple(line.number for line, _ in rows)))
     if not sentences:
         raise DataError("no sentence found; expected lines of words", path)
     return sentences

@@ -155,7 +155,8 @@ def decode(
 ) -> str:
     """Decodes bytes of a file; raises DataError, with the line's number, if they are no text."""
     if b"\x00" in raw:
-        raise DataError("a binary file or UTF-16 (NUL byte); expected text in UTF-8", path, number)
+        expected = "expected text in UTF-8, plain or gzipped"
+        raise DataError(f"a binary file or UTF-16 (NUL byte); {expected}", path, number)
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError:

@@ -61,16 +61,18 @@ def train(
         while population.arrange():
             report = population.epoch()
             record(report)
+            goes_on = bool(report.waiting) or any(slot.active for slot in report.slots)
             try:
                 yield report
             except GeneratorExit:
-                if report.waiting or any(slot.active for slot in report.slots):
+                if goes_on:
                     saved.save(population.snapshot())
                 else:
                     saved.remove()
                 raise
             paused = any(end.status == "paused" for end in report.ended)
-            if paused or (population.epochs % every == 0 and _over(last + _SECONDS)):
+            due = goes_on and population.epochs % every == 0
+            if paused or (due and _over(last + _SECONDS)):
                 saved.save(population.snapshot())
                 last = time.monotonic()
             if paused:

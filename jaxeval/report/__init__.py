@@ -174,7 +174,8 @@ class Result:
         """Prints the answer, tables and notes; with details, everything that was computed."""
         from jaxeval.report import render
 
-        render.to_terminal(self.document(), details)
+        with errors.called_from(errors.parameter):
+            render.to_terminal(self.document(), details)
 
     def __repr__(self) -> str:
         with errors.called_from(errors.parameter):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxeval.errors import printable, printable_lines
+from jaxeval.errors import argument, printable, printable_lines
 from jaxeval.report import Badge, Block, Bold, Document, Figure, Heading, Link, Table, plots, text
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
     notes = text.fold(document.notes, document.noun, details)
     for line in [*([""] if notes else []), *notes]:
         console.print(line, style="yellow")
-    behind = [] if details or not document.details else ["--details prints all that was computed"]
+    more = f"{argument('details', True)} prints all that was computed"
+    behind = [more] if document.details and not details else []
     for line in [document.signature] if details and document.signature else behind:
         console.print(line, style="dim")
     for line in document.last:

@@ -139,7 +139,8 @@ class Following:
             self._stack = stack.pop_all()
         self._store, self._sql, self._file, self._opened = opened, sql, file, file.stat()
         both = (file, file.with_name(f"{file.name}-wal"))
-        self.begun = max(path.stat().st_mtime for path in both if path.exists())
+        each = [path.stat() for path in both if path.exists()]
+        self.begun = max(of.st_mtime for of in each if of.st_size)  # who reads makes an empty log
         self._version: int | None = None
         self.trained = False  # whether a process trains into the folder
         self.row = 0  # the last one of the scores

@@ -220,8 +220,8 @@ def _choose(
         return table, wide
     score = layout.columns.get("score", "score")
     raw = table[there["model"]]
-    nameless = np.flatnonzero(encode(raw).among(["", "None"])).tolist()
-    for k in (k for k in nameless if raw[k] in (None, "")):
+    nameless = np.flatnonzero(encode(raw).among(["", "None", "nan", "<NA>"])).tolist()
+    for k in (k for k in nameless if not isinstance(raw[k], str) or raw[k] == ""):
         raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
     table[score]
     table = _only(table, "model", there["model"], layout.models)

@@ -87,7 +87,7 @@ def _read(source: Any, layout: Layout, item: str | None) -> Scores:
     table = sources.read_columns(source)
     free = {name: of for name, of in table.values.items() if name not in (item, "split")}
     values = {**free, "split": table[item]}
-    return runs_tables.from_columns(dataclasses.replace(table, values=values), layout)
+    return runs_tables.from_table(dataclasses.replace(table, values=values), layout)
 
 
 def _missing(source: Any, layout: Layout, item: str | None, error: DataError) -> str | None:

@@ -16,7 +16,7 @@ from tests.data.test_labelled_text import BLOCKS, BOMB, OLD
 READERS: dict[str, Callable[[Path], Any]] = {
     **labelled_text.FORMATS,
     "columns": conll.read_columns,
-    "third column": functools.partial(conll.read_columns, word_column=2),
+    "fourth column": functools.partial(conll.read_columns, word_column=3),
     "tag before": functools.partial(conll.read_columns, tag_column=-3),
     "conllu": conll.read_conllu,
     "entities": functools.partial(conll.read_conllu, tag="entity"),
@@ -72,7 +72,7 @@ CASES = {
         (OLD.replace("utf-8", "klingon"), "not well-formed XML in UTF-8 .unknown encoding"),
         ("plain text", "not well-formed XML.*line 1"),
     ],
-    "third column": [("a b\nc d\n", ":1: expected a column 2")],
+    "fourth column": [("a b\nc d\n", ":1: expected a column 3")],
     "tag before": [("a b\nc d\n", ":1: expected a column -3")],
     "columns": [
         ("a\tO\n\tO\n", ":2: column 0 is empty"),

@@ -168,6 +168,14 @@ def test_short_epochs_are_checkpointed_seldom(
     assert [path.name for path in tmp_path.iterdir()] == ["3"]
 
 
+def test_the_end_needs_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a full disk fails a training of which every epoch is recorded."""
+    monkeypatch.setattr(loop, "_SECONDS", 0.0)
+    monkeypatch.setattr(loop._Checkpoints, "save", None)
+    problem, devices = toy.problem(checkpoint_every=1, epochs=1), jax.devices()[:2]
+    list(toy.train(problem, MEMBERS[:2], tmp_path, lambda report: None, 2, devices))
+
+
 def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) -> None:
     """Dies if one member's bad split stops the others."""
 

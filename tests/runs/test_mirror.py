@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import importlib.util
 import json
+import os
 import sqlite3
 import sys
 import threading
@@ -150,8 +151,12 @@ def test_members_are_followed_until_all_have_ended(
             for e in range(1, 6)
         ]
         store.record([], rows[:1])
+    os.utime(tmp_path / "runs" / "runs.sqlite", (0, 0))  # it is resumed, long after
+    begun, send = threading.Event(), mirrors._Mirror.send
+    monkeypatch.setattr(mirrors._Mirror, "send", lambda self: (send(self), begun.set()))
 
     def train() -> None:
+        begun.wait(60)
         with runs.open_store(tmp_path / "runs") as store:
             for row in rows[1:]:
                 time.sleep(0.1)

@@ -51,7 +51,7 @@ def test_names_that_mean_one_thing_are_axes(
 def test_other_columns_are_asked_about(tmp_path: Path, name: str, values: list[str]) -> None:
     """Dies if an id, a date or a size is compared as a model, or the remedy does not work."""
     told = name or "unnamed"
-    with pytest.raises(DataError, match=f"column {told!r} looks like .*--column ROLE={told}"):
+    with pytest.raises(DataError, match=f"column {told!r} looks like .*--column .?ROLE={told}"):
         read(tmp_path, _wide(name, values))
     named = read(tmp_path, _wide(name, values), models=["bert", "roberta"])
     assert named.models == ("bert", "roberta") and not named.labels
@@ -78,6 +78,12 @@ def test_of_two_columns_of_models_none_is_guessed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"column 'system' looks like text \(a\).*model=system"):
         read(tmp_path, content)
     assert read(tmp_path, content, columns={"model": "method"}).models == ("x", "y")
+
+
+def test_an_advice_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    """Dies if the name of a column with a blank is two words."""
+    with pytest.raises(DataError, match=r"--column 'score=Top-1 Acc\.'$"):
+        read(tmp_path, "model,Top-1 Acc.,Top-5 Acc.\nA,76,92\nA,77,93\n")
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,17 @@ def test_records_and_frames_are_tables() -> None:
         def reset_index(self) -> Frame:
             return frame
 
-    for source in (RECORDS, frame, Indexed(), sources.read(RECORDS)):
+    class Series:  # as groupby returns it
+        index = types.SimpleNamespace(names=["model", "seed"])
+        to_dict, __len__, reset_index = Frame.to_dict, Frame.__len__, Indexed.reset_index
+
+    for source in (RECORDS, frame, Indexed(), Series(), sources.read(RECORDS)):
         assert by_model(sources.read(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
     assert by_model(sources.read(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
     with pytest.raises(DataError, match=r"expected a path, .*, found int"):
         sources.read(5)
+    with pytest.raises(DataError, match="row 5: the model has no name"):
+        sources.read([*RECORDS, {"model": float("nan"), "score": 1}])
 
 
 def test_what_spreadsheets_add_is_left_out(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""TOML files -> validated frozen dataclasses, with all errors reported at once."""

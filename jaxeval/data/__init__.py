@@ -1,0 +1,1 @@
+"""Text on disk or generated -> sentences -> padded integer arrays."""

@@ -1,0 +1,1 @@
+"""Sensitivity of an architecture's score to its hyperparameters, from random sweeps."""
