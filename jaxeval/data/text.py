@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 
 # ends messages about a line that is not of the format that a config names
 OTHER_FORMAT = (
@@ -229,7 +229,7 @@ def find_parts(
     if folder.is_file():
         raise DataError(f"a file; expected the corpus' folder, such as {folder.parent}", folder)
     if not folder.is_dir():
-        raise no_file(folder, "no such file or folder; expected one that holds the corpus")
+        raise no_file(folder, f"no such file or folder; {argument('data')} names the corpus")
     names = sorted(file.name for file in folder.iterdir() if file.is_file())
     patterns = {part: pattern for part in _PARTS if (pattern := getattr(settings, part))}
     fitting = {p: _fitting(names, pattern, f"{key}.{p}") for p, pattern in patterns.items()}
