@@ -8,6 +8,7 @@ all devices at once. Each S runs in a process of its own, so that peak memory is
     python benchmarks/seed_scaling.py --data FOLDER --sizes 1,2,4,8,16,32,64
 """
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -64,19 +65,19 @@ def product_rate() -> float:
     return 200 * mesh.size * 2 * 640 * 300 * 400 / min(times)
 
 
-def measure(args: object) -> None:
+def measure(args: argparse.Namespace) -> None:
     """One population size."""
-    prepared = common.prepare(args.data, args.batch, args.sentences)  # type: ignore[attr-defined]
-    size = args.size  # type: ignore[attr-defined]
+    prepared = common.prepare(args.data, args.batch, args.sentences)
+    size = args.size
     population, compile_seconds = common.population(prepared, size)
     common.epoch_seconds(population)
     seconds = [common.epoch_seconds(population) / size for _ in range(3)]
-    rate = operations(prepared, args.batch) / float(np.median(seconds))  # type: ignore[attr-defined]
+    rate = operations(prepared, args.batch) / float(np.median(seconds))
     limit = product_rate()
     common.report(
         benchmark="seed_scaling",
         members=size,
-        batch=args.batch,  # type: ignore[attr-defined]
+        batch=args.batch,
         sentences=sum(map(len, prepared.data.split(0).train)),
         seconds_per_member_epoch=common.quartiles(seconds),
         compile_seconds=round(compile_seconds, 1),

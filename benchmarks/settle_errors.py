@@ -45,8 +45,8 @@ def _exponential(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray
     return draw.exponential(size=size) - 1
 
 
-def _right(draw: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
-    return (draw.random(size) < 0.3).astype(float)
+def _right(share: float) -> Draw:
+    return lambda draw, size: (draw.random(size) < share).astype(float)
 
 
 def _times(factor: float, of: Draw) -> Draw:
@@ -80,7 +80,8 @@ KINDS: Mapping[str, tuple[Draw, Draw]] = {
     "lognormal": (_lognormal, _lognormal),
     "exponential": (_exponential, _exponential),
     "1.5 steps a sd": (_steps, _steps),
-    "right or wrong, .3": (_right, _right),
+    "right or wrong, .3": (_right(0.3), _right(0.3)),
+    "right or wrong, .03": (_right(0.03), _right(0.03)),
     "beta 2, 5 and .4, 1": (_beta(2, 5), _beta(0.4, 1)),
     "exponential, sd 3:1": (_times(3, _exponential), _exponential),
     "exponential, skewed apart": (_exponential, _times(-1, _exponential)),

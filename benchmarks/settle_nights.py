@@ -188,8 +188,9 @@ def main() -> None:
         played = [play(rule, night) for night in nights(scores, args.nights)]
         true = [sum(better(scores, *keep) for keep in keeps) for keeps, _ in played]
         kept = [len(keeps) for keeps, _ in played]
-        gain = lambda keep: scores[keep[1]].mean() - scores[keep[0]].mean()  # noqa: E731
-        worse = [sum(gain(keep) <= 0 for keep in keeps) for keeps, _ in played]
+        worse = [
+            sum(scores[b].mean() <= scores[a].mean() for a, b in keeps) for keeps, _ in played
+        ]
         shares = [(k - t) / max(1, k) for k, t in zip(kept, true, strict=True)]
         last = [keeps[-1][1] if keeps else "base" for keeps, _ in played]
         quality = [100 * float(scores[name].mean()) for name in last]

@@ -22,7 +22,7 @@ FIRST_LOOK = 3
 _PRIOR_VARIANCE = 2.0
 """Variance g of the normal prior of the effect, in variances of one score."""
 
-_LENT = 20  # scores with which a larger sample steadies the variance of a smaller one
+_LENT = 30  # scores with which a larger sample steadies the variance of a smaller one
 _ROUNDS = 20
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -74,7 +74,7 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
 def _steadied(variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Returns the variance of n scores, pooled with that of m others where this makes it larger.
 
-    The other counts as one of min(m - n, 20) scores, so that samples of one size keep theirs.
+    The other counts as one of min(m - n, 30) scores, so that samples of one size keep theirs.
     """
     lent = np.clip(m - n, 0, _LENT)
     return np.maximum(variance, ((n - 1) * variance + lent * other) / (n - 1 + lent))

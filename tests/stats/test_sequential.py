@@ -224,3 +224,11 @@ def test_merged_evidence_is_a_weighted_mean():
     assert np.exp(sequential.merge({1: np.log(3), 4: np.log(50)})) == pytest.approx(e @ shares)
     assert sequential.merge({1: -np.inf}) == sequential.merge({}) == -np.inf
     assert np.exp(sequential.merge(dict.fromkeys(range(1, 5000), 0.0))) < 1
+
+
+def test_rare_successes_beside_thousands_of_known_scores() -> None:
+    """Dies if the variance of a few scores that are nearly all 0 counts as known."""
+    draw = np.random.default_rng(3)
+    few, known = ((draw.random((1000, n)) < 0.03).astype(float) for n in (100, 3000))
+    wrong = sequential.e_process(sequential.looks(few, known, 3000)).max(-1) >= np.log(20)
+    assert wrong.mean() <= 0.05 + 2 * (0.05 * 0.95 / 1000) ** 0.5
