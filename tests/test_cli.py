@@ -178,7 +178,8 @@ from jaxeval import cli
 def main():
     try:
         print("working", flush=True)
-        time.sleep(60)
+        for _ in range(600):  # one long sleep misses a signal that comes just before it
+            time.sleep(0.1)
     finally:
         print("ended in order")
 
@@ -209,7 +210,7 @@ os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
 
 def test_a_hangup_that_is_ignored_ends_nothing() -> None:
     """Dies if nohup no longer keeps a verb when its terminal is closed."""
-    words = [sys.executable, "-c", _IGNORING, _WORKING.replace("60", "1")]
+    words = [sys.executable, "-c", _IGNORING, _WORKING.replace("600", "10")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": ROOT}, **pipes) as process:
         assert process.stdout is not None and process.stdout.readline() == "working\n"
