@@ -148,7 +148,8 @@ def test_a_run_that_fails_after_the_decision(failing: str) -> None:
 
 
 def test_a_crash_that_counts_as_a_score_is_named() -> None:
-    """Dies if a claim stands beside a difference of the other sign without a word."""
+    """Dies if a claim stands beside a difference of the other sign without a word, or a crash
+    that keeps it from being made is not named."""
     sides = {"old": [0.8, 0.801, 0.802, 0.803, 0.804, 0.805]}
     sides["new"] = [*(score + 0.05 for score in sides["old"][:5]), 0.1]
     said = str(jaxeval.settle_table(sides))
@@ -156,6 +157,9 @@ def test_a_crash_that_counts_as_a_score_is_named() -> None:
     assert "lies outside the interval" in said.splitlines()[0]
     del sides["new"][5]
     assert "outside" not in str(jaxeval.settle_table(sides))
+    sides["new"][1] = 0.1
+    notes = jaxeval.settle_table(sides).notes
+    assert any(note.startswith("1 of 5 scores of new is far worse") for note in notes)
 
 
 def test_items_are_pairs() -> None:
