@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval import runs
 from jaxeval.bandits import Settle
 from jaxeval.settle import tables
 from jaxeval.stats import anytime
@@ -256,6 +257,16 @@ def test_a_model_that_is_not_there(
     with pytest.raises(KeyError if hint else jaxeval.JaxevalError):
         jaxeval.settle_table(tmp_path / "t.csv", *names, score="f1", follow=9)
     assert hint in capsys.readouterr().err
+
+
+def test_runs_that_have_not_ended_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a runs folder whose first members still train is an error."""
+    runs.open_store(tmp_path).close()
+    monkeypatch.setattr(tables.time, "sleep", lambda seconds: (_ for _ in ()).throw(KeyError))
+    with pytest.raises(KeyError):
+        jaxeval.settle_table(tmp_path, "old", "new", follow=9, quiet=True)
 
 
 def test_what_cannot_grow_is_not_waited_for() -> None:
