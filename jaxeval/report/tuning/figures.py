@@ -83,7 +83,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
     axes.set(xlabel="setting", ylabel=plots.literal(scores.label(tuned.metric, tuned.unit)))
     axes.locator_params(axis="x", integer=True)
-    plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover scores
+    plots.legend(drawing)  # within, it would cover scores
     again = "Retrained: the mean of the best setting's fresh seeds, with its 95 % interval."
     caption = (
         "Scores of settings in the order of their proposal."
@@ -147,7 +147,7 @@ def _importance(of: Insight) -> Figure:
         axes.errorbar(mean, height, xerr=errors, **style)
     axes.set_yticks(places, [plots.literal(row.name) for row in rows])
     axes.set(xlabel="share of the variance", xlim=(0, 1))
-    plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover bars
+    plots.legend(drawing)  # within, it would cover bars
     shown = importance_rows(of)
     return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
 
