@@ -17,7 +17,9 @@ from jaxeval.runs.metrics import higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
-_ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
+_ITEMS = (
+    "rows are items or resamples of a run; jaxeval compare logs (or compare items) reads items"
+)
 # all words of a metric's name
 _OF_METRICS = (
     "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
