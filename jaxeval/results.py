@@ -160,7 +160,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
     Raises:
       ConfigError: no such experiment.
-      RunError: no member has ended.
+      DataError: no member has ended. RunError: there are no runs.
     """
     found = Runs(tuple(store.load(runs)), str(runs))
     return found if experiment is None else found[experiment]

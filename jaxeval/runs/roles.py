@@ -17,7 +17,9 @@ from jaxeval.runs.metrics import DIRECTIONS, PARTS, higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
-_ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
+_ITEMS = (
+    "rows are items or resamples of a run; jaxeval compare logs (or compare items) reads items"
+)
 _METRICS = {words_of(name) for name in DIRECTIONS}
 _BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
 _ASIDE = PARTS.union(_BESIDE.split())

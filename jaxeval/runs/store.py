@@ -273,7 +273,10 @@ def open_store(folder: str | Path | None, shared: bool = True) -> Store:
 
 
 def open_existing(location: str | Path) -> Store:
-    """Opens a runs folder or its database to read it; creates nothing."""
+    """Opens a runs folder or its database to read it; creates nothing.
+
+    Raises RunError: there is none, or it is not one of ours.
+    """
     if not isinstance(location, str | Path):
         raise DataError(f"path: expected a text or a path, found {location!r:.60}")
     file = Path(location) / FILE if Path(location).is_dir() else Path(location)
@@ -286,12 +289,12 @@ def open_existing(location: str | Path) -> Store:
 def load(location: str | Path) -> list[records.MemberRow]:
     """Reads all members of a runs folder, ordered by experiment, seed and split.
 
-    Raises RunError: there are none.
+    Raises DataError: there are none. RunError: as of `open_existing`.
     """
     with open_existing(location) as store:
         if rows := store.members():
             return rows
-    raise RunError(f"{location}: no member has ended")
+    raise DataError("no member has ended", location)
 
 
 def load_curves(location: str | Path) -> list[records.CurveRow]:

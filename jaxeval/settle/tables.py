@@ -20,7 +20,7 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import OVERLAPPING, Scores
-from jaxeval.stats import datasets, samples
+from jaxeval.stats import datasets, failures, samples
 from jaxeval.stats.samples import Samples
 
 _FAR = 100  # so many numbers in a row that no model has: seeds are not consecutive
@@ -158,11 +158,12 @@ def settled(
     state, order = _state(scores, each, seeds, rule.most, growing)
     places = [data.name for data in scores.data_sets]
     mean = [f"mean over the data sets {', '.join(places)}"] * (len(places) > 1)
+    gap = _gap(rule, state, order, noun or each.unit, growing)
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
-        "notes": [*scores.warnings, *mean, *_gap(rule, state, order, noun or each.unit, growing)],
+        "notes": [*failures.collapsed(scores, each), *scores.warnings, *mean, *gap],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 

@@ -3,13 +3,14 @@
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from jaxeval.errors import argument
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.normal import is_failed
 from jaxeval.stats import describe, on
 from jaxeval.stats.failures import Failures, failed_runs
-from jaxeval.stats.pairs import Pair
+from jaxeval.stats.pairs import FEW_DATA_SETS, Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import FEWEST, Copies
 from jaxeval.stats.study import Board, RunDesign, Study, decision
@@ -229,11 +230,14 @@ def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
     who = text.listed(sorted(models)) if len(models) == 2 else f"{len(models)} models"
     design = f"{who} with {words.sizes(study.pairs)}"
     none = f"{design} cannot show any difference at level {text.level(primary.level)}"
-    if primary.needed is None:
-        return f"{none}."
-    each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
-    needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
-    return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
+    parts, data_sets = [none], len(study.scores.data_sets)
+    if primary.needed is not None:
+        each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
+        needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
+        parts.append(f"{needed} would show one of {Primary.PLANNED_SDS:g} sds")
+    if data_sets >= FEW_DATA_SETS and study.noun != study.pairs[0].unit:
+        parts.append(f"{argument('unit', 'dataset')} compares over {data_sets} {study.noun}s")
+    return f"{'; '.join(parts)}."
 
 
 def _by_how_much(study: Study, scale: ScoreFormat) -> str:

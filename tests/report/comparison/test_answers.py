@@ -125,6 +125,8 @@ def test_a_design_that_can_show_nothing_says_so_first(models: int) -> None:
     )
     assert found
     assert "cannot show" not in answers.answer(_runs(means, n=int(found[1]), sd=1e-4))[0]
+    six = answers.answer(_runs(means, n=2, data_sets=6))[0]
+    assert six.endswith("would show one of 3 sds; --unit dataset compares over 6 data sets.")
     four = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=4, n=1)
     assert answers.answer(four)[0].startswith("3 models with 4 data sets cannot show any")
     five = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=5, n=1, sd=1e-4)
