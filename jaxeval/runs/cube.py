@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import cells, metrics, normal, texts
-from jaxeval.runs.columns import listed, meant, paused_collector
+from jaxeval.runs.columns import listed, meant
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.normal import Rows
@@ -24,7 +24,6 @@ _FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 
-@paused_collector()
 def build(rows: Rows, layout: Layout) -> Scores:
     """Returns the scores of some rows; data sets without a metric of all models are left out.
 

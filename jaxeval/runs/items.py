@@ -27,7 +27,6 @@ KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
-@files.paused_collector()
 def read(
     path: str | Path,
     models: Sequence[str] = (),
