@@ -21,6 +21,7 @@ from jaxeval.parameters import (
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
+    from jaxeval.bandits.commands import Command
     from jaxeval.config.reading import Source
     from jaxeval.report.settlements import Settlements
     from jaxeval.report.settlements.settlement import Settlement
@@ -155,21 +156,30 @@ def settle_command(
       jaxeval settle command "./train.sh {seed}" --base-folder ../base --correction e-lond
     """
     from jaxeval.bandits import Settle
-    from jaxeval.settle import running, sides
+    from jaxeval.settle import running
 
     ahead = -(-workers // 2)
     rule = Settle(
         most=seeds, margin=margin, alpha=alpha, statistic=statistic, paired=paired, ahead=ahead
     )
-    reading = json_field, pattern, time_limit
-    programs = [
-        sides.Program(base, base_folder, *reading),
-        sides.Program(base if candidate is None else candidate, folder, *reading),
-    ]
+    both = (base, base_folder), (base if candidate is None else candidate, folder)
+    programs = [_program(*each, json_field, pattern, time_limit) for each in both]
     asked = running.Asked(rule, correction, again, note, Path(ledger))
     more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
-        return running.settle_commands(programs, asked, json_field, lower_is_better, **more)
+        return running.settle_commands(programs, asked, lower_is_better, **more)
+
+
+def _program(
+    template: str,
+    folder: str | Path,
+    field: str | None,
+    pattern: str | None,
+    limit: float | None,
+) -> "Command":
+    from jaxeval.bandits.commands import Command
+
+    return Command(template, ("seed", "split"), field, limit, "seed", pattern, folder)
 
 
 @parameters.verb
@@ -255,11 +265,11 @@ def settle_self(
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
     """
-    from jaxeval.settle import running, sides
+    from jaxeval.settle import running
 
     if seeds < _LEAST:
         raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
-    program = sides.Program(command, folder, json_field, pattern, time_limit)
+    program = _program(command, folder, json_field, pattern, time_limit)
     more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
         return running.settle_self(program, seeds, Path(ledger), **more)

@@ -197,35 +197,26 @@ def probability_of_improvement(
         low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
         high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
         return Effect(won / n, Interval(low, high, confidence, "Clopper-Pearson on pairs"), (n,))
-    few = min(len(first), len(second))
-    estimate, interval = _improvement([first], [second], confidence, _NEWCOMBE)
-    if few < _FEWEST:
-        reason = f"{few} scores are too few (at least {_FEWEST})"
-        interval = Interval.none(confidence, reason)
-    return Effect(estimate, interval, (len(first), len(second)))
+    found = average_probability_of_improvement([first], [second], confidence, _NEWCOMBE)
+    if (few := min(found.n)) < _FEWEST:
+        none = Interval.none(confidence, f"{few} scores are too few (at least {_FEWEST})")
+        found = dataclasses.replace(found, interval=none)
+    return found
 
 
 def average_probability_of_improvement(
-    a: Sequence[Sample], b: Sequence[Sample], confidence: float = 0.95
+    a: Sequence[Sample],
+    b: Sequence[Sample],
+    confidence: float = 0.95,
+    method: str = f"{_NEWCOMBE}, of the average",
 ) -> Effect:
     """P(a run of A beats a run of B) averaged over data sets (Agarwal et al. 2021).
 
-    The interval is Newcombe's. a, b: the scores of each data set, in the same order.
-    """
-    first, second = ([sample(of) for of in each] for each in (a, b))
-    found = _improvement(first, second, confidence, f"{_NEWCOMBE}, of the average")
-    return Effect(*found, (sum(map(len, first)), sum(map(len, second))))
-
-
-def _improvement(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], confidence: float, method: str
-) -> tuple[float, Interval]:
-    """Average probability over data sets, and its interval.
-
-    Hanley and McNeil's variances use one p for all data sets, which errs on the wide side.
+    The interval is Newcombe's; Hanley and McNeil's variances use one p for all data sets, which
+    errs on the wide side. a, b: the scores of each data set, in the same order.
     """
     won, variances, sizes = [], [], []
-    for x, y in zip(first, second, strict=True):
+    for x, y in zip(map(sample, a), map(sample, b), strict=True):
         sizes.append((len(x), len(y)))
         if min(len(x), len(y)) > 1:
             test, _ = ranks.brunner_munzel(x, y)
@@ -235,7 +226,8 @@ def _improvement(
             won.append(probability_of_superiority(x, y))
     average = float(np.mean(won))
     ends = _newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
-    return average, Interval(*ends, confidence, method)
+    n, m = map(sum, zip(*sizes, strict=True))
+    return Effect(average, Interval(*ends, confidence, method), (n, m))
 
 
 def _newcombe(

@@ -268,7 +268,12 @@ def _means(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate
 
 def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
     gaps = [a.item_means - b.item_means for a, b in of.tasks]
-    each = [_gap_parts(gap, *both) for gap, both in zip(gaps, of.tasks, strict=True)]
+    each = []
+    for gap, (a, b) in zip(gaps, of.tasks, strict=True):
+        several = min(a.runs, b.runs) > 1
+        between = a.parts.between + b.parts.between if several else ()
+        crossed = a.parts.interaction + b.parts.interaction if several else ()
+        each.append(Parts(variances.items_part(gap, a.groups), between, crossed))
     parts, value = variances.average(each, of.levels), float(np.mean([gap.mean() for gap in gaps]))
     if of.binary:
         more = [variances.add_two_items(gap, own) for gap, own in zip(gaps, each, strict=True)]
@@ -287,11 +292,3 @@ def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Es
             interval = variances.t_interval(centre, tested, *how)
         about = float(np.sqrt(part.value)), float(tested.df), interval, over, of.sizes
         yield Estimate(value, *about, p_value, tuple(lines), of.binary)
-
-
-def _gap_parts(gap: np.ndarray, a: ScoreTable, b: ScoreTable) -> Parts:
-    items = variances.items_part(gap, a.groups)
-    if min(a.runs, b.runs) == 1:
-        return Parts(items)
-    between = a.parts.between + b.parts.between
-    return Parts(items, between, a.parts.interaction + b.parts.interaction)

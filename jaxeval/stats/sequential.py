@@ -56,19 +56,22 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     a = np.asarray(a, np.float64)
     if b is None:
         count = np.arange(FIRST_LOOK, a.shape[-1] + 1)
-        mean, variance = _running(a, count)
-        return _looks(count, mean, variance / count, count - 1.0, count.astype(float))
-    b = np.asarray(b, np.float64)
-    few, many = sorted((a.shape[-1], b.shape[-1]))
-    last = a.shape[-1] if b.shape[-1] <= known else many
-    count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
-    n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
-    (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
-    of_a, of_b = variance_a / n, variance_b / m
-    df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
-    squared = _steadied(variance_a, n, variance_b, m) / n
-    squared += _steadied(variance_b, m, variance_a, n) / m
-    return _looks(count, mean_a - mean_b, squared, df, n * m / (n + m))
+        estimate, variance = _running(a, count)
+        squared, df, effective = variance / count, count - 1.0, count.astype(float)
+    else:
+        b = np.asarray(b, np.float64)
+        few, many = sorted((a.shape[-1], b.shape[-1]))
+        last = a.shape[-1] if b.shape[-1] <= known else many
+        count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
+        n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
+        (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
+        of_a, of_b = variance_a / n, variance_b / m
+        df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
+        squared = _steadied(variance_a, n, variance_b, m) / n
+        squared += _steadied(variance_b, m, variance_a, n) / m
+        estimate, effective = mean_a - mean_b, n * m / (n + m)
+    error = np.sqrt(np.where(squared > 0, squared, np.nan))
+    return Looks(count, estimate, error, df, effective)
 
 
 def _steadied(variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -88,17 +91,6 @@ def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     apart = np.abs(shifted) > stats.rounding_unit(x)
     varies = np.logical_or.accumulate(apart, axis=-1)[..., count - 1]
     return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0) / (count - 1)
-
-
-def _looks(
-    count: np.ndarray,
-    estimate: np.ndarray,
-    squared_error: np.ndarray,
-    df: np.ndarray,
-    effective: np.ndarray,
-) -> Looks:
-    error = np.sqrt(np.where(squared_error > 0, squared_error, np.nan))
-    return Looks(count, estimate, error, df, effective)
 
 
 def _log_e_t(
