@@ -208,12 +208,8 @@ def _density(
 
 def _products_of_others(below: np.ndarray) -> np.ndarray:
     """Computes prod_{j != i} F_j along axis 1 without division."""
-    models = below.shape[1]
+    before, after = np.cumprod(below, axis=1), np.cumprod(below[:, ::-1], axis=1)[:, ::-1]
     others = np.ones_like(below)
-    for k in range(1, models):
-        np.multiply(others[:, k - 1], below[:, k - 1], out=others[:, k])
-    after = np.ones_like(below[:, 0])
-    for k in reversed(range(models - 1)):
-        after *= below[:, k + 1]
-        others[:, k] *= after
+    others[:, 1:] = before[:, :-1]
+    others[:, :-1] *= after[:, 1:]
     return others
