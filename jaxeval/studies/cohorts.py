@@ -162,7 +162,8 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
     for family, by_file in families.items():
         files = sorted(by_file)  # whatever the order of the trials
         largest = max(int(own.data.table.vectors.nbytes) for own in by_file.values())
-        most = tables_at_once(largest)
+        copies = jax.device_count() if jax.devices()[0].platform == "cpu" else 1  # share memory
+        most = max(1, int(_bytes() / 4 // max(largest * copies, 1)))
         for begin in range(0, len(files), most):
             part = {name: by_file[name] for name in files[begin : begin + most]}
             if len(part) > 1:
@@ -268,16 +269,6 @@ def _needed(parameters: int, training: Training, members: int) -> int:
     width, devices = training.width(members), jax.devices()
     width = width if devices[0].platform == "cpu" else -(-width // len(devices))
     return 4 * parameters * (2 * width + 1)
-
-
-def tables_at_once(each: int) -> int:
-    """Returns how many word tables of `each` bytes fit into a quarter of the memory.
-
-    Every device has a copy; the devices of a CPU share its memory.
-    """
-    devices = jax.devices()
-    copies = len(devices) if devices[0].platform == "cpu" else 1
-    return max(1, int(_bytes() / 4 // max(each * copies, 1)))
 
 
 def _bytes() -> float:
