@@ -228,7 +228,12 @@ class _Watch:
                 job.end = event
             elif isinstance(event, host.Report):
                 job.report, job.tries = event, 0
-                yield self._of_all(event)
+                each = self._submitted.values()
+                reports = [of.report for of in each if of.report is not None]
+                waiting = sum(len(of.waiting) for of in each if of.report is None)
+                waiting += sum(other.waiting for other in reports)
+                slots = [slot for other in reports for slot in other.slots]  # of all jobs
+                yield event._replace(slots=slots, waiting=waiting)
             elif self._compiling.setdefault(job.whole.program, path) == path:
                 yield event
         if job.end is None and alive:
@@ -238,15 +243,6 @@ class _Watch:
         except files.Busy:  # its process is still ending
             return
         yield from self._over(path, job)
-
-    def _of_all(self, report: host.Report) -> host.Report:
-        """A job's report with the slots of all jobs, and the members that wait in them."""
-        each = self._submitted.values()
-        reports = [of.report for of in each if of.report is not None]
-        waiting = sum(len(of.waiting) for of in each if of.report is None)
-        waiting += sum(other.waiting for other in reports)
-        all_slots = [slot for other in reports for slot in other.slots]
-        return report._replace(slots=all_slots, waiting=waiting)
 
     def _over(self, path: Path, job: jobs.Job) -> Iterator[running.Event]:
         """Ends a job whose results are merged, or submits it again."""

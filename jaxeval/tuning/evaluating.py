@@ -8,7 +8,7 @@ import functools
 import inspect
 import json
 import threading
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator
 from typing import Any
 
 from jaxeval.bandits import commands, running
@@ -40,10 +40,18 @@ class Evaluator:
         takes: Collection[str] = ()
         self.command = None
         if isinstance(source, str):
-            self.name, takes = source, {*PLACE.findall(source), "report"}
+            self.name, places = source, PLACE.findall(source)
+            takes = {*places, "report"}
             names = [parameter.name for parameter in space.parameters]
             self.command = commands.Command(source, [*names, *_BESIDE], field, limit)
-            _refuse_wrong(source, names)
+            for name in {*_BESIDE} & {*names}:
+                raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
+            for name in (name for name in places if name not in (*names, *_BESIDE)):
+                known = f"there are {', '.join(names)}"
+                raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {known}")
+            for name in (name for name in names if not {name, "values"} & {*places}):
+                expected = "expected {values}, or each hyperparameter by its name"
+                raise ConfigError(f"command: {expected}: {{{name}}} is missing in {source!r}")
         else:
             self.name = getattr(source, "__qualname__", type(source).__name__)
             with contextlib.suppress(TypeError, ValueError):  # functions in C have no signature
@@ -64,18 +72,6 @@ class Evaluator:
         """Returns the words of the command to run."""
         assert self.command is not None
         return self.command.words(_texts(values, seed))
-
-
-def _refuse_wrong(template: str, names: Sequence[str]) -> None:
-    places = PLACE.findall(template)
-    for name in {*_BESIDE} & {*names}:
-        raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
-    for name in (name for name in places if name not in (*names, *_BESIDE)):
-        known = f"there are {', '.join(names)}"
-        raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {known}")
-    for name in (name for name in names if not {name, "values"} & {*places}):
-        expected = "expected {values}, or each hyperparameter by its name"
-        raise ConfigError(f"command: {expected}: {{{name}}} is missing in {template!r}")
 
 
 def _texts(values: Values, seed: int) -> dict[str, str]:
