@@ -142,10 +142,6 @@ class Encoder:
     def snap(self, rows: np.ndarray) -> np.ndarray:
         """Returns the nearest places that settings have, [n, P]; NaN if inactive."""
         snapped = np.stack([a.snapped(rows[:, k]) for k, a in enumerate(self.axes)], axis=1)
-        snapped[~self._active(snapped)] = np.nan
-        return snapped
-
-    def _active(self, snapped: np.ndarray) -> np.ndarray:
         active = np.ones(snapped.shape, bool)
         for parameter in self.parents_first:
             for other, values in parameter.when:
@@ -153,7 +149,8 @@ class Encoder:
                 allowed = [self.axes[k].place(value) for value in values]
                 holds = active[:, k] & np.isin(snapped[:, k], allowed)
                 active[:, self._names.index(parameter.name)] &= holds
-        return active
+        snapped[~active] = np.nan
+        return snapped
 
     def unconditional(self, quantiles: np.ndarray) -> np.ndarray:
         """Returns places at uniform numbers [n, P], as if every hyperparameter were active."""

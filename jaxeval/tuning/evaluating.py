@@ -4,7 +4,6 @@ Every free worker gets the next proposal at once, which takes into account what 
 """
 
 import contextlib
-import functools
 import inspect
 import json
 import threading
@@ -139,17 +138,16 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
         return self.state.history.evaluations[job[0]].ended
 
     def _evaluate(self, number: int, seed: int) -> float:
-        values = self.state.history.evaluations[number].values
-        report = None if self._steps is None else functools.partial(self._report, number)
-        return self.evaluate(values, seed, report)
+        def report(step: int, score: float) -> bool:
+            halving, state = self.state.search.halving, self.state
+            with self._lock:
+                if halving is not None and self._steps is not None:
+                    at = Stopped(step, self._steps)
+                    state.history = halving.report(state.history, number, at, score, self._best)
+                return state.history.evaluations[number].ended
 
-    def _report(self, number: int, step: int, score: float) -> bool:
-        halving, state = self.state.search.halving, self.state
-        with self._lock:
-            if halving is not None and self._steps is not None:
-                at = Stopped(step, self._steps)
-                state.history = halving.report(state.history, number, at, score, self._best)
-            return state.history.evaluations[number].ended
+        values = self.state.history.evaluations[number].values
+        return self.evaluate(values, seed, None if self._steps is None else report)
 
     def again(
         self, setting: Evaluation, count: int

@@ -175,7 +175,11 @@ def fit(space: Space, known: History) -> Fitted:
         ordered = sorted(furthest.values(), reverse=True)
         budget = ordered[min(len(space.parameters), len(ordered) - 1)]
     count = len(scored)
-    success = _success(space, known.ended)
+    success, ended = None, known.ended
+    if any(evaluation.failure for evaluation in ended):
+        seen = encode.features(encode.places([evaluation.values for evaluation in ended]))
+        labels = np.where([bool(evaluation.failure) for evaluation in ended], -1.0, 1.0)
+        success = _model(space, Data(seen, labels, np.zeros(len(labels)), np.ones(len(labels))))
     return Fitted(model, success, scored, features[:count], observed[:count], fitted_to, budget)
 
 
@@ -183,15 +187,6 @@ def _weights(places: np.ndarray) -> np.ndarray:
     """Returns weights [n] that give each combination of active hyperparameters the same sum."""
     _, branch, sizes = np.unique(np.isnan(places), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / sizes[branch.ravel()])
-
-
-def _success(space: Space, ended: list[Evaluation]) -> Model | None:
-    if not any(evaluation.failure for evaluation in ended):
-        return None
-    encode = encoder(space)
-    features = encode.features(encode.places([evaluation.values for evaluation in ended]))
-    labels = np.where([bool(evaluation.failure) for evaluation in ended], -1.0, 1.0)
-    return _model(space, Data(features, labels, np.zeros(len(labels)), np.ones(len(labels))))
 
 
 def _model(space: Space, data: Data) -> Model:
