@@ -129,8 +129,14 @@ def chunks(names: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
         yield names[begin:end]
 
 
-def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
-    """Draws one legend above all panels, in as many columns as fit."""
+def legend(drawing: "Drawing", handles: Sequence["Artist"] = ()) -> None:
+    """Draws one legend above all panels, in as many columns as fit.
+
+    Args:
+      handles: default: what is labelled in the first panel, each label once.
+    """
+    found = zip(*drawing.axes[0].get_legend_handles_labels(), strict=True)
+    handles = handles or [*{label: handle for handle, label in found}.values()]
     labels = [str(handle.get_label()) for handle in handles]
     longest = max(len(line) for label in labels for line in label.split("\n"))
     room = int(_LETTERS_PER_INCH * drawing.get_figwidth() / (4 + longest))

@@ -201,8 +201,7 @@ class Repeats(Result):
             noise.append(("within a seed", self.again, self.sd_within, self.sd_within_interval))
         rows = [(what, str(len(of)), scale(sd), scale.interval(ci)) for what, of, sd, ci in noise]
         table = Table(("noise", "seeds", "sd", "95 % CI of sd"), rows)
-        each = {"first": self.first, "again": self.again}
-        listed = [f"{run}: {', '.join(f'{x:g}' for x in of)}" for run, of in each.items()]
+        listed = scores.listed({"first": self.first, "again": self.again})
         return Document(
             self._answer(scale),
             (table, *settlement.planned(self.smallest, scale)),

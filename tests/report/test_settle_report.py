@@ -159,14 +159,14 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
 def test_figures_tell_outcomes_apart_without_colour(tmp_path: Path) -> None:
     """Dies if two outcomes share a marker, or a candidate's interval is that of another."""
     found = _night(tmp_path / "night.db")
-    marks = {(marker, filled) for marker, _, filled in _MARKS.values()}
+    marks = {(of["marker"], of.get("mfc")) for of in _MARKS.values()}
     assert len(marks) == len(_MARKS)
     (progress,) = found.document().figures()
     assert [row[:3] for row in progress.rows] == [
         (of.number, of.name, of.outcome) for of in found.candidates
     ]
     drawn = {line.get_marker() for line in progress.drawing.axes[0].lines}
-    assert {_MARKS[of.outcome][0] for of in found.candidates} < drawn
+    assert {_MARKS[of.outcome]["marker"] for of in found.candidates} < drawn
     first = found.candidates[0]
     assert first.interval is not None and first.mean is not None and first.difference is not None
     ends = [first.mean - first.difference + end for end in first.interval[:2]]

@@ -108,6 +108,7 @@ def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
         ("seed,dev_f1,test_acc,cnn", "test_acc"),
         ("seed,train/loss,dev_f1,cnn", "dev_f1"),
         ("seed,rouge1,rougeL,macro-F1", "rouge1"),
+        ("seed,UAS,LAS,dice@10", "UAS"),
     ],
 )
 def test_metrics_are_not_compared_as_models(tmp_path: Path, header: str, best: str) -> None:

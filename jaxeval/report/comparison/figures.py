@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxeval.report import Figure, plots
+from jaxeval.report import Figure, plots, text
 from jaxeval.report.comparison import tables, words
 from jaxeval.report.plots import literal
 from jaxeval.stats.datasets import Ranking
@@ -118,7 +118,7 @@ def _leaderboard(board: Board, study: Study, number: int) -> Figure:
     right.set_xlabel("rank")
     for axes in (left, right):
         plots.ruled(axes, "both")
-    means = [f"{unit(row.mean.value)} {unit.interval(row.mean.interval)}" for row in shown]
+    means = (text.estimate(row.mean.value, row.mean.interval, unit) for row in shown)
     rows = [(row.model, mean, tables.rank(row)) for row, mean in zip(shown, means, strict=True)]
     more = f" The best {len(shown)} of {models}." if models > len(shown) else ""
     caption = (

@@ -268,14 +268,10 @@ def _curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
     if table:
         _, _, low, q1, median, q3, high = map(np.array, zip(*table, strict=True))
         bands = ((low, high, 0.12, "min to max"), (q1, q3, 0.3, "quartiles"))
-        handles = [
-            *(
-                panel.fill_between(epochs, a, b, color=_DEV, linewidth=0, alpha=alpha, label=label)
-                for a, b, alpha, label in bands
-            ),
-            *panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median"),
-        ]
-        plots.legend(drawing, handles)
+        for a, b, alpha, band in bands:
+            panel.fill_between(epochs, a, b, color=_DEV, linewidth=0, alpha=alpha, label=band)
+        panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median")
+        plots.legend(drawing)
     panel.set(xlabel="epoch", ylabel=f"dev {scores.label(metric, unit)}")
     panel.locator_params(axis="x", integer=True)
     return Figure(
