@@ -4,6 +4,7 @@ Every free worker gets the next proposal at once, which takes into account what 
 """
 
 import contextlib
+import dataclasses
 import inspect
 import json
 import threading
@@ -79,30 +80,24 @@ def _texts(values: Values, seed: int) -> dict[str, str]:
     return {**shown, "seed": str(seed), "values": plain}
 
 
+@dataclasses.dataclass(eq=False)
 class Runner(running.Proposer[tuple[Evaluation, str]]):
-    """Evaluates a search by a function or a command, in threads; a proposer.
+    """Evaluates a search by a function or a command, in threads; a proposer."""
 
-    Args:
-      workers: evaluations at once.
-      retries: how often a failed seed is tried again before the evaluation has failed.
-      steps: at which evaluations report, for halving.
-    """
+    state: State
+    evaluate: Evaluator
+    workers: int = 1  # evaluations at once
+    retries: int = 0  # of a failed seed, before the evaluation has failed
+    steps: int | None = None  # at which evaluations report, for halving
+    # of the state, which reports change too
+    _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _best: dict[int, float] = dataclasses.field(default_factory=dict)
 
-    def __init__(
-        self,
-        state: State,
-        evaluate: Evaluator,
-        workers: int = 1,
-        retries: int = 0,
-        steps: int | None = None,
-    ):
-        self.state, self.evaluate, self._steps = state, evaluate, steps
-        self._how: Any = {"workers": workers, "retries": retries}
-        if evaluate.command is not None:
-            self._how["stop"] = evaluate.command.stop
-        self._lock = threading.Lock()  # of the state, which reports change too
-        self._waiting = _jobs(state.history.pending)  # of an earlier process
-        self._best: dict[int, float] = {}
+    def __post_init__(self) -> None:
+        self._waiting = _jobs(self.state.history.pending)  # of an earlier process
+        self._how: Any = {"workers": self.workers, "retries": self.retries}
+        if self.evaluate.command is not None:
+            self._how["stop"] = self.evaluate.command.stop
 
     def run(self) -> Generator[tuple[Evaluation, str], None, None]:
         """Continues the search; yields evaluations that end or are retried, with a note."""
@@ -141,13 +136,13 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
         def report(step: int, score: float) -> bool:
             halving, state = self.state.search.halving, self.state
             with self._lock:
-                if halving is not None and self._steps is not None:
-                    at = Stopped(step, self._steps)
+                if halving is not None and self.steps is not None:
+                    at = Stopped(step, self.steps)
                     state.history = halving.report(state.history, number, at, score, self._best)
                 return state.history.evaluations[number].ended
 
         values = self.state.history.evaluations[number].values
-        return self.evaluate(values, seed, None if self._steps is None else report)
+        return self.evaluate(values, seed, None if self.steps is None else report)
 
     def again(
         self, setting: Evaluation, count: int
