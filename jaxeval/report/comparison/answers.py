@@ -31,7 +31,7 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     if study.item_design and study.item_design.withheld:
         who = text.listed(study.scores.models)
         return [f"{who} are not compared, since {claims.WITHHELD}."]
-    doubts = _doubtful(study, study.run_design) if study.run_design else []
+    doubts = [*_doubtful(study, study.run_design)] if study.run_design else []
     lines = _verdicts(study) if study.pairs else []
     zeros, rule = study.scores.missing == "zero", ""
     if study.run_design:
@@ -63,19 +63,16 @@ def _verdicts(study: Study) -> list[str]:
     return [*lines[:1], *_beside(study), *lines[1:]]
 
 
-def _doubtful(study: Study, design: RunDesign) -> list[str]:
-    """Names scores that are missing, look like those of failed runs, or are all the same."""
+def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
+    """Names scores that are missing or like those of failed runs, and models that have one run."""
     failed = {row for rows in failed_runs(study.scores).values() for row in rows}
-    lost = [one for one in study.scores.unusable if one.row not in failed]
-    advice = (
-        "" if study.scores.missing == "zero" else "; if runs failed, say so in a column status"
-    )
-    left_out = f"{text.unusable(lost, study.scores.missing)}{advice}." if lost else ""
-    return [*([left_out] if lost else []), *design.collapsed, *_copies(study, design)]
-
-
-def _copies(study: Study, design: RunDesign) -> Iterator[str]:
-    """Yields a sentence on each model that has one run, and so is not tested."""
+    if lost := [one for one in study.scores.unusable if one.row not in failed]:
+        zero, advice = (
+            study.scores.missing == "zero",
+            "; if runs failed, say so in a column status",
+        )
+        yield f"{text.unusable(lost, study.scores.missing)}{'' if zero else advice}."
+    yield from design.collapsed
     scale, others = words.score_format(study), dict[str, list[str]]()
     for one in design.copies:
         score, where = scale(one.score), on(one.data_set)
@@ -221,9 +218,8 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
 
 def _could_show(pair: Pair, alpha: float) -> bool:
     runs, plan = pair.scores, pair.plan
-    return pair.looks > 1 or bool(
-        runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha
-    )
+    enough = runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha
+    return pair.looks > 1 or bool(enough)
 
 
 def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
