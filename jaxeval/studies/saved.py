@@ -158,8 +158,8 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{prepared.listed(missing)}; train it with training.save_models=true, or choose "
-            f"other {argument('seeds')}: a member that diverged has none"
+            f"{prepared.listed(missing)}; train with training.save_models=true, or choose other "
+            f"{argument('seeds')} (one that diverged has none) or an {argument('experiment')}"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
     params = [member.fit(path, member.read_arrays(path), like) for path in paths]
