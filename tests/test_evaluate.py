@@ -55,6 +55,8 @@ def test_an_experiment_that_cannot_be_evaluated_is_refused(
     train([*words, "--seeds", "1", "--splits", "1", "name=split"])
     with pytest.raises(RunError, match="no saved model of 'nosuch'; train it with "):
         evaluate(["--experiment", "nosuch", "--out", str(tmp_path)])
+    with pytest.raises(RunError, match=r"other --seeds .* or an --experiment"):
+        evaluate(words)
     with pytest.raises(ConfigError, match="--experiment split: expected models that differ in"):
         evaluate(["--experiment", "split", "--out", str(tmp_path)])
 
