@@ -86,8 +86,12 @@ def choose_pairs(
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
-        return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
+        runs = {name: sum(scores.statuses.get(name, {}).values()) for name in lost}
+        said = (
+            f"all {count} runs of {name} failed" if count else f"all scores of {name} are missing"
+            for name, count in runs.items()
+        )
+        return f"{'; '.join(said)}: no scores to compare"
     if len(units.by_data_set) < 2:
         names = ", ".join(scores.models)
         return f"expected two or more models with scores on the same data set, found {names}"
