@@ -55,13 +55,11 @@ class DrawnSweep:
         Raises RunError if the file is damaged or holds other draws.
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
-        path, passing = self._path, (RunError, MemoryError)
-        then = f"; delete it: {RECORDED}"
+        path, passing, then = self._path, (RunError, MemoryError), f"; delete it: {RECORDED}"
+        tree: dict[str, Any] = {"cohorts": [], "runs": []}
         with parsing("not the plan of this sweep", path, None, RunError, passing, then):
-            text = (
-                path.read_text(encoding="utf-8") if path.exists() else '{"cohorts":[],"runs":[]}'
-            )
-            tree = json.loads(text)
+            if path.exists():
+                tree = json.loads(path.read_text(encoding="utf-8"))
             groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
             rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
             values = [dict(run) for run in tree["runs"]]
