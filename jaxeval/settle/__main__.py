@@ -1,5 +1,6 @@
 """`jaxeval settle`: is a candidate better than a base? The answer holds at any look."""
 
+import contextlib
 import dataclasses
 import sys
 from collections.abc import Mapping
@@ -21,7 +22,6 @@ from jaxeval.parameters import (
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    from jaxeval.bandits.commands import Command
     from jaxeval.config.reading import Source
     from jaxeval.report.settlements import Settlements
     from jaxeval.report.settlements.settlement import Settlement
@@ -156,30 +156,18 @@ def settle_command(
       jaxeval settle command "./train.sh {seed}" --base-folder ../base --correction e-lond
     """
     from jaxeval.bandits import Settle
-    from jaxeval.settle import running
+    from jaxeval.settle import running, sides
 
     ahead = -(-workers // 2)
     rule = Settle(
         most=seeds, margin=margin, alpha=alpha, statistic=statistic, paired=paired, ahead=ahead
     )
     both = (base, base_folder), (base if candidate is None else candidate, folder)
-    programs = [_program(*each, json_field, pattern, time_limit) for each in both]
+    programs = [sides.program(*each, json_field, pattern, time_limit) for each in both]
     asked = running.Asked(rule, correction, again, note, Path(ledger))
     more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
         return running.settle_commands(programs, asked, lower_is_better, **more)
-
-
-def _program(
-    template: str,
-    folder: str | Path,
-    field: str | None,
-    pattern: str | None,
-    limit: float | None,
-) -> "Command":
-    from jaxeval.bandits.commands import Command
-
-    return Command(template, ("seed", "split"), field, limit, "seed", pattern, folder)
 
 
 @parameters.verb
@@ -265,14 +253,26 @@ def settle_self(
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
     """
-    from jaxeval.settle import running
+    from jaxeval.bandits.running import run
+    from jaxeval.settle import ledger as ledgers
+    from jaxeval.settle import reporting, running, sides
 
     if seeds < _LEAST:
         raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
-    program = _program(command, folder, json_field, pattern, time_limit)
-    more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
-    with cli.resumable():
-        return running.settle_self(program, seeds, Path(ledger), **more)
+    program = sides.program(command, folder, json_field, pattern, time_limit)
+    side = sides.side(program)
+    # the ledger keeps the scores: those of first runs are the side's own
+    ids = {running.FIRST: side.id, running.AGAIN: f"{side.id} again"}
+    with cli.resumable(), ledgers.opened(Path(ledger)) as book:
+        runs = running.Runs(dict.fromkeys(ids, program), ids, book)
+        repeating = running.Repeating(command, runs, seeds, workers)
+        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
+        with contextlib.closing(run(repeating, runs, **how)) as lines:
+            for line in lines:
+                cli.say(line, quiet)
+    first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())
+    spent = sum(runs.spent().values())
+    return reporting.repeats(command, first, second, seconds=spent, notes=side.notes)
 
 
 @parameters.verb

@@ -20,7 +20,6 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.normal import LARGEST
 from jaxeval.settle import ledger, reporting, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
-from jaxeval.settle.reporting import Repeats
 from jaxeval.settle.sides import Side
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from jaxeval.studies.launching import Launcher
 
 _NAMES = ("base", "candidate")
-_FIRST, _AGAIN = "first run", "second run"
+FIRST, AGAIN = "first run", "second run"
 
 
 class Asked(NamedTuple):
@@ -96,7 +95,7 @@ def _begun(
 
 
 @dataclasses.dataclass
-class _Runs:
+class Runs:
     """Evaluates sides by their commands; what the ledger has is not evaluated again."""
 
     commands: Mapping[str, Command]
@@ -160,7 +159,7 @@ def settle_commands(
         rule, of = begun.rule, begun.comparison
         lost = {side: begun.ledger.lost(id) for side, id in begun.ids.items()}
         lost = lost if rule.statistic == "wins" else {}
-        runs = _Runs(commands, begun.ids, begun.ledger, of.after, of.number, lost)
+        runs = Runs(commands, begun.ids, begun.ledger, of.after, of.number, lost)
         cli.say(direction, quiet)
         side_by_side = running.Selecting(
             rule, rule.begin(_NAMES), retries + 1, lambda number: f"seed {of.after + number}"
@@ -216,15 +215,15 @@ def settle_configs(
         return begun.result(state, metric=record.metric, comparison=number)
 
 
-class _Repeating(running.Proposer[str]):
+class Repeating(running.Proposer[str]):
     """Seeds 1 to 3 of a command twice, then the others, and these again if a score differs."""
 
-    def __init__(self, command: str, runs: _Runs, seeds: int, workers: int):
+    def __init__(self, command: str, runs: Runs, seeds: int, workers: int):
         self._command, self._runs, self._seeds, self._workers = command, runs, seeds, workers
-        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in (_FIRST, _AGAIN)]
+        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in (FIRST, AGAIN)]
         rest = range(FIRST_LOOK + 1, seeds + 1)
-        self._stages = iter((few, [(_FIRST, k) for k in rest], [(_AGAIN, k) for k in rest]))
-        self.found: dict[str, dict[int, float]] = {_FIRST: {}, _AGAIN: {}}
+        self._stages = iter((few, [(FIRST, k) for k in rest], [(AGAIN, k) for k in rest]))
+        self.found: dict[str, dict[int, float]] = {FIRST: {}, AGAIN: {}}
 
     def ask(self, free: int) -> Sequence[Job]:
         """Begins the next stage when all of the last one have ended."""
@@ -248,28 +247,3 @@ class _Repeating(running.Proposer[str]):
         if again:
             return f"{run}, seed {seed}: {result}; tried again"
         raise RunError(f"seed {seed} has no score: {result}")
-
-
-def settle_self(
-    program: Command, seeds: int, path: Path, *, workers: int, retries: int, quiet: bool
-) -> Repeats:
-    """Runs seeds 1, 2, ... of a command, and again three of them, or all if one differs.
-
-    The ledger keeps the scores: those of first runs are the side's own.
-
-    Raises:
-      DataError: all seeds have one score.
-      RunError: a seed has no score.
-    """
-    command, side = program.template, sides.side(program)
-    ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
-    with ledger.opened(path) as book:
-        runs = _Runs(dict.fromkeys(ids, program), ids, book)
-        repeating = _Repeating(command, runs, seeds, workers)
-        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
-        with contextlib.closing(running.run(repeating, runs, **how)) as lines:
-            for line in lines:
-                cli.say(line, quiet)
-    first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())
-    spent = sum(runs.spent().values())
-    return reporting.repeats(command, first, second, seconds=spent, notes=side.notes)

@@ -40,6 +40,17 @@ class Side(NamedTuple):
         return f"{self.name} ({self.commit})" if self.commit else self.name
 
 
+def program(
+    template: str,
+    folder: str | Path,
+    field: str | None,
+    pattern: str | None,
+    limit: float | None,
+) -> Command:
+    """Returns the command of a side, with {seed} and maybe {split}; raises as `Command`."""
+    return Command(template, ("seed", "split"), field, limit, "seed", pattern, folder)
+
+
 def side(program: Command) -> Side:
     """Returns the side of a command with the code as it is now.
 

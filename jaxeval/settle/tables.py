@@ -60,7 +60,11 @@ def settle(
             answer = (sentence.removesuffix(".") for sentence in document.answer)
             line = "; ".join([*answer, *document.notes[1:]])
             torn = follow is not None and _torn(source)
-            _refuse_changed(seen, found.scores, str(source))
+            for model, before in seen.items():  # scores that a look saw: else no claim holds
+                for k, (old, new) in enumerate(zip(before, found.scores[model], strict=False), 1):
+                    if old != new:
+                        changed = f"score {k} of {model} was {old:g} and is {new:g} now"
+                        raise DataError(f"{changed}: expected scores that are final", str(source))
             if not torn:  # a file that is being written anew is shorter for a moment
                 seen = {m: max(seen.get(m, ()), of, key=len) for m, of in found.scores.items()}
             done = found.verdict != "undecided" or found.looks >= rule.most
@@ -113,17 +117,6 @@ def _missing(source: Any, layout: Layout, item: str | None, error: DataError) ->
     near = meant(absent[0], {*there} - {*layout.models})
     hint = f"; {near}" if near else ""
     return f"{source}: no model {absent[0]!r} so far, but {text.listed(there)}{hint}"
-
-
-def _refuse_changed(
-    seen: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]], source: str
-) -> None:
-    """Raises DataError if scores that a look saw are others now: then no claim holds."""
-    for model, before in seen.items():
-        for k, (old, new) in enumerate(zip(before, now[model], strict=False), 1):
-            if old != new:
-                changed = f"score {k} of {model} was {old:g} and is {new:g} now"
-                raise DataError(f"{changed}: expected scores that are final", source)
 
 
 def _torn(source: Any) -> bool:

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,16 @@ def choose_pairs(
       alpha: family-wise level.
       copies: models that are not compared.
     """
-    each = _run_pairs(units, units.with_failed(scores.higher_is_better))
-    every = [pair for pair in each if control in (None, pair.a, pair.b)]
+    every, with_failed = list[RunScores](), units.with_failed(scores.higher_is_better)
+    for name, models in units.by_data_set.items():
+        failed = units.failed.get(name, {})
+        for a, b in itertools.combinations(models, 2):
+            pair = _run_pair(units, name, a, b)
+            if failed.get(a) or failed.get(b):
+                whole = _run_pair(with_failed, name, a, b)
+                whole = dataclasses.replace(whole, by_pairs=pair.by_pairs)
+                pair = dataclasses.replace(pair, with_failed=whole)
+            every += [pair] if len(pair.first) and control in (None, a, b) else []
     if not every:
         raise DataError(_no_pairs(scores, units), scores.source)
     # data sets in common count, and one says nothing: such a pair goes as one without any
@@ -78,8 +86,12 @@ def choose_pairs(
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
-        return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
+        runs = {name: sum(scores.statuses.get(name, {}).values()) for name in lost}
+        said = (
+            f"all {count} runs of {name} failed" if count else f"all scores of {name} are missing"
+            for name, count in runs.items()
+        )
+        return f"{'; '.join(said)}: no scores to compare"
     if len(units.by_data_set) < 2:
         names = ", ".join(scores.models)
         return f"expected two or more models with scores on the same data set, found {names}"
@@ -89,21 +101,6 @@ def _no_pairs(scores: Scores, units: Samples) -> str:
         f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
         "also data, the place it was read from)"
     )
-
-
-def _run_pairs(units: Samples, with_failed: Samples) -> Iterator[RunScores]:
-    """Each data set's pairs of models, in their order."""
-    for data_set, models in units.by_data_set.items():
-        failed = units.failed.get(data_set, {})
-        for a, b in itertools.combinations(models, 2):
-            pair = _run_pair(units, data_set, a, b)
-            if not len(pair.first):
-                continue
-            if failed.get(a) or failed.get(b):
-                whole = _run_pair(with_failed, data_set, a, b)
-                whole = dataclasses.replace(whole, by_pairs=pair.by_pairs)
-                pair = dataclasses.replace(pair, with_failed=whole)
-            yield pair
 
 
 def _run_pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:

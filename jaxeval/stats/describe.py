@@ -107,9 +107,13 @@ def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
     """Returns [n] ranks from 1, the mean one of equals; scipy.stats takes a second to import."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(count)
-    return np.asarray((ends - (count - 1) / 2)[place])
+    order = np.argsort(values)
+    rising = values[order]
+    new = np.flatnonzero(rising[1:] != rising[:-1]) + 1  # where a greater value begins
+    begins, ends = np.append(0, new), np.append(new, len(values))
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((begins + 1 + ends) / 2, ends - begins)
+    return ranks
 
 
 def correlation(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect | None:
@@ -224,36 +228,24 @@ def average_probability_of_improvement(
             variances.append(float(test.error) ** 2)
         else:
             won.append(probability_of_superiority(x, y))
-    average = float(np.mean(won))
-    ends = _newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
-    n, m = map(sum, zip(*sizes, strict=True))
-    return Effect(average, Interval(*ends, confidence, method), (n, m))
-
-
-def _newcombe(
-    estimate: float, variance: float, sizes: Sequence[tuple[int, int]], confidence: float
-) -> tuple[float, float]:
-    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, widened) on both sides.
-
-    `sizes`: n and m of each data set; N* = (n + m) / 2 - 1 stands for n - 1 and m - 1.
-    """
-    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
+    average, z = float(np.mean(won)), float(scipy.stats.norm.ppf((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
-        ways = (1 - p) / (2 - p) + p / (1 + p)
+        ways = (1 - p) / (2 - p) + p / (1 + p)  # N* = (n + m) / 2 - 1 stands for n - 1 and m - 1
         each = [(1 + ((n + m) / 2 - 1) * ways) / (n * m) for n, m in sizes]
         return p * (1 - p) * sum(each) / len(sizes) ** 2
 
-    at_estimate = equal_spreads(estimate)
+    variance, at_estimate = sum(variances) / len(won) ** 2, equal_spreads(average)
     widened = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
 
-    def excess(p: float) -> float:
-        return (estimate - p) ** 2 - z * z * widened * equal_spreads(p)
+    def excess(p: float) -> float:  # |average - p| = z sqrt(variance at p, widened): both sides
+        return (average - p) ** 2 - z * z * widened * equal_spreads(p)
 
-    near = 1e-9  # if the estimate is 0 or 1 it is itself a root, but not the one wanted
-    low = 0.0 if estimate == 0 else float(scipy.optimize.brentq(excess, 0.0, estimate - near))
-    high = 1.0 if estimate == 1 else float(scipy.optimize.brentq(excess, estimate + near, 1.0))
-    return low, high
+    solve, near = scipy.optimize.brentq, 1e-9  # 0 and 1 are roots themselves, but not those wanted
+    low = 0.0 if average == 0 else float(solve(excess, 0.0, average - near))
+    high = 1.0 if average == 1 else float(solve(excess, average + near, 1.0))
+    n, m = map(sum, zip(*sizes, strict=True))
+    return Effect(average, Interval(low, high, confidence, method), (n, m))
 
 
 def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:

@@ -208,7 +208,12 @@ def estimate(
     """
     levels, models = None, [*zip(*tasks, strict=True)]
     if shared_runs and any("runs" in over for over in overs):
-        levels = [_run_means(model) for model in models]
+        levels = []
+        for model in models:
+            if len({*(counts := [table.runs for table in model])}) > 1:
+                expected = "shared runs: expected as many runs of a model on every task"
+                raise DataError(f"{expected}, found {counts}")
+            levels.append(np.stack([table.run_means for table in model]))
     tables = [table for model in models for table in model]
     items, clusters = (sum(of) for of in zip(*(of[0].counts for of in tasks), strict=True))
     runs = tuple(min(table.runs for table in model) for model in models)
@@ -220,16 +225,6 @@ def estimate(
     found = (_means if len(models) == 1 else _differences)(basis, overs)
     noun = "clusters" if clustered else "items"
     return [dataclasses.replace(of, warnings=(*_warnings(of, noun), *of.warnings)) for of in found]
-
-
-def _run_means(model: Sequence[ScoreTable]) -> np.ndarray:
-    """Means [T, R] of a model by task and run."""
-    counts = [table.runs for table in model]
-    if len(set(counts)) > 1:
-        raise DataError(
-            f"shared runs: expected as many runs of a model on every task, found {counts}"
-        )
-    return np.stack([table.run_means for table in model])
 
 
 def _warnings(of: Estimate, clusters: str) -> Iterator[str]:

@@ -93,32 +93,6 @@ def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0) / (count - 1)
 
 
-def _log_e_t(
-    t: np.ndarray | float,
-    df: np.ndarray | float,
-    effective: np.ndarray | float,
-    *,
-    g: float = _PRIOR_VARIANCE,
-    alternative: Alternative = "two-sided",
-) -> np.ndarray:
-    """Returns log e of the t statistic against equal means of normal scores.
-
-    The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
-    the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
-    "Anytime-valid t-tests"; Grünwald, de Heide & Koolen 2024). A one-sided e-value increases with
-    t, so that it is one of the whole null hypothesis "at most" (or "at least").
-    """
-    t, df, effective = (np.asarray(x, np.float64) for x in (t, df, effective))
-    shrunk = 1 + effective * g
-    log_e = -0.5 * np.log(shrunk) + 0.5 * (df + 1) * (
-        np.log1p(t**2 / df) - np.log1p(t**2 / (df * shrunk))
-    )
-    if alternative == "two-sided":
-        return log_e
-    side = t if alternative == "greater" else -t
-    return log_e + np.log(2) + _log_side(side, df, shrunk)
-
-
 def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
     """Returns the log posterior probability of a positive effect, whose posterior is a t."""
     with np.errstate(invalid="ignore"):
@@ -132,13 +106,22 @@ def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
 def e_process(
     seen: Looks, *, g: float = _PRIOR_VARIANCE, alternative: Alternative = "two-sided"
 ) -> np.ndarray:
-    """Returns log e [..., L] against equal means at each look.
+    """Returns log e [..., L] of the t statistic against equal means of normal scores at each look.
 
-    A look at scores that do not vary yet has log e = 0: it says nothing.
+    The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
+    the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
+    "Anytime-valid t-tests"; Grünwald, de Heide & Koolen 2024). A one-sided e-value increases with
+    t, so that it is one of the whole null hypothesis "at most" (or "at least"). A look at scores
+    that do not vary yet has log e = 0: it says nothing.
     """
-    t = seen.estimate / seen.error
-    log_e = _log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
-    return np.where(np.isnan(t), 0.0, log_e)
+    raw, df, shrunk = seen.estimate / seen.error, seen.df, 1 + seen.effective * g
+    t = np.nan_to_num(raw)
+    log_e = -0.5 * np.log(shrunk) + 0.5 * (df + 1) * (
+        np.log1p(t**2 / df) - np.log1p(t**2 / (df * shrunk))
+    )
+    if alternative != "two-sided":
+        log_e = log_e + np.log(2) + _log_side(t if alternative == "greater" else -t, df, shrunk)
+    return np.where(np.isnan(raw), 0.0, log_e)
 
 
 def p_values(seen: Looks) -> np.ndarray:

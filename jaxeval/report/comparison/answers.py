@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from jaxeval import stats
 from jaxeval.errors import argument
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
@@ -67,11 +68,9 @@ def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
     """Names scores that are missing or like those of failed runs, and models that have one run."""
     failed = {row for rows in failed_runs(study.scores).values() for row in rows}
     if lost := [one for one in study.scores.unusable if one.row not in failed]:
-        zero, advice = (
-            study.scores.missing == "zero",
-            "; if runs failed, say so in a column status",
-        )
-        yield f"{text.unusable(lost, study.scores.missing)}{'' if zero else advice}."
+        how = study.scores.missing
+        advice = "" if how == "zero" else "; if runs failed, say so in a column status"
+        yield f"{text.unusable(lost, how)}{advice}."
     yield from design.collapsed
     scale, others = words.score_format(study), dict[str, list[str]]()
     for one in design.copies:
@@ -101,7 +100,7 @@ def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreForma
     """States how one score lies beside the runs of the only other model, or beside their mean."""
     by_model = design.samples.by_data_set[one.data_set]
     others = [(model, of.scores) for model, of in by_model.items() if model != one.model]
-    if len(others) != 1 or len(others[0][1]) < FEWEST:
+    if len(others) != 1 or len(others[0][1]) < FEWEST or not stats.varies(others[0][1]):
         return ""
     ((other, of),) = others
     bounds = study.scores.bounds
@@ -205,7 +204,7 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
-        against = f"{text.against(alone, models, found)}."
+        against = f"{text.against(alone, models, found, study.noun)}."
         return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
     best = text.sentence(models, found, study.noun, where)
     if not any(pair.shown for pair in pairs):

@@ -173,6 +173,9 @@ def test_points_controls_and_copies() -> None:
     starts = [line.split(" at every")[0] for line in copies]
     assert starts == ["a gives 0.9000", "b gives 0.8000", last]
     assert len(answers.answer(_runs({"a": 0.9, "b": 0.9}, sd=0.0))) == 2
+    alone = {"x": {"a": [0.5] * 5, "b": [0.6] * 5}, "y": {"a": [0.5, 0.7, 0.6], "b": [0.6]}}
+    said = answers.answer(studies.study(cubes.runs(alone), Rules(resamples=99)))
+    assert said[0] == "b gives 0.60 at every seed on x (5): one run, which is not tested."
 
 
 @pytest.mark.parametrize(("score", "said"), [(0.9, "Of the models tested, b is"), (0.4, "b is")])
