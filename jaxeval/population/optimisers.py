@@ -58,7 +58,9 @@ def make(
     return optax.chain(optax.add_decayed_weights(hparams["l2"], mask), rule)
 
 
-def _of_one_vector(inner: optax.GradientTransformation, flat: bool) -> optax.GradientTransformation:
+def _of_one_vector(
+    inner: optax.GradientTransformation, flat: bool
+) -> optax.GradientTransformation:
     """Updates all parameters of a small model as one vector, and tells `inner` the norm.
 
     XLA compiles the updates of each shape anew: a seventh of a tagger's compilation.
