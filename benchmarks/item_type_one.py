@@ -139,7 +139,7 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
             pairs["all runs"] = (of_a.counts.sum(2), of_b.counts.sum(2))
         for which, counts in pairs.items():
             test = single_models._approximate_randomization(
-                *counts, score=of_a.score, iterations=SHUFFLES
+                *(of.astype(float) for of in counts), of_a.score, SHUFFLES
             )
             p_values[f"randomisation, {which}"] = test.p_value
     p_values["paired t over items"] = (

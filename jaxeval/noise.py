@@ -144,6 +144,7 @@ def noise_table(
     from jaxeval import sources
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
+    from jaxeval.stats import failures, samples
     from jaxeval.stats.crossed import balanced
 
     named = [name for name in (model, minus) if name is not None]
@@ -161,7 +162,8 @@ def noise_table(
     if not named and scores.metric in ("", scores.models[0]):  # there is no column of models
         label = scores.models[0]
     parts = {"score": _study(table, dropped, precision, limits)}
-    return Noise(label, unit, parts, scores.warnings)
+    fallen = failures.collapsed(scores, samples.samples(scores, "row"))
+    return Noise(label, unit, parts, [*fallen, *scores.warnings])
 
 
 def _cells(

@@ -126,10 +126,10 @@ def compare_options(
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
           --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1
     """
-    table, about = _networks(source, option, score, missing, lower_is_better)
+    table, where, about = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):
         if name not in table:
-            raise DataError(f"no column {name!r}; {columns.meant(name, table)}", str(source))
+            raise DataError(f"no column {name!r}; {columns.meant(name, table)}", where)
     taken = {option, score, *group, *ignore}
     whole = [*key] or [name for name in table if name not in taken]
     how: Any = {"repeats": repeats, "higher_is_better": about[0]}
@@ -145,8 +145,8 @@ def compare_options(
 
 def _networks(
     source: Any, option: str, score: str, missing: Missing, lower_is_better: bool | None
-) -> tuple[dict[str, Sequence], tuple[bool, bool, Missing, tuple[Unusable, ...]]]:
-    """The columns as text, scores as numbers; the fields of a result from `higher_is_better` on.
+) -> tuple[dict[str, Sequence], str, tuple[bool, bool, Missing, tuple[Unusable, ...]]]:
+    """The columns as text, scores as numbers; their source; a result's fields from direction on.
 
     A runs folder records the direction of dev and test only.
     """
@@ -154,17 +154,17 @@ def _networks(
     scores, keep, unusable = normal.usable_scores(table, score, missing)
     kept = table.select(keep).values
     values = {name: [*map(str, column)] for name, column in kept.items()}
-    recorded = Path(str(source)).is_dir()
+    recorded = sources.is_recorded(source)
     of_others = recorded and score not in ("dev", "test")
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    higher, says, _ = normal.column_direction(said, score, str(source), asked, who)
+    higher, says, _ = normal.column_direction(said, score, table.source, asked, who)
     if missing == "zero" and not higher:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")
     about = higher, says == "assumed", missing, unusable
-    return {**values, score: scores[keep]}, about
+    return {**values, score: scores[keep]}, table.source, about
 
 
 def _ordered(values: Sequence) -> list:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import parameters, sources
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report import Block, Document, Result, Table, text
 from jaxeval.runs import items, metrics
@@ -107,7 +107,8 @@ def _of_pilot(
     data, counts, _ = (found := tasks.tasks(scores.only([model, minus])))[0]
     if len(found) > 1:
         names = ", ".join(task.data.name for task in found)
-        raise DataError(f"several data sets ({names}); expected one", scores.source)
+        choose = f"plan logs takes one, by {argument('task', 'NAME')}"
+        raise DataError(f"several data sets ({names}); {choose}", scores.source)
     metrics.refuse_points("difference", difference, data.stored_unit)
     pilot = pilots.pilot(data, model, minus)
 

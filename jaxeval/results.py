@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval import files, parameters, parsers
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
-from jaxeval.report import Document, Figure, Result, to_json, to_json_object
+from jaxeval.report import Document, Figure, Result, to_json
 from jaxeval.runs import native, records, store
 from jaxeval.runs.records import MemberRow
 
@@ -135,7 +135,8 @@ class _Trained(Runs):
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the summary as plain data, as --json writes it."""
-        return to_json_object(self.summaries()[0])
+        tree: dict[str, Json] = to_json(self.summaries()[0])
+        return tree
 
 
 def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> _Trained:
@@ -160,7 +161,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
     Raises:
       ConfigError: no such experiment.
-      RunError: no member has ended.
+      DataError: no member has ended. RunError: there are no runs.
     """
     found = Runs(tuple(store.load(runs)), str(runs))
     return found if experiment is None else found[experiment]

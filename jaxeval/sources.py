@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval import parameters, stats
-from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
 from jaxeval.results import Runs
 from jaxeval.runs import columns, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
@@ -84,8 +84,11 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if not recorded and (tracked := _read_tracked(path, layout)):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
-    if recorded or Path(path).is_dir():
+    if recorded:
         return native.scores(store.load(path), path, layout)
+    if Path(path).is_dir():
+        other = "jaxeval compare logs reads logs of evaluations"
+        raise RunError(f"{path}: no runs of jaxeval or a tracker here; {other}")
     return tables.read(path, layout)
 
 

@@ -58,22 +58,18 @@ def assert_better(
     of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
     if any(of_paths) and not all(of_paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
-    read: Any = _of_logs if any(of_paths) else _of_arrays
-    read_scores = read(a, b, clusters, metric, lower_is_better, missing)
+    if any(of_paths):
+        labels: Any = clusters or ""
+        layout = sources.layout(None, None, metric, missing, lower_is_better, cluster=labels)
+        read_scores = evaluations.read([f"a={a}", f"b={b}"], layout)
+    else:
+        read_scores = _of_arrays(a, b, clusters, metric, lower_is_better, missing)
     rules = Rules(alpha, **how, complete=missing == "error")
     found = Comparison(study(read_scores, rules), gate=True)
     if found.outcome != "better":
         shown = found.document()
         lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *shown.details]
         raise AssertionError("\n".join(line for line in lines if isinstance(line, str)))
-
-
-def _of_logs(
-    a: object, b: object, key: str | None, metric: str | None, lower: bool | None, missing: Any
-) -> Scores:
-    layout = sources.layout(None, None, metric, missing, lower, _NAMES, cluster=key or "")
-    paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    return evaluations.read(paths, layout)
 
 
 def _of_arrays(

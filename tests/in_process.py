@@ -34,5 +34,5 @@ def _score(command: commands.Command, values: Mapping[str, str]) -> float:
         except (Exception, SystemExit) as ended:
             if not isinstance(ended, SystemExit) or ended.code:
                 raise commands.EvaluationFailed(f"exit code 1 ({ended})") from None
-    assert command._pattern is None and str(command._folder) == "."
-    return commands._score(out.getvalue(), command._field, command.assumed)
+    assert command.pattern is None and str(command.folder) == "."
+    return commands._score(out.getvalue(), command.field, command.assumed)

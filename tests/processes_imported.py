@@ -4,6 +4,8 @@ import gc
 import importlib
 from pathlib import Path
 
+import orbax.checkpoint  # noqa: F401  (by whatever trains, after it has begun)
+
 import jaxeval
 
 _PACKAGE = Path(jaxeval.__file__).parent

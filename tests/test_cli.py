@@ -48,6 +48,7 @@ ERRORS = {
     "folder": (["train", "--data", "nowhere"], "nowhere: no such file or folder"),
     "vectors": (["train", "data.vectors=nowhere.txt"], "nowhere.txt: no such file"),
     "runs": (["report", "nowhere"], "nowhere: no runs here"),
+    "no_runs": (["compare", "."], "jaxeval compare logs reads logs"),
     "export": (["runs", "export", "nowhere"], "nowhere: no runs here"),
     "subcommand": (["runs", "exprt"], "exprt: expected one of export"),
     "base": (["settle", "a=1"], "expected BASE beside a=1"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jaxeval
 from jaxeval.errors import JaxevalError
 from tests import comparing
 
@@ -40,6 +41,12 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     assert shown.startswith("pos: batch 8 wins in 100.0 % of 3 configurations")
     with pytest.raises(JaxevalError, match="no column 'IDD'; did you mean ID"):
         comparing.main(*words, "--ignore", "IDD")
+    header, *rows = (line.split("\t") for line in words[1].read_text().splitlines())
+    records = [dict(zip(header, row, strict=True)) for row in rows]
+    found = jaxeval.compare_options(
+        records, option="batch", score="f1", group=["set"], ignore=["ID"]
+    )
+    assert shown.startswith(found.document().answer[0])
 
 
 def test_a_tie_and_a_single_configuration(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

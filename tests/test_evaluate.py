@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs, studies
+from jaxeval import runs, studies, tasks
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.studies import saved
 from tests import tiny_corpora
+from tests.studies import toy_kind
 from tests.verbs import evaluate, train
 
 KEPT = ["training.save_models=true", "training.patience=0"]
@@ -41,16 +42,21 @@ def test_texts_are_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
         evaluate([*words, "--input", str(tmp_path / "none.tsv")])
 
 
-def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> None:
+def test_an_experiment_that_cannot_be_evaluated_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if a config beside an experiment is passed over, or another experiment is taken."""
     with pytest.raises(
         ConfigError, match=r"--experiment: expected no CONFIG beside it, got a\.toml"
     ):
         evaluate(["a.toml", "--experiment", "abcd", "--out", str(tmp_path)])
-    words = [*tiny_corpora.BAG, *KEPT, "--out", str(tmp_path), "training.epochs=1"]
+    monkeypatch.setattr(tasks, "KINDS", toy_kind.KINDS)
+    words = ["task=toy", *KEPT, "--out", str(tmp_path), "training.epochs=1"]
     train([*words, "--seeds", "1", "--splits", "1", "name=split"])
     with pytest.raises(RunError, match="no saved model of 'nosuch'; train it with "):
         evaluate(["--experiment", "nosuch", "--out", str(tmp_path)])
+    with pytest.raises(RunError, match=r"other --seeds .* or an --experiment"):
+        evaluate(words)
     with pytest.raises(ConfigError, match="--experiment split: expected models that differ in"):
         evaluate(["--experiment", "split", "--out", str(tmp_path)])
 

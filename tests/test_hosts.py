@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import backend
+from jaxeval import backend, tasks
 from jaxeval.errors import RunError
 from tests import launched, processes
+from tests.studies import toy_kind
 from tests.verbs import train
+
+WORDS = [
+    *("task=toy", "training.epochs=30", "training.checkpoint_every=2", "training.patience=0"),
+    *("training.save_models=true", "--seeds", "4"),
+]
 
 
 def _meet(port: int, number: int) -> None:
+    tasks.KINDS = toy_kind.KINDS
     os.environ["JAX_COORDINATOR_ADDRESS"] = f"localhost:{port}"
     os.environ |= {"JAX_NUM_PROCESSES": "2", "JAX_PROCESS_ID": str(number)}
 
@@ -26,25 +33,27 @@ def _start(words: list[str]) -> list[processes.Running]:
     return [processes.start("train", *words, before=meet, **how) for meet in meets]
 
 
-def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+def test_two_processes_give_what_one_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if a process trains other members than are its own, the second one writes, a killed
     population starts over, or a score or a model differs by a bit from that of one process."""
-    words = [*launched.WORDS, "training.save_models=true"]
-    assert train([*words, "--out", str(tmp_path / "one")]) == 0
+    monkeypatch.setattr(tasks, "KINDS", toy_kind.KINDS)
+    assert train([*WORDS, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "two"
-    killed, end = _start([*words, "--out", str(folder)]), time.monotonic() + 120.0
+    killed, end = _start([*WORDS, "--out", str(folder)]), time.monotonic() + 120.0
     while not [*folder.glob("checkpoints/*/[0-9]*")] and time.monotonic() < end:
         time.sleep(0.02)
     for process in killed:
         process.send(signal.SIGKILL)
         process.wait()
     assert [*folder.glob("checkpoints/*/[0-9]*")]
-    done = [process.wait() for process in _start([*words, "--out", str(folder)])]
+    done = [process.wait() for process in _start([*WORDS, "--out", str(folder)])]
     assert [of.returncode for of in done] == [0, 0], done
     assert "\nepoch" not in done[1].stderr
     assert launched.rows(folder) == launched.rows(tmp_path / "one")
     models = sorted(folder.glob("models/*/*.npz"))
-    assert len(models) == 4
+    assert len(models) == 5  # of four seeds, and a table
     for path in models:
         assert path.read_bytes() == (tmp_path / "one" / path.relative_to(folder)).read_bytes()
 

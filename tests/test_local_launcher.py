@@ -60,6 +60,27 @@ def test_a_worker_that_meets_no_signal_ends() -> None:
     assert subprocess.run(words, stdin=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
+def test_a_worker_that_still_compiles_ends_at_once() -> None:
+    """Dies if Ctrl-C waits until programs are compiled that nobody will run."""
+    code = """
+import os, runpy, signal, sys, time
+from concurrent import futures
+from jaxeval.launchers import worker
+
+def compiling():
+    time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(120)
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+futures.ThreadPoolExecutor().submit(compiling)
+sys.argv[1:] = ["1"]
+runpy.run_module("jaxeval.launchers.worker", run_name="__main__")
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        assert process.wait(60) == 143
+
+
 WRONG = ["local", "local:0", "local:x", "local:²", "local:1025", "lokal:2", ""]
 WRONG.append("local:" + "1" * 5000)  # which int() refuses
 

@@ -157,3 +157,12 @@ def test_a_mean_lies_where_scores_can(tmp_path: Path) -> None:
     assert alone.parts["score"].components.mean_interval.low == 0.0
     both = jaxeval.noise_table(table, model="a", minus="b")
     assert both.parts["score"].components.mean_interval.low == -1.0
+
+
+def test_a_crash_that_counts_as_a_score_is_named() -> None:
+    """Dies if one run's crash passes for the interaction of splits and seeds."""
+    cells = [
+        {"split": k, "seed": n, "f1": 0.8 + (k + n) / 100} for k in range(3) for n in range(3)
+    ]
+    cells[4]["f1"] = 0.0
+    assert jaxeval.noise_table(cells).warnings[0].startswith("1 of 9 scores of f1 is far worse")

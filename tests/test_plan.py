@@ -113,6 +113,7 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
         (["items", "T", "--model", "A", "--minus", "C"], DataError, "no model 'C'"),
         (["items", "T", "--model", "A", "--minus", "B", "--difference", "9"], ConfigError, "9"),
         (["logs", "L", *BOTH, "--metric", "f1"], DataError, "no task has a metric 'f1'"),
+        (["logs", "T", *BOTH, "--column", "task=seed"], DataError, "by --task NAME"),
     ],
 )
 def test_mistakes_are_one_line(

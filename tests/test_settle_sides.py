@@ -2,14 +2,17 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from jaxeval.bandits.commands import Command
 from jaxeval.errors import ConfigError
 from jaxeval.settle import sides
+from jaxeval.settle.sides import Side
 
-COMMAND = "python train.py --config=small.json {seed}"
+COMMAND = f"{sys.executable} train.py --config=small.json {{seed}}"
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +36,12 @@ def _commit(folder: Path) -> None:
     _git(folder, "commit", "-q", "-m", "first")
 
 
+def _side(folder: Path, command: str = COMMAND, field: str | None = None) -> Side:
+    return sides.side(Command(command, ["seed"], field, folder=folder))
+
+
 def _id(folder: Path, command: str = COMMAND) -> str:
-    return sides._describe(command, folder, "").id
+    return _side(folder, command).id
 
 
 @pytest.mark.parametrize("git", [False, True])
@@ -47,7 +54,7 @@ def test_changed_code_is_another_side(folder: Path, git: bool) -> None:
         (folder / name).write_text("2")
         ids.append(_id(folder))
     (folder / "new.py").write_text("3")
-    assert len({*ids, _id(folder), sides._describe(COMMAND, folder, "dev.f1").id}) == 6
+    assert len({*ids, _id(folder), _side(folder, field="dev.f1").id}) == 6
     assert _id(folder, COMMAND + " ") != _id(folder)
 
 
@@ -61,20 +68,20 @@ def test_what_a_program_writes_changes_nothing(folder: Path, git: bool) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("x")
     assert _id(folder) == before
-    assert "scores.csv" in sides._describe(COMMAND, folder, "").notes[0] or not git
+    assert "scores.csv" in _side(folder).notes[0] or not git
 
 
 def test_a_commit_changes_no_side_and_nothing_of_git(folder: Path) -> None:
     """Dies if a kept candidate is not the base that it becomes, or the repository is written."""
     _commit(folder)
-    first = sides._describe(COMMAND, folder, "")
+    first = _side(folder)
     (folder / "model.py").write_text("2")
     (folder / "new.py").write_text("2")
     _git(folder, "add", "new.py")
     written = {path: path.stat().st_mtime_ns for path in (folder / ".git").rglob("*")}
-    changed = sides._describe(COMMAND, folder, "")
+    changed = _side(folder)
     (folder / "new.py").write_text("3")  # staged, not committed
-    staged = sides._describe(COMMAND, folder, "")
+    staged = _side(folder)
     assert written == {path: path.stat().st_mtime_ns for path in (folder / ".git").rglob("*")}
     assert len({first.id, changed.id, staged.id}) == 3
     assert (changed.commit, changed.notes) == (f"{first.commit}+", ())
@@ -113,12 +120,12 @@ def test_submodules_and_repositories_inside(folder: Path) -> None:
 
 def test_folders_without_a_commit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if an empty or bare repository, or a machine without git, is an error."""
-    outside = sides._describe(COMMAND, folder, "")
+    outside = _side(folder)
     assert "no commit of git" in outside.notes[0] and outside.commit == ""
     _git(folder, "init", "-q")
     assert _id(folder) == outside.id
     _git(folder.parent, "init", "-q", "--bare", "bare")
-    assert sides._describe("ls {seed}", folder.parent / "bare", "").commit == ""
+    assert _side(folder.parent / "bare", "ls {seed}").commit == ""
     _commit(folder)
     monkeypatch.setenv("PATH", "")
     assert _id(folder) == outside.id

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval import runs
 from jaxeval.bandits import Settle
 from jaxeval.settle import tables
 from jaxeval.stats import anytime
@@ -148,7 +149,8 @@ def test_a_run_that_fails_after_the_decision(failing: str) -> None:
 
 
 def test_a_crash_that_counts_as_a_score_is_named() -> None:
-    """Dies if a claim stands beside a difference of the other sign without a word."""
+    """Dies if a claim stands beside a difference of the other sign without a word, or a crash
+    that keeps it from being made is not named."""
     sides = {"old": [0.8, 0.801, 0.802, 0.803, 0.804, 0.805]}
     sides["new"] = [*(score + 0.05 for score in sides["old"][:5]), 0.1]
     said = str(jaxeval.settle_table(sides))
@@ -156,6 +158,9 @@ def test_a_crash_that_counts_as_a_score_is_named() -> None:
     assert "lies outside the interval" in said.splitlines()[0]
     del sides["new"][5]
     assert "outside" not in str(jaxeval.settle_table(sides))
+    sides["new"][1] = 0.1
+    notes = jaxeval.settle_table(sides).notes
+    assert any(note.startswith("1 of 5 scores of new is far worse") for note in notes)
 
 
 def test_items_are_pairs() -> None:
@@ -252,6 +257,16 @@ def test_a_model_that_is_not_there(
     with pytest.raises(KeyError if hint else jaxeval.JaxevalError):
         jaxeval.settle_table(tmp_path / "t.csv", *names, score="f1", follow=9)
     assert hint in capsys.readouterr().err
+
+
+def test_runs_that_have_not_ended_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a runs folder whose first members still train is an error."""
+    runs.open_store(tmp_path).close()
+    monkeypatch.setattr(tables.time, "sleep", lambda seconds: (_ for _ in ()).throw(KeyError))
+    with pytest.raises(KeyError):
+        jaxeval.settle_table(tmp_path, "old", "new", follow=9, quiet=True)
 
 
 def test_what_cannot_grow_is_not_waited_for() -> None:

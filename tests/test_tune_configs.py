@@ -184,10 +184,10 @@ def _jobs_give(
 
 def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
     """Dies if a setting that is no config ends the search, or is trained."""
-    search = Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
+    search = Search({"batch": {"key": "training.batch_size", "choices": [8, -8]}}, "toy", None)
     history = search.go_on(tmp_path, trials=2)
     failed = {e.values["batch"]: e.failure for e in history.evaluations}
-    assert not failed[4] and "training.batch_size" in failed[-4]
+    assert not failed[8] and "training.batch_size" in failed[-8]
 
 
 def test_other_shapes_take_up_what_was_stopped(

@@ -15,13 +15,8 @@ PAIRS = [
     *("training.batch_size=8", "training.epochs=12", RATE),
 ]
 TEXT = [
-    *(
-        "task=language",
-        "data.window=6",
-        "data.steps_per_epoch=8",
-        "model.hidden=7",
-        "data.dev=*dev*",
-    ),
+    *("task=language", "data.window=6", "data.steps_per_epoch=8", "data.dev=*dev*"),
+    "model.hidden=7",
     *("training.batch_size=3", "training.epochs=3"),
 ]
 OPINIONS = [

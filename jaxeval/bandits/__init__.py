@@ -151,10 +151,6 @@ class Settle(Rule):
             raise RunError(f"{base}: {stopped[base]}; without a base nothing is settled")
         return "failed" if verdict == "undecided" and stopped else verdict
 
-    def ask(self, state: State) -> tuple[str, ...]:
-        """Returns the sides to evaluate now, one name an evaluation; () if done or waiting."""
-        return () if self.answer(state) else self.proposed(state)
-
     def proposed(self, state: State) -> tuple[str, ...]:
         """Returns the next evaluations of both sides, those with the lowest numbers first."""
         target = min(self.most, max(FIRST_LOOK, self.looks(state) + self.ahead))
@@ -162,12 +158,8 @@ class Settle(Rule):
         numbers = [(k, side) for side, goal in goals for k in range(state.begun(side), goal)]
         return tuple(side for _, side in sorted(numbers, key=lambda pair: pair[0]))
 
-    def answer(self, state: State) -> Answer | None:
-        """Returns the outcome, of which the reason is the verdict; None while it goes on."""
-        return self.decided(state)
-
     def decided(self, state: State) -> Answer | None:
-        """Returns the outcome; None while it goes on."""
+        """Returns the outcome, of which the reason is the verdict; None while it goes on."""
         base, candidate = state.models
         n = self.looks(state)
         if n < min(FIRST_LOOK, self.most) and not self.stopped(state):

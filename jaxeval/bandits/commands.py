@@ -45,7 +45,8 @@ class Command:
         pattern, the last line is the score, as in "0.71" or "accuracy: 0.71".
       limit: seconds after which a command is stopped, with all processes that it started.
       needed: the place that must be there.
-      pattern: regular expression with one group, which is the score where it matches last.
+      pattern: instead of a field: regular expression with one group, which is the score where it
+        matches last.
       folder: where the program runs.
 
     Raises:
@@ -68,6 +69,9 @@ class Command:
         pattern: str | None = None,
         folder: str | Path = ".",
     ):
+        if field is not None and pattern is not None:
+            both = argument("json_field", field), argument("pattern", pattern)
+            raise ConfigError(f"expected {both[0]} or {both[1]}, found both")
         if needed and f"{{{needed}}}" not in template:
             raise ConfigError(f"command: expected {{{needed}}} somewhere in {template!r}")
         try:
@@ -76,13 +80,13 @@ class Command:
             raise ConfigError(f"command: {template!r} cannot be split ({error})") from None
         if not self._words:
             raise ConfigError("command: expected a program and its arguments, got nothing")
-        program, self._folder = self._words[0], Path(folder)
-        path = os.path.join(self._folder, program)  # not a Path, which would drop "./"
+        self.template, self.folder, program = template, Path(folder), self._words[0]
+        path = os.path.join(self.folder, program)  # not a Path, which would drop "./"
         found = shutil.which(path if "/" in program else program)
         if found is None and "{" not in program:
             raise ConfigError(f"command: {program}: no such program")
-        self._names, self._limit = frozenset(names), limit
-        self._field, self._pattern = field, None if pattern is None else _compiled(pattern)
+        self._names, self._limit, self.field = frozenset(names), limit, field
+        self.pattern = None if pattern is None else _compiled(pattern)
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen] = set()
         self._stopped = False
@@ -128,9 +132,9 @@ class Command:
                 said = errors.read().decode(errors="replace").strip().splitlines()
                 last = (said or ["no message"])[-1][:200]
                 raise EvaluationFailed(f"exit code {process.returncode} ({last})")
-        if self._pattern is not None:
-            return _matched(output, self._pattern)
-        return _score(output, self._field, self.assumed)
+        if self.pattern is not None:
+            return _matched(output, self.pattern)
+        return _score(output, self.field, self.assumed)
 
     def start(self) -> None:
         """Allows commands to run again after `stop`."""
@@ -150,7 +154,7 @@ class Command:
             try:
                 process = subprocess.Popen(
                     words,
-                    cwd=self._folder,
+                    cwd=self.folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,

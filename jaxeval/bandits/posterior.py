@@ -119,20 +119,15 @@ def probability_of_best(
     scale = np.maximum(np.sqrt(v / nu), least)
     nu = np.where(scale > least, nu, nu.max(axis=1, keepdims=True))  # equal points stay equal
     centred = m - m[:, :1]  # so that a panel is never lost to rounding
-    return _in_parts(centred, scale, nu).reshape(shape)
-
-
-def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
-    edges = _edges(m, scale, nu)
-    panels = np.sum(edges[:, 1:] > edges[:, :-1], axis=1)
-    best, row = np.empty(m.shape), 0
+    edges = _edges(centred, scale, nu)
+    panels, best, row = np.sum(edges[:, 1:] > edges[:, :-1], axis=1), np.empty(m.shape), 0
     while row < len(m):
         size = m.shape[1] * panels[row] * len(_NODES)
         part = slice(row, row + max(1, _AT_ONCE // size))
         used = edges[part, : panels[part].max() + 1]
-        best[part] = _integrate(used, m[part], scale[part], nu[part])
+        best[part] = _integrate(used, centred[part], scale[part], nu[part])
         row = part.stop
-    return best
+    return best.reshape(shape)
 
 
 def _edges(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
@@ -176,7 +171,10 @@ def _integrate(edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarr
     below = _over_nodes(mass, _UPTO.T)
     below += before[..., None]
     np.clip(below, 0.0, 1.0, out=below)
-    weighted = _products_of_others(below)
+    left, right = np.cumprod(below, axis=1), np.cumprod(below[:, ::-1], axis=1)[:, ::-1]
+    weighted = np.ones_like(below)  # prod_{j != i} F_j without division
+    weighted[:, 1:] = left[:, :-1]
+    weighted[:, :-1] *= right[:, 1:]
     weighted *= mass
     upto = np.cumsum(_over_nodes(weighted, _WEIGHTS), axis=2)
     return np.clip(upto[..., -1], 0.0, 1.0)  # summed in order: empty panels change no bit
@@ -204,16 +202,3 @@ def _density(
     np.exp(z, out=z)
     z *= ((peak / width)[..., None] * half[:, None])[..., None]
     return z
-
-
-def _products_of_others(below: np.ndarray) -> np.ndarray:
-    """Computes prod_{j != i} F_j along axis 1 without division."""
-    models = below.shape[1]
-    others = np.ones_like(below)
-    for k in range(1, models):
-        np.multiply(others[:, k - 1], below[:, k - 1], out=others[:, k])
-    after = np.ones_like(below[:, 0])
-    for k in reversed(range(models - 1)):
-        after *= below[:, k + 1]
-        others[:, k] *= after
-    return others

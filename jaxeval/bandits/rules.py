@@ -150,19 +150,23 @@ class Rule(abc.ABC):
         """
         if self.answer(state) is not None:
             return ()
-        if len(state.alive) == 1:
-            return () if state.pending[state.alive[0]] else state.alive
+        if len(left := self.left(state)) == 1:
+            return () if state.pending[left[0]] else left
         return self.proposed(state)
 
     def answer(self, state: State) -> Answer | None:
         """Returns the outcome, or None while the selection goes on; RunError without a model."""
-        if not state.alive:
+        if not (left := self.left(state)):
             reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
             raise RunError(f"every model was dropped ({reasons})")
-        if len(state.alive) > 1:
+        if len(left) > 1:
             return self.decided(state)
-        last, reason = state.alive[0], "all other models were dropped"
-        return Answer(last, None, reason, state.evaluations) if state.scores[last] else None
+        answer = Answer(left[0], None, "all other models were dropped", state.evaluations)
+        return answer if state.scores[left[0]] else None
+
+    def left(self, state: State) -> tuple[str, ...]:
+        """Returns the models that have not been dropped."""
+        return state.alive if self.drops else state.models
 
     @abc.abstractmethod
     def least(self, models: int) -> int:

@@ -159,7 +159,7 @@ class Selecting(Proposer[Evaluated]):
 
     def over(self, job: Job) -> bool:
         """Returns whether the model has been dropped."""
-        return self.rule.drops and job[0] in self.state.excluded
+        return job[0] not in self.rule.left(self.state)
 
 
 class Replay:

@@ -12,6 +12,7 @@ Markers stand in the annotation: `l2: Annotated[float, fields.Traced(neutral=0.0
 
 import dataclasses
 import enum
+import functools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -186,9 +187,18 @@ def keys(settings: object, marker: _Flag, prefix: str = "") -> Iterator[str]:
 
 def _marked(settings: object) -> Iterator[tuple[str, Any, _Marker | None]]:
     """Yields the key, value and marker of each field."""
-    for key, field in reading.get_fields(settings).items():
-        own = (m for m in field.metadata if isinstance(m, _Marker))
-        yield key, getattr(settings, key), next(own, None)
+    cls: Any = type(settings)
+    for key, marker in _markers(cls):
+        yield key, getattr(settings, key), marker
+
+
+@functools.cache
+def _markers(cls: Any) -> list[tuple[str, _Marker | None]]:
+    """The marker of each field; looking for them takes longer than all else that reads fields."""
+    return [
+        (key, next((m for m in field.metadata if isinstance(m, _Marker)), None))
+        for key, field in reading.get_fields(cls).items()
+    ]
 
 
 class Key(NamedTuple):

@@ -193,7 +193,9 @@ def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, lis
 
 def default(field: FieldInfo) -> object:
     """Returns the default of a field, or None."""
-    return None if field.is_required() else field.get_default(call_default_factory=True)
+    if field.default_factory is not None:
+        return field.get_default(call_default_factory=True)
+    return None if field.is_required() else field.default  # no copy: what is frozen is shared
 
 
 def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:

@@ -81,7 +81,10 @@ def _main(devices: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2:]:
-        work(sys.argv[2], int(sys.argv[1]))
-    else:
-        _main(int(sys.argv[1]))
+    try:
+        if sys.argv[2:]:
+            work(sys.argv[2], int(sys.argv[1]))
+        else:
+            _main(int(sys.argv[1]))
+    except SystemExit:  # after SIGTERM; threads that still compile are not waited for
+        os._exit(128 + signal.SIGTERM)

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -130,7 +130,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the numbers as plain data, as --json writes them."""
-        return to_json_object(self)
+        tree: dict[str, Json] = to_json(self)
+        return tree
 
     def plot(self, name: str = "") -> "Drawing":
         """Returns the figure with this name (the first one); ConfigError if there is none."""
@@ -188,7 +189,7 @@ class Result:
             return render.to_notebook(self.document())
 
 
-def to_json(value: object) -> Json:
+def to_json(value: object) -> Any:
     """Converts dataclasses, NamedTuples, mappings and arrays to JSON data.
 
     Fields of dataclasses with `repr=False` are left out. Tuple keys become nested objects.
@@ -220,13 +221,6 @@ def to_json(value: object) -> Json:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"no plain data: {value!r}")
-
-
-def to_json_object(value: object) -> dict[str, Json]:
-    """Converts a dataclass, NamedTuple or mapping to a JSON object."""
-    tree = to_json(value)
-    assert isinstance(tree, Mapping)
-    return dict(tree)
 
 
 def to_csv(rows: Iterable[Sequence[object]]) -> str:

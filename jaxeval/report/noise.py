@@ -72,8 +72,7 @@ def _repeats(
     rows = []
     for part, of in parts.items():
         both = (of.sd_repeat, of.sd_repeat_interval), (of.sd_seed, of.sd_seed_interval)
-        ends = (f"{scale(sd)} {scale.interval(interval)}" for sd, interval in both)
-        sds = (each.removesuffix(" -") for each in ends)
+        sds = (text.estimate(*each, scale) for each in both)
         rows.append((part, scale(of.mean), scale(of.sd), *sds))
     names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
     dev = parts["dev"]

@@ -16,12 +16,12 @@ from jaxeval.report import Figure
 from jaxeval.stats import describe
 
 if TYPE_CHECKING:  # imported late: most commands draw nothing
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-    from matplotlib.lines import Line2D
 
 _T = TypeVar("_T")
+_Place = tuple[str, Mapping[int, np.ndarray]]  # a name, and number of a colour -> scores
+_Page = tuple["Drawing", Sequence[tuple[str, Sequence[_Place]]]]  # with data set and places
 
 # Okabe & Ito's colours are told apart by colour-blind readers; line styles and markers vary too
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -31,10 +31,17 @@ _STYLES = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores that a density needs
 MOST_DRAWN = 2000  # marks; more become an image, which stays small
 _MOST_MARKS, _MOST_POINTS = 30, 500  # in a violin: of full size, in all
+_MOST_VIOLINS = 10  # names in a panel
+_MOST_ROWS = 4  # of panels in a drawing
+_NARROWEST, _WIDEST = 3.3, 15.0  # inches, of a panel and of a drawing
+_SLOTS = (0.9, 1.5)  # inches of a violin with a short name, and with a long one
+_LETTERS_OF_NAMES = 15  # an inch, below violins
+_BESIDE = 0.65  # inches for the labels of scores
+_TITLE = 36  # letters of a line of a title
 _LETTERS_PER_INCH = 13  # of a legend
 _LETTERS = 24  # of a line of a legend
 _MOST_LINES = 5  # of a name
-_LINE = 0.15  # inches, of a legend
+_LINE = 0.15  # inches, of a legend or a name
 _FREE_LINES = 4  # of a legend that fit without a higher drawing
 _METADATA: Any = {  # left out, as it changes with the day or the version
     ".svg": {"Date": None},
@@ -129,35 +136,32 @@ def chunks(names: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
         yield names[begin:end]
 
 
-def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
-    """Draws one legend above all panels, in as many columns as fit."""
-    labels = [str(handle.get_label()) for handle in handles]
-    longest = max(len(line) for label in labels for line in label.split("\n"))
+def legend(drawing: "Drawing", named: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    """Draws one legend above all panels, in as many columns as fit.
+
+    Args:
+      named: name -> style of its line or mark; None: what is labelled in the first panel.
+    """
+    from matplotlib.lines import Line2D
+
+    handles = dict(zip(*drawing.axes[0].get_legend_handles_labels()[::-1], strict=True))
+    for name, style in (named or {}).items():
+        handles[wrapped(name, _LETTERS)] = Line2D([], [], **style)
+    longest = max(len(line) for label in handles for line in label.split("\n"))
     room = int(_LETTERS_PER_INCH * drawing.get_figwidth() / (4 + longest))
     columns = min(len(handles), max(1, room))
-    lines = -(-len(labels) // columns) * most_lines(labels)
+    lines = -(-len(handles) // columns) * most_lines([*handles])
     drawing.set_figheight(drawing.get_figheight() + _LINE * max(0, lines - _FREE_LINES))
-    style: Any = {"frameon": False, "fontsize": 8, "loc": "outside upper left"}
-    drawing.legend(handles=handles, ncols=columns, **style)
+    place: Any = {"frameon": False, "fontsize": 8, "loc": "outside upper left"}
+    drawing.legend(handles.values(), handles, ncols=columns, **place)
 
 
-def lines(names: Mapping[str, int]) -> list["Line2D"]:
-    """Returns the legend handles of lines; `names` maps a name to its number."""
-    return [_handle(name, **line_style(k)) for name, k in names.items()]
-
-
-def marks(names: Sequence[str]) -> list["Line2D"]:
-    """Returns the legend handles of clouds of points, numbered from 0."""
+def marks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Returns the styles of clouds of points in a legend, numbered from 0."""
     styles = (
         {"linestyle": "", "marker": marker(k), "color": colour(k)} for k in range(len(names))
     )
-    return [_handle(name, **style) for name, style in zip(names, styles, strict=True)]
-
-
-def _handle(name: str, **style: Any) -> "Line2D":
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=wrapped(name, _LETTERS), **style)
+    return dict(zip(names, styles, strict=True))
 
 
 def jitter(count: int, width: float) -> np.ndarray:
@@ -165,24 +169,50 @@ def jitter(count: int, width: float) -> np.ndarray:
     return width * ((np.arange(count) * 0.618) % 1.0 - 0.5)
 
 
-def violins(
-    panel: "Axes", names: Sequence[str], samples: Sequence[Mapping[int, np.ndarray]]
-) -> None:
-    """Draws samples side by side, with their sizes below.
+def violins(samples: Mapping[str, Sequence[_Place]], label: str) -> Iterator[_Page]:
+    """Yields drawings of at most twelve panels with at most ten names each, and what they show.
+
+    Panels of one data set share their axis of scores.
 
     Args:
-      names: of the places on the x axis.
-      samples: number of a colour -> scores, for each place.
+      samples: of each data set; "" has no title.
+      label: of the scores.
     """
+    every = [place for places in samples.values() for place in places]
+    names, beside = [name for name, _ in every], max(len(at) for _, at in every)
+    slot = beside * float(np.clip(max(map(len, names)) / _LETTERS_OF_NAMES, *_SLOTS))
+    most = min(_MOST_VIOLINS, int(_WIDEST / slot))
+    panels = [(of, part) for of, places in samples.items() for part in chunks(places, most)]
+    widest = max(len(of) for _, of in panels)
+    width = max(_NARROWEST, slot * widest)
+    letters = int(_LETTERS_OF_NAMES * (width - _BESIDE) / (widest + 0.2))
+    lines = most_lines([wrapped(name, letters) for name in names])
+    columns = max(1, min(3, int(_WIDEST / width)))
+    for page in chunks(panels, columns * _MOST_ROWS):
+        drawing, each = grid(len(page), columns, (width, 3.8 + _LINE * (lines - 1)))
+        for panel, (data_set, places) in zip(each, page, strict=True):
+            _violins(panel, [(wrapped(name, letters), at) for name, at in places])
+            panel.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has names
+            panel.set_title(wrapped(data_set, _TITLE), fontsize=10)
+            panel.set_ylabel(literal(label))
+        for data_set, _ in page:
+            alike = [of for of, (name, _) in zip(each, page, strict=True) if name == data_set]
+            low, high = zip(*(of.get_ylim() for of in alike), strict=True)
+            for of in alike:
+                of.set_ylim(min(low), max(high))
+        yield drawing, page
+
+
+def _violins(panel: "Axes", places: Sequence[_Place]) -> None:
+    """Draws samples side by side, with their sizes below."""
     ticks = []
-    for x, (name, at) in enumerate(zip(names, samples, strict=True)):
+    for x, (name, at) in enumerate(places):
         for k, (number, values) in enumerate(at.items()):
             if len(values):
                 _violin(panel, x + 0.4 * (k - (len(at) - 1) / 2), values, number)
         sizes = dict.fromkeys(str(len(values)) for values in at.values())
         ticks.append(f"{name}\n(n = {' and '.join(sizes)})")
-    panel.set_xticks(range(len(ticks)), ticks)
-    panel.set_xlim(-0.6, len(ticks) - 0.4)
+    panel.set_xticks(range(len(ticks)), ticks, fontsize=8)
     ruled(panel)
 
 

@@ -257,7 +257,7 @@ def to_latex(document: Document) -> str:
         # LaTeX would read a leading bracket or star as an argument of the command before
         rows = (" & ".join(map(_latex, row)) + r" \\" for row in _rows(table))
         head, *body = ("{}" + row if row.startswith(("[", "*")) else row for row in rows)
-        columns = "l" + "r" * (len(table.columns) - 1)
+        columns = "l" * table.words + "r" * (len(table.columns) - table.words)
         lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", head, "\\midrule", *body]
         lines += ["\\bottomrule", "\\end{tabular}"]
         if caption := table.caption():

@@ -6,7 +6,7 @@ Fractions and error rates are stored from 0 to 1 and shown in percent; others ar
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ _SIGNIFICANT = 12  # digits of a float that survive rounding
 _SMALL = 0.01  # as shown: below this, scores that need more decimals get an exponent
 _LARGE = 1e9  # from this on scores of which the last digits say nothing do
 _ROUNDING = 1e-9  # of the largest score: a smaller sd means equal scores
+_LISTED = 100  # scores of a sample
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
 
 
@@ -88,6 +89,16 @@ class ScoreFormat:
         unit = "points" if self.unit in PERCENT else self.unit if self.unit in _NAMED else ""
         return f"{self(value)} {unit}".rstrip()
 
+    def signed(self, value: float | None) -> str:
+        """Formats a difference with its sign."""
+        return ("+" if value is not None and value > 0 else "") + self(value)
+
+    def described(self, values: Sequence[float] | np.ndarray) -> tuple[str, str, str]:
+        """Formats number, mean and sd of a sample; "-" if there is none."""
+        mean = float(np.mean(values)) if len(values) else None
+        sd = describe.sd(np.asarray(values, float)) if len(values) > 1 else None
+        return str(len(values)), self(mean), self(sd)
+
     def interval(self, bounds: Interval | None) -> str:
         """Formats an interval, as `text.bounds`."""
         return text.bounds(bounds, self)
@@ -119,6 +130,15 @@ def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat
     huge = decimals < 0 and top >= _LARGE
     exponent = math.floor(math.log10(top)) if small or huge else 0
     return ScoreFormat(unit, max(0, min(_MOST_DECIMALS, decimals + exponent)), exponent)
+
+
+def listed(samples: Mapping[str, Sequence[float]]) -> list[str]:
+    """Returns a line for each sample with its scores as stored, of many the first."""
+    return [
+        f"{name}: {', '.join(f'{x:g}' for x in of[:_LISTED])}"
+        + f" ... ({len(of)} in all)" * (len(of) > _LISTED)
+        for name, of in samples.items()
+    ]
 
 
 def format_of(unit: str, samples: Iterable[Sequence[float]]) -> ScoreFormat:

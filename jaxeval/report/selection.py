@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from jaxeval.bandits import Answer, Rule, State, posterior
+from jaxeval.bandits import Answer, Rule, State
 from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.running import Evaluated
 from jaxeval.files import Json
 from jaxeval.report import Document, Result, Table, scores, text
-from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
@@ -53,7 +50,11 @@ class Selection(Result):
     def document(self) -> Document:
         """Returns the answer, a row for each model, and notes on the scores."""
         scale = scores.format_of(self.unit or "", self.scores.values())
-        rows = [self._row(model, scale) for model in self.scores]
+        known = self.probability_of_best
+        rows = [
+            (model, *scale.described(of), f"{known[model]:.4f}" if model in known else "-")
+            for model, of in self.scores.items()
+        ]
         rule = re.sub(r"\B(?=[A-Z])", "-", str(self.rule["name"]).removesuffix("Thompson"))
         higher = bool(self.rule["higher_is_better"])
         scored = f"{self.part or ''} {self.metric or 'score'}".strip()
@@ -71,7 +72,7 @@ class Selection(Result):
                 *(describe.all_equal(m, len(self.scores[m])) for m in self.constant),
                 *self.warnings,
             ),
-            [f"{m}: {', '.join(f'{x:g}' for x in of)}" for m, of in self.scores.items()],
+            scores.listed(self.scores),
             title="Selection",
             signature=f"{rule.lower()} | {self.signature}",
             noun="model",
@@ -100,14 +101,6 @@ class Selection(Result):
             total = text.counted(sum(self.recorded.values()), "recorded score")
             spent = f"a replay: {text.counted(self.evaluations, 'draw')} from {total}"
         return f"{line} ({self.reason}; {spent})."
-
-    def _row(self, model: str, scale: ScoreFormat) -> Sequence[str]:
-        known, p = np.array(self.scores[model]), self.probability_of_best.get(model)
-        probability = "-" if p is None else f"{p:.4f}"
-        if not len(known):
-            return model, "0", "-", "-", probability
-        mean, sd = posterior.mean(known), describe.sd(known) if len(known) > 1 else None
-        return model, str(len(known)), scale(mean), scale(sd), probability
 
 
 def result(

@@ -24,6 +24,8 @@ _METRICS = {
     _SHARE: "equivalent to the best, %",
     "expected_equivalent": "expected equivalent runs, %",
 }
+_IN_DRAWS = "{:.2f} ({:.2f} to {:.2f})"
+_TESTS = "equivalent to the best, paired t tests, p corrected by Holm"
 _SERIES = {"rel_at_k": "k-th best", "mean_at_k": "mean of the k best"}
 _IMPORTANCE = (
     "importance: share of the variance of scores, interactions included (total Sobol index of a "
@@ -65,13 +67,16 @@ class Sensitivity(Result):
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
         beside = shown if self.groups else every
         most = [*self._importance(), *_profiles(beside, ["rho"])]
+        both = zip(self.contrasts, _corrected(self.contrasts), strict=True)
+        ps = [f"{c.a} - {c.b} {text.p_cell(p)}" for c, p in both]
+        tests = [f"{_TESTS}: {text.few(ps, 10, '; ')}"] if ps else []
         details = [*_series(of, every), *_profiles(beside, ["maxima", "mean_change"])]
         if self.groups:
             details.append(_table("sweep", [*singles], _METRICS))
             details += [f"{group.name}: {', '.join(group.sweeps)}" for group in self.groups]
         return Document(
             answer=[*self._answer(shown, margin)],
-            blocks=[_table(of, every, _METRICS), *self._tests(), *most],
+            blocks=[_table(of, every, _METRICS), *tests, *most],
             notes=notes,
             details=details,
             figures=self._figures,
@@ -83,10 +88,7 @@ class Sensitivity(Result):
     def _importance(self) -> Iterator[Table]:
         """Yields hyperparameters by sweeps, the most important of the first sweep first."""
         each = {
-            sweep: {
-                of.name: "{:.2f} ({:.2f} to {:.2f})".format(of.total, *of.total_spread)
-                for of in rows
-            }
+            sweep: {of.name: _IN_DRAWS.format(of.total, *of.total_spread) for of in rows}
             for sweep, rows in self.importance.items()
             if rows
         }
@@ -139,7 +141,7 @@ class Sensitivity(Result):
             else ""
         )
         yield f"Runs within {margin} of the best{best}: {each}{apart}{level}."
-        unfit, signs = self._unfit(), self._signs()
+        unfit, signs = self._unfit(), [*self._signs()]
         if unfit:
             yield f"No conclusion, as {unfit}."
         elif signs:
@@ -147,25 +149,16 @@ class Sensitivity(Result):
         elif len(shown) > 1:
             yield "No conclusion, as no two were compared with intervals."
 
-    def _signs(self) -> list[tuple[str, str, str, int]]:
-        """Returns which of each pair has more runs near the best, by interval or paired t test."""
+    def _signs(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yields which of each pair has more runs near the best, by interval or paired t test."""
         gap, names = self.difference.get(_SHARE), [of.name for of in self.sweeps]
         if gap is not None and gap.interval is not None:
             shown = not gap.interval.low <= 0 <= gap.interval.high
-            return [(names[0], names[1], "", int(math.copysign(shown, gap.value)))]
-        signs = []
+            yield names[0], names[1], "", int(math.copysign(shown, gap.value))
+            return
         for c, p in zip(self.contrasts, _corrected(self.contrasts), strict=True):
             more = math.copysign(p < _ALPHA, c.means[_SHARE].mean) if _SHARE in c.means else 0
-            signs.append((c.a, c.b, "", int(more)))
-        return signs
-
-    def _tests(self) -> Iterator[str]:
-        """Yields the p-values of the differences of groups."""
-        both = zip(self.contrasts, _corrected(self.contrasts), strict=True)
-        ps = [f"{c.a} - {c.b} {text.p_value(p).removeprefix('= ')}" for c, p in both]
-        if ps:
-            what = "equivalent to the best, paired t tests, p corrected by Holm"
-            yield f"{what}: {text.few(ps, 10, '; ')}"
+            yield c.a, c.b, "", int(more)
 
 
 def _table(of: str, rows: Sequence[_Row], columns: Mapping[str, str]) -> Table:

@@ -134,7 +134,7 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
     label = scores.label(sweeps[0].metric, sweeps[0].unit)
     axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=_score_limits(sweeps))
     axes.locator_params(axis="x", integer=True)
-    plots.legend(drawing, plots.lines(numbers))
+    plots.legend(drawing, {name: plots.line_style(k) for name, k in numbers.items()})
     caption = "All runs of a sweep, best first. A flat line: settings matter little."
     columns = ("sweep", "rank", label)
     return Figure("ranks", "Score by rank", caption + _losses(sweeps), drawing, columns, rows)

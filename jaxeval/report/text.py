@@ -71,9 +71,17 @@ def bounds(interval: Interval | None, shown: int | Callable[[float], str] = 2) -
         return ""
     if math.isnan(interval.low):
         return "-"
-    form = shown if callable(shown) else lambda x: f"{x:z.{shown}f}"
+    form = shown if callable(shown) else f"{{:z.{shown}f}}".format
     low, high = (f"{x:g}" if math.isinf(x) else form(x) for x in interval[:2])
     return f"[{low}, {high}]"
+
+
+def estimate(
+    value: float, interval: Interval | None, shown: int | Callable[[float], str] = 2
+) -> str:
+    """Formats a number with its interval: "0.52 [0.50, 0.55]"; without one, alone."""
+    form = shown if callable(shown) else f"{{:z.{shown}f}}".format
+    return f"{form(value)} {bounds(interval, shown).removeprefix('-')}".rstrip()
 
 
 def direction(higher_is_better: bool, assumed: bool) -> str:

@@ -7,19 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import (
-    Block,
-    Document,
-    Figure,
-    Heading,
-    Result,
-    Table,
-    comparison,
-    scores,
-    text,
-)
+from jaxeval.report import Block, Document, Figure, Heading, Result, Table, comparison, text
 from jaxeval.report.comparison import answers, figures, tables, words
-from jaxeval.stats import Effect
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
@@ -30,6 +20,7 @@ _ALPHA = 0.05
 _FEW = 20  # questions; a bootstrap of 10 covers a share of .8 in 86 % of the cases
 _RHOS = ("rho of covered", "rho, unknown 0")
 _SHARES = ("right", "of covered", "of all")
+_DIFFERENCES = "Differences on what both cover; paired bootstrap, p by Holm's method over all"
 _MODES = {"fixed": "Vectors fixed", "tuned": "Vectors fine-tuned"}
 
 
@@ -52,14 +43,22 @@ class VectorScores(Result):
         pairs = "unknown 0" if self.unknown == "zero" else "covered"
         numbers = _RHOS if self.unknown else _SHARES
         head = ("items", "vectors", "covered", *numbers, f"95 % CI of {pairs}")
-        rows = [row for of in self.results for row in (_rhos if self.unknown else _shares)(of)]
+        rows = [row for of in self.results for row in self._rows(of)]
         rule = {"skip": ", of the pairs covered", "zero": ", of all pairs", None: ""}[self.unknown]
-        differences = Table(
-            ("items", "A", "B", f"A - B{rule}", "95 % CI", "n", "corrected p"),
-            [row for of in self.results for row in _differences(of)],
-            "Differences on what both cover; paired bootstrap, p by Holm's method over all",
-            3,
-        )
+        gaps = [
+            (
+                *(_name(of), d.a, d.b, f"{d.effect.estimate:+.4f}"),
+                *(
+                    text.bounds(d.effect.interval, 4),
+                    str(d.effect.n[0]),
+                    text.p_cell(d.p_adjusted),
+                ),
+            )
+            for of in self.results
+            for d in of.differences
+        ]
+        columns = ("items", "A", "B", f"A - B{rule}", "95 % CI", "n", "corrected p")
+        differences = Table(columns, gaps, _DIFFERENCES, 3)
         sections = [
             _counts(f"{section}, {of.method}", name, part)
             for of in self.results
@@ -73,12 +72,22 @@ class VectorScores(Result):
         ]
         return Document(
             answer=[self._best()] if len(self.files) > 1 else alone,
-            blocks=[Table(head, rows, words=2), *([differences] if differences.rows else [])],
+            blocks=[Table(head, rows, words=2), *([differences] if gaps else [])],
             notes=[*self._notes()],
             details=[Table(head[:-1], sections, "Sections", 2)] if sections else (),
             title=f"Word vectors: {text.listed([*self.files])}",
             signature=f"{text.versions()} | {self.resamples} resamples, seed {self.seed}",
         )
+
+    def _rows(self, of: Scored[Any]) -> Iterator[Sequence[str]]:
+        for name, score in of.scores.items():
+            interval = text.bounds(score.interval, 3)
+            if self.unknown:
+                rhos = _number(score.skip), _number(score.zero)
+                yield (of.name, name, f"{score.covered} of {of.total}", *rhos, interval)
+                continue
+            yield (*_counts(_name(of), name, score.overall), interval)
+            yield from ((*_counts(f"  {g}", name, part), "") for g, part in score.groups.items())
 
     def _best(self) -> str:
         found = list[tuple[str, str, str, int]]()
@@ -125,25 +134,6 @@ def _name(of: Scored[Any]) -> str:
     return f"{of.name}, {of.method}"
 
 
-def _differences(of: Scored[Any]) -> Iterator[Sequence[str]]:
-    for d in of.differences:
-        size = f"{d.effect.estimate:+.4f}", text.bounds(d.effect.interval, 4)
-        yield (_name(of), d.a, d.b, *size, str(d.effect.n[0]), text.p_cell(d.p_adjusted))
-
-
-def _rhos(of: Scored[Any]) -> Iterator[Sequence[str]]:
-    for name, score in of.scores.items():
-        rhos = _number(score.skip), _number(score.zero)
-        interval = text.bounds(score.interval, 3)
-        yield (of.name, name, f"{score.covered} of {of.total}", *rhos, interval)
-
-
-def _shares(of: Scored[Any]) -> Iterator[Sequence[str]]:
-    for name, score in of.scores.items():
-        yield (*_counts(_name(of), name, score.overall), text.bounds(score.interval, 3))
-        yield from ((*_counts(f"  {g}", name, part), "") for g, part in score.groups.items())
-
-
 def _counts(first: str, file: str, of: Accuracy) -> tuple[str, ...]:
     shares = _number(of.right / of.covered if of.covered else None), _number(of.right / of.total)
     return (first, file, f"{of.covered} of {of.total}", str(of.right), *shares)
@@ -166,21 +156,22 @@ class JudgedVectors(Result):
 
     def document(self) -> Document:
         """Returns the best file in each mode, scores, relative error reduction, comparisons."""
-        share = {key: of["test"] for key, of in self.coverage.items()}
         cells = {
-            key: f"{100 * of['tokens']:.1f} % ({100 * of['types']:.1f} %)"
-            for key, of in share.items()
+            key: f"{100 * of['test']['tokens']:.1f} % ({100 * of['test']['types']:.1f} %)"
+            for key, of in self.coverage.items()
         }
         covered = [(name, *(cells[name, task] for task in self.metrics)) for name in self.files]
         title = "Tokens (types) of test with a vector"
+        details: list[Block] = [Table(("vectors", *self.metrics), covered, title)]
+        for mode in self.modes:
+            if mode.study is not None:
+                document = comparison.Comparison(mode.study).document()
+                details += Heading(_MODES[mode.mode]), *document.blocks, *document.details
         return Document(
             answer=[line for mode in self.modes for line in _judgement(mode)],
             blocks=[block for mode in self.modes for block in self._blocks(mode)],
             notes=[*dict.fromkeys(n for mode in self.modes for n in _reduction_notes(mode))],
-            details=[
-                Table(("vectors", *self.metrics), covered, title),
-                *(block for mode in self.modes for block in _comparison(mode)),
-            ],
+            details=details,
             figures=self._figures,
             title=f"Word vectors judged: {text.joined([*self.files])}",
             signature=f"{text.versions()} | test scores, mean (sd) over seeds",
@@ -202,7 +193,11 @@ class JudgedVectors(Result):
         yield Table(head, rows, title)
         if mode.reductions:
             reduced = dict.fromkeys(task for of in mode.reductions.values() for task in of)
-            rows = [[n, *map(_reduction, of.values())] for n, of in mode.reductions.items()]
+            percent = ScoreFormat("fraction", 1)
+            rows = [
+                [name, *(text.estimate(e.estimate, e.interval, percent) for e in by_task.values())]
+                for name, by_task in mode.reductions.items()
+            ]
             title = f"Relative error reduction against {mode.baseline}, in percent"
             yield Table(("vectors", *reduced), rows, title)
 
@@ -231,20 +226,11 @@ def _means(mode: Judgement) -> Iterator[list[str]]:
     """Yields a row for each file, best mean first: the mean over tasks, then each task."""
 
     def cell(values: np.ndarray) -> str:
-        values = values[~np.isnan(values)]
-        if not len(values):
-            return "-"
-        sd = f"{100 * float(np.std(values, ddof=1)):.2f}" if len(values) > 1 else "-"
-        return f"{scores.shown(float(values.mean()), 'fraction')} ({sd})"
+        _, mean, sd = ScoreFormat("fraction", 2).described(values[~np.isnan(values)])
+        return mean if mean == "-" else f"{mean} ({sd})"
 
     for name, by_task in mode.scores.items():
         yield [name, *map(cell, (by_task.mean(axis=0), *by_task))]
-
-
-def _reduction(effect: Effect) -> str:
-    low, high = (100 * end for end in effect.interval[:2])
-    ends = "" if effect.interval.absent else f" [{low:.1f}, {high:.1f}]"
-    return f"{100 * effect.estimate:.1f}{ends}"
 
 
 def _reduction_notes(mode: Judgement) -> Iterator[str]:
@@ -254,13 +240,6 @@ def _reduction_notes(mode: Judgement) -> Iterator[str]:
     reduced = {task for of in mode.reductions.values() for task in of}
     if reduced and (perfect := [task for task in mode.tasks if task not in reduced]):
         yield f"{mode.baseline} makes no error to reduce in {text.listed(perfect)}"
-
-
-def _comparison(mode: Judgement) -> Iterator[Block]:
-    if mode.study is not None:
-        yield Heading(_MODES[mode.mode])
-        document = comparison.Comparison(mode.study).document()
-        yield from (*document.blocks, *document.details)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

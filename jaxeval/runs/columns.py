@@ -3,8 +3,8 @@
 import contextlib
 import csv
 import dataclasses
-import gc
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +21,7 @@ from jaxeval.runs.layout import leaves
 
 _MOST_ROWS = 10_000_000
 _INDEX = "__index_level_0__"  # in Parquet: pandas' index without a name, "" in its CSV
+_COMMA = re.compile(r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$")  # of a number with a decimal comma
 _LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it
 
 
@@ -86,19 +87,6 @@ def meant(name: str, known: Iterable[str]) -> str:
     return errors.meant(name, names := [*known], f"expected one of {listed(names)}")
 
 
-@contextlib.contextmanager
-def paused_collector() -> Iterator[None]:
-    """Switches the cycle collector off, which would walk millions of new rows again and again."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
-@paused_collector()
 def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
     """Reads the columns of a file; of JSON lines only the wanted ones, if any are named.
 
@@ -124,9 +112,6 @@ def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
             if len(table.values) == 1:
                 expected = "expected several, with tabs, commas or semicolons between them"
                 raise DataError(f"one column; {expected}", path, 1)
-            if _delimiter(first) == ";":  # as spreadsheets write where decimals have a comma
-                values = {name: texts.with_points(of) for name, of in table.values.items()}
-                table = dataclasses.replace(table, values=values)
     if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
     return table
@@ -211,7 +196,8 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
     delimiter, names = _delimiter(header), _split(header, path)
     told = next(text.iterate_lines(path), "") != header  # the delimiter, to Excel
     large = Path(path).stat().st_size > _LARGE and not told and len({*names}) == len(names)
-    if found := texts.read_delimited(path, names, delimiter) if large else []:
+    points = delimiter == ";"  # as spreadsheets write where decimals have a comma
+    if found := texts.read_delimited(path, names, delimiter) if large and not points else []:
         _refuse_many(size := len(found[0]), path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
         return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
@@ -225,7 +211,7 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
             if len(row) != len(names):
                 message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num + told)
-            body.append(row)
+            body.append([_COMMA.sub(r"\1.\2", cell) for cell in row] if points else row)
             ends.append(reader.line_num + told)
             _refuse_many(len(body), path)
     except csv.Error as error:

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import cells, metrics, normal, texts
-from jaxeval.runs.columns import listed, meant, paused_collector
+from jaxeval.runs.columns import listed, meant
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.normal import Rows
@@ -24,7 +24,6 @@ _FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 
-@paused_collector()
 def build(rows: Rows, layout: Layout) -> Scores:
     """Returns the scores of some rows; data sets without a metric of all models are left out.
 
@@ -96,7 +95,8 @@ def _common_metric(
 
     The metric is None if the data set is left out; a warning says why.
     """
-    every = [_metrics(rows, where) for where in by_model.values() if len(where)]
+    codes = (np.unique(rows.metric.codes[w]).tolist() for w in by_model.values() if len(w))
+    every = [[rows.metric.names[code] for code in of if code >= 0] for of in codes]
     common = [metric for metric in every[0] if all(metric in each for each in every)]
     candidates = _requested(common, layout)
     lacking = [model for model, where in by_model.items() if not len(where)]
@@ -148,12 +148,6 @@ def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[st
         if np.any(end > begin):
             spans = zip(models, begin.tolist(), end.tolist(), strict=True)
             yield name, {model: order[first:last] for model, first, last in spans}
-
-
-def _metrics(rows: Rows, where: np.ndarray) -> list[str]:
-    """Returns the metrics of some rows, in the order of their codes."""
-    codes = np.unique(rows.metric.codes[where]).tolist()
-    return [rows.metric.names[code] for code in codes if code >= 0]
 
 
 def _requested(metrics: Collection[str], layout: Layout) -> list[str]:

@@ -27,7 +27,6 @@ KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
-@files.paused_collector()
 def read(
     path: str | Path,
     models: Sequence[str] = (),
@@ -112,7 +111,8 @@ def by_role(
     both = {"gold", "predicted"} <= {*columns, *table.values}
     there = [role for role in answers if role in roles and not (both and role == "correct")]
     if not there:
-        advice = argument("column", {answers[0]: "NAME"})
+        meant = {of: name for of, name in item_roles(table.values).items() if of in answers}
+        advice = argument("column", meant or {answers[0]: "NAME"})
         if "score" not in answers:
             advice += "; jaxeval compare logs reads scores of items, with a column score"
         found = f"no column {' or '.join(answers)}; the columns are {listed(table.values)}"

@@ -29,7 +29,7 @@ _NAMES = {
     ),
     "item": (
         "item example doc document question sentence segment instance query utterance image "
-        "passage"
+        "passage bootstrap resample"
     ),
     "status": "status state",
     "score": "score",

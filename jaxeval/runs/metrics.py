@@ -34,15 +34,15 @@ _LOWER = (
 )
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge1 rouge2 rougel rougelsum rouge_1 rouge_2 rouge_l meteor "
-    "mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
+    "comet mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
     "pearson spearman pearsonr spearmanr kappa r2 iou dice"
 )
 _STEP = 1e-4  # of a sum, for derivatives
 _OF_CLASS = re.compile("gold_[0-9]+")
 # words that do not say what is measured: "test score" in nats
 _PART_WORDS = "test dev train valid validation val eval evaluation mean average avg"
-_PARTS = frozenset(_PART_WORDS.split())
-_NEUTRAL = _PARTS | {"score", "scores", "metric", "value", "result", "points"}
+PARTS = frozenset(_PART_WORDS.split())
+_NEUTRAL = PARTS | {"score", "scores", "metric", "value", "result", "points"}
 # more bits of information are better, or no one knows
 _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # the sign of what follows is turned, or may be
@@ -57,7 +57,7 @@ _ANY_SIGN = {"loss", "losses", "nats", "nll", "likelihood"}  # negative ones are
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
-_DIRECTIONS = {
+DIRECTIONS = {  # name -> whether higher is better
     **dict.fromkeys((*_KNOWN["fraction"].split(), *_HIGHER.split()), True),
     **{name: False for name, unit in _UNITS.items() if unit in _LOWER_UNITS},
     **dict.fromkeys(_LOWER.split(), False),
@@ -152,8 +152,8 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
             known = higher_is_better(" ".join(before))
             unknown = known is None and (turned or _GAINS.search("_".join(before)))
             return None if unknown else known or False
-        if name in _DIRECTIONS:
-            return None if turned else _DIRECTIONS[name]
+        if name in DIRECTIONS:
+            return None if turned else DIRECTIONS[name]
     return False if _NEUTRAL.issuperset(_words(metric)) and unit in _LOWER_UNITS else None
 
 
@@ -194,7 +194,7 @@ def _endings(metric: str | None) -> Iterator[tuple[str, list[str]]]:
     while len(words) != whole:
         for k in range(whole := len(words)):
             yield "_".join(words[k:]), words[:k]
-        if words[1:] and words[-1] in _PARTS:
+        if words[1:] and words[-1] in PARTS:
             words.pop()
 
 

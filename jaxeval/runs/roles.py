@@ -13,19 +13,16 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
-from jaxeval.runs.metrics import higher_is_better
+from jaxeval.runs.metrics import DIRECTIONS, PARTS, higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
-_ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
-# all words of a metric's name
-_OF_METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
-    "logloss mse rmse mae mape r2 ndcg auroc auprc ece ter comet wer cer bpc bit dev val valid "
-    "validation test train training macro micro weighted mean avg average exact match max min "
-    "best final last score eval evaluation"
+_ITEMS = (
+    "rows are items or resamples of a run; jaxeval compare logs (or compare items) reads items"
 )
-_METRIC = frozenset(_OF_METRICS.split())
+_METRICS = {words_of(name) for name in DIRECTIONS}
+_BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
+_ASIDE = PARTS.union(_BESIDE.split())
 _TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
 _LOSS = {"loss", "nll", "cost", "logloss"}
 
@@ -291,8 +288,11 @@ def _is_training(name: str) -> bool:
 
 
 def _is_metric(name: str) -> bool:
-    """True if all words are those of metrics or parts of the data: f1, dev_f1, rougeL."""
-    return all({word, word.rstrip("0123456789")} & _METRIC for word in words_of(name))
+    """True for a metric's name, also beside words for parts of the data or means: dev_f1, UAS."""
+    words = words_of(name)
+    rest = tuple(word for word in words if word not in _ASIDE)
+    plain = tuple(word.rstrip("0123456789") for word in rest)
+    return not rest or not _METRICS.isdisjoint((words, rest, plain))
 
 
 def _is_run(name: str) -> bool:

@@ -8,7 +8,6 @@ network file systems, where processes share no memory, but for a process that lo
 import contextlib
 import dataclasses
 import json
-import operator
 import sqlite3
 import threading
 import typing
@@ -42,29 +41,6 @@ class _Table:
             self.columns[field] = f"{_TYPES.get(kind, 'TEXT')}{null}"
         self.columns |= more
 
-    def rows(self, of: Iterable[object]) -> list[Any]:
-        """Returns dataclasses as rows."""
-        return [*map(operator.attrgetter(*self.columns), of)]
-
-    def query(self, where: str = "") -> str:
-        """Returns the statement that selects all columns."""
-        return f"SELECT {', '.join(self.columns)} FROM {self.name} {where}"
-
-    def joined(self, names: Sequence[str], where: str = "") -> str:
-        """Returns the query of columns of the table and of its rows' experiments."""
-        columns = (f"{'t' if name in self.columns else 'e'}.{name}" for name in names)
-        joined = f"{self.name} t JOIN experiments e ON t.experiment = e.id"
-        order = ", ".join(["e.name", *(f"t.{name}" for name in self.keys)])
-        return f"SELECT {', '.join(columns)} FROM {joined} {where}ORDER BY {order}"
-
-    def make(self, sql: sqlite3.Connection) -> None:
-        """Makes the table."""
-        parts = [f"{name} {kind}" for name, kind in self.columns.items()]
-        parts.append(f"PRIMARY KEY ({', '.join(self.keys)})")
-        if "experiment" in self.columns:
-            parts.append("FOREIGN KEY (experiment) REFERENCES experiments (id)")
-        sql.execute(f"CREATE TABLE {self.name} ({', '.join(parts)})")
-
     def insert(
         self, sql: sqlite3.Connection, rows: Iterable, overwrite: Sequence[str] | None = None
     ) -> None:
@@ -77,12 +53,18 @@ class _Table:
         sql.executemany(f"INSERT INTO {self.name} VALUES ({marks}) {known}", rows)
 
 
+def _rows(of: Iterable[object]) -> list[tuple]:
+    """Returns dataclasses as rows of their table."""
+    return [tuple(vars(record).values()) for record in of]
+
+
 _EXPERIMENTS = _Table("experiments", records.Experiment, ["id"])
 _MEMBERS = _Table("members", records.MemberResult, MEMBER)
 _SCORES = _Table("scores", records.EpochScore, (*MEMBER, "epoch", "part", "metric"))
 # names in JSON; counts as float32, little-endian, compressed by zlib
 _OUTCOMES = _Table("outcomes", records.Outcomes, (*MEMBER, "part"), items="BIGINT NOT NULL")
 _TABLES = (_EXPERIMENTS, _OUTCOMES, _MEMBERS, _SCORES)
+_BY_MEMBER = f"ORDER BY name, {', '.join(MEMBER)}"
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
@@ -155,12 +137,16 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 sql.execute("CREATE TABLE jaxeval_schema (version INTEGER PRIMARY KEY)")
                 sql.execute("INSERT INTO jaxeval_schema VALUES (?)", [version])
                 for table in _TABLES:
-                    table.make(sql)
+                    parts = [f"{name} {kind}" for name, kind in table.columns.items()]
+                    parts.append(f"PRIMARY KEY ({', '.join(table.keys)})")
+                    if table is not _EXPERIMENTS:
+                        parts.append("FOREIGN KEY (experiment) REFERENCES experiments (id)")
+                    sql.execute(f"CREATE TABLE {table.name} ({', '.join(parts)})")
 
     def register(self, experiment: records.Experiment) -> None:
         """Records an experiment; of several times the last name is kept."""
         with self._transaction() as sql:
-            _EXPERIMENTS.insert(sql, _EXPERIMENTS.rows([experiment]), ["name"])
+            _EXPERIMENTS.insert(sql, _rows([experiment]), ["name"])
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
@@ -171,20 +157,20 @@ class Store(contextlib.AbstractContextManager["Store"]):
         scores of a pause before it.
         """
         with self._transaction() as sql:
-            _record(sql, _MEMBERS.rows(members), _SCORES.rows(scores))
+            _record(sql, _rows(members), _rows(scores))
 
     def stop(self, paused: records.MemberResult) -> None:
         """Ends a member that has paused: it does not go on."""
         stopped = dataclasses.replace(paused, status="early_stopped")
         with self._transaction() as sql:
-            _MEMBERS.insert(sql, _MEMBERS.rows([stopped]))
+            _MEMBERS.insert(sql, _rows([stopped]))
 
     def merge(self, other: "Store") -> None:
         """Copies the rows of another database in one transaction; the same again changes nothing.
 
         A training that goes on or pauses there adds nothing to a member that has ended here.
         """
-        each = (other._select(table.query()) for table in _TABLES)
+        each = (other._select(f"SELECT * FROM {table.name}") for table in _TABLES)
         known, outcomes, members, scores = each
         here = {row[0]: self.ended(row[0]) for row in known}
         members = [row for row in members if row[5] != "paused" or row[1:5] not in here[row[0]]]
@@ -212,9 +198,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """Reads the outcomes of an experiment's members on a part."""
-        where = "WHERE experiment = ? AND part = ? ORDER BY seed, split, repeat, hparams"
+        query = "SELECT * FROM outcomes WHERE experiment = ? AND part = ?"
         unpacked = []
-        for row in self._select(_OUTCOMES.query(where), experiment, part):
+        for row in self._select(
+            f"{query} ORDER BY seed, split, repeat, hparams", experiment, part
+        ):
             names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
             counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
             unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
@@ -222,8 +210,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def ended(self, experiment: str, pause: int = 0) -> dict[MemberKey, records.MemberResult]:
         """Reads members that have ended; if `pause`, also those paused at that epoch or later."""
-        where = "WHERE experiment = ? AND (status != 'paused' OR ? BETWEEN 1 AND epochs)"
-        found = self._select(_MEMBERS.query(where), experiment, pause)
+        query = "SELECT * FROM members WHERE experiment = ?"
+        ended = "(status != 'paused' OR ? BETWEEN 1 AND epochs)"
+        found = self._select(f"{query} AND {ended}", experiment, pause)
         return {row[1:5]: records.MemberResult(*row) for row in found}
 
     def epochs(self, experiment: str) -> dict[MemberKey, int]:
@@ -238,15 +227,17 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
         Those that diverged have failed: they have no scores, whatever an epoch before had.
         """
-        one = () if experiment is None else (experiment,)
-        where = "WHERE t.experiment = ? " if one else ""
-        found = self._select(_MEMBERS.joined(records.MemberRow._fields, where), *one)
+        names, one = ", ".join(records.MemberRow._fields), "WHERE id = ?" if experiment else ""
+        query = f"SELECT {names} FROM members JOIN experiments ON experiment = id {one}"
+        found = self._select(f"{query} {_BY_MEMBER}", *[experiment] * bool(experiment))
         rows = map(records.MemberRow._make, found)
         return [r._replace(dev=None, test=None) if r.status == "diverged" else r for r in rows]
 
     def curves(self) -> list[records.CurveRow]:
         """Reads all scores by epoch with their experiments."""
-        found = self._select(_SCORES.joined(records.CurveRow._fields))
+        names = ", ".join(records.CurveRow._fields).replace("metric", "s.metric")
+        query = f"SELECT {names} FROM scores s JOIN experiments ON experiment = id"
+        found = self._select(f"{query} {_BY_MEMBER}, epoch, part, s.metric")
         return [*map(records.CurveRow._make, found)]
 
 
@@ -273,7 +264,10 @@ def open_store(folder: str | Path | None, shared: bool = True) -> Store:
 
 
 def open_existing(location: str | Path) -> Store:
-    """Opens a runs folder or its database to read it; creates nothing."""
+    """Opens a runs folder or its database to read it; creates nothing.
+
+    Raises RunError: there is none, or it is not one of ours.
+    """
     if not isinstance(location, str | Path):
         raise DataError(f"path: expected a text or a path, found {location!r:.60}")
     file = Path(location) / FILE if Path(location).is_dir() else Path(location)
@@ -286,12 +280,12 @@ def open_existing(location: str | Path) -> Store:
 def load(location: str | Path) -> list[records.MemberRow]:
     """Reads all members of a runs folder, ordered by experiment, seed and split.
 
-    Raises RunError: there are none.
+    Raises DataError: there are none. RunError: as of `open_existing`.
     """
     with open_existing(location) as store:
         if rows := store.members():
             return rows
-    raise RunError(f"{location}: no member has ended")
+    raise DataError("no member has ended", location)
 
 
 def load_curves(location: str | Path) -> list[records.CurveRow]:

@@ -22,7 +22,6 @@ _CLEAR = 0.001  # p from where scores of one fold are called alike
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
-@columns.paused_collector()
 def read(path: str, layout: Layout) -> Scores:
     """Reads the scores in a file; see `columns.read` for the formats."""
     return from_table(columns.read(path), layout)

@@ -19,11 +19,6 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import printable
 
-# numbers that Arrow and Python read as the same float64, and the beginnings of other ones
-_PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_MAYBE = r"^\s*[+-]?(\.?\d|(?i:inf|nan))|[^\x00-\x7f]"
-_COMMA = r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$"  # a number with a decimal comma
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Coded(Sequence[str]):
@@ -76,46 +71,22 @@ class Cells(Sequence[str]):
         """The cells as codes."""
         import pyarrow
 
-        with contextlib.suppress(pyarrow.ArrowInvalid):  # a third of the time for whole numbers
-            numbers = [chunk.cast(pyarrow.int64()) for chunk in self.cells.chunks]
-            pairs = zip(numbers, self.cells.chunks, strict=True)
-            if all(of.cast(pyarrow.string()).equals(chunk) for of, chunk in pairs):
-                values, numbers = np.concatenate(numbers), []  # held once
-                first, codes = appearance(values)
-                parts = np.array_split(values[first], 64)  # all at once take more than their names
-                names = itertools.chain.from_iterable(part.tolist() for part in parts)
-                return Coded(tuple(map(str, names)), codes)
+        with contextlib.suppress(pyarrow.ArrowInvalid):  # seeds: a third of the time
+            numbers = self.cells.cast(pyarrow.int64())
+            if numbers.cast(pyarrow.string()).equals(self.cells):
+                first, codes = appearance(numbers.to_numpy())
+                return Coded(tuple(self.cells.take(first).to_pylist()), codes)
         whole = self.cells.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
-        release_memory()
         return Coded(tuple(whole.dictionary.to_pylist()), whole.indices.to_numpy())
 
     @functools.cached_property
     def floats(self) -> np.ndarray:
         """The cells as float64; NaN for anything that is no number."""
         import pyarrow
-        from pyarrow import compute
 
-        try:
+        with contextlib.suppress(pyarrow.ArrowInvalid):
             return np.asarray(self.cells.cast(pyarrow.float64()).to_numpy())
-        except pyarrow.ArrowInvalid:
-            plain = compute.match_substring_regex(self.cells, _PLAIN)
-        numbers = np.array(compute.if_else(plain, self.cells, None).cast(pyarrow.float64()))
-        maybe = compute.match_substring_regex(self.cells, _MAYBE).to_numpy()
-        places = np.flatnonzero(maybe & ~plain.to_numpy())
-        numbers[places] = [_to_float(self[k]) for k in places.tolist()]
-        return numbers
-
-
-def with_points(values: Sequence[Any]) -> Sequence[Any]:
-    """Writes numbers of text that have a decimal comma with a point."""
-    if isinstance(values, Cells):
-        from pyarrow import compute
-
-        return Cells(compute.replace_substring_regex(values.cells, _COMMA, r"\1.\2"))
-    if isinstance(values, Coded):
-        coded = encode(with_points(values.names))
-        return Coded(coded.names, coded.codes[values.codes])
-    return [re.sub(_COMMA, r"\1.\2", value) for value in values]
+        return np.fromiter(map(_to_float, self), np.float64, len(self))
 
 
 def release_memory() -> None:
@@ -162,27 +133,18 @@ def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> li
 
 def _scan(path: str | Path, delimiter: str) -> tuple[int, bytes]:
     """Returns the number of lines, 0 if `csv` reads them in another way, and the first lines."""
-    edges = np.isin(np.arange(256), [*f"{delimiter}\r\n".encode()])
-    lines, quotes, returns, tail, head = 0, 0, 0, b"\n", b""
+    inner = rf"[^{re.escape(delimiter)}\r\n]"  # quotes stand at the two ends of fields
+    stray = re.compile(rf'"(?<={inner}"){inner}|\r[^\n]|\0'.encode())
+    lines, quotes, tail, head = 0, 0, b"\n", b""
     for piece in itertools.chain(text.pieces(path), [b"\n"]):
         if not head:
             piece = piece.removeprefix(text.BOM)
             head = piece[: piece.rfind(b"\n") + 1]
-        lines += piece.count(b"\n")
-        if b"\r" in piece or tail.endswith(b"\r"):
-            returns += piece.count(b"\r") - (tail[-1:] + piece).count(b"\r\n")
-        if b"\0" in piece:
+        lines, quotes = lines + piece.count(b"\n"), quotes + piece.count(b'"')
+        if any(of in tail + piece for of in (b'"', b"\r", b"\0")) and stray.search(tail + piece):
             return 0, b""
-        if b'"' in piece or b'"' in tail:  # quotes stand at the two ends of fields
-            data = np.frombuffer(tail + piece, np.uint8)
-            places = np.flatnonzero(data[1:-1] == ord('"')) + 1
-            opening = (np.arange(len(places)) + quotes) % 2 == 0
-            quotes += len(places)
-            if not edges[data[np.where(opening, places - 1, places + 1)]].all():
-                return 0, b""
         tail = (tail + piece[-2:])[-2:]
-    missing = tail[:1] != b"\n"  # the last line's end
-    return (0 if returns or quotes % 2 else lines - 1 + missing), head
+    return 0 if quotes % 2 else lines - (tail[:1] == b"\n"), head
 
 
 def of_arrow(cells: Any) -> Sequence[Any]:

@@ -1,7 +1,7 @@
 """Models that are configs: a batch of the rule is one population, or jobs of a launcher."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,7 +60,15 @@ class Models(Selecting, launching.Scheduler):
         first = [self.trial(name, 1) for name in names]
         entries = cohorts.entries(first, self.session.loader)
         self.records = {n: entry.record for n, entry in zip(names, entries, strict=True)}
-        _refuse_mixed(self.records)
+        first_of: dict[str, str] = {}
+        for name, record in self.records.items():
+            if (other := first_of.setdefault(record.id, name)) != name:
+                raise ConfigError(f"{name} and {other} are the same: nothing to choose")
+        for key, what in (("metric", "one metric"), ("data_hash", "one data set")):
+            values = {getattr(record, key): name for name, record in self.records.items()}
+            if len(values) > 1:
+                shown = ", ".join(f"{name} has {value}" for value, name in values.items())
+                raise ConfigError(f"models to choose from need {what}: {shown}")
 
     def begin(
         self,
@@ -182,15 +190,3 @@ def _has_random_splits(config: Any) -> bool:
     except ConfigError:
         return False
     return True
-
-
-def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
-    first: dict[str, str] = {}
-    for name, record in records.items():
-        if first.setdefault(record.id, name) != name:
-            raise ConfigError(f"{name} and {first[record.id]} are the same: nothing to choose")
-    for key, what in (("metric", "one metric"), ("data_hash", "one data set")):
-        values = {getattr(record, key): name for name, record in records.items()}
-        if len(values) > 1:
-            shown = ", ".join(f"{name} has {value}" for value, name in values.items())
-            raise ConfigError(f"models to choose from need {what}: {shown}")

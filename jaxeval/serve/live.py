@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import time
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
@@ -31,16 +30,6 @@ _REMADE, _REDRAWN = 5, 20  # answers, figures: made again after so many times wh
 _Top = tuple[bytes, Callable[[], Iterable[Figure]]]  # an answer, and what draws its figures
 
 
-class _Kept:
-    """What is made, or is being made, for a mark."""
-
-    made: asyncio.Future[Any]
-    until = math.inf  # it counts until then, whatever the mark
-
-    def __init__(self, mark: str):
-        self.mark = mark
-
-
 class Once:
     """Makes each thing once for all who ask, and again when its mark has changed.
 
@@ -51,30 +40,31 @@ class Once:
 
     def __init__(self, threads: int, patience: int):
         self._pool, self._patience = futures.ThreadPoolExecutor(threads), patience
-        self._kept = dict[Hashable, _Kept]()
+        self._kept = dict[Hashable, tuple[str, asyncio.Future[tuple[Any, float]]]]()
 
     async def get(self, key: Hashable, mark: str, make: Callable[[], Any]) -> Any:
         """Returns what was made for a mark; what `make` raises is not kept."""
-        kept = self._kept.pop(key, None)
-        if kept is None or (kept.mark != mark and kept.until < time.monotonic()):
-            kept = _Kept(mark)
+        known, made = self._kept.pop(key, ("", None))
+        if made and known != mark and made.done():
+            made = made if not made.exception() and made.result()[1] > time.monotonic() else None
+        if made is None:
             loop = asyncio.get_running_loop()
-            kept.made = loop.run_in_executor(self._pool, self._make, kept, make)
-        self._kept[key] = kept
+            known, made = mark, loop.run_in_executor(self._pool, self._make, make)
+        self._kept[key] = known, made
         for oldest in [*self._kept][:-_MOST_KEPT]:
             del self._kept[oldest]
         try:
-            return await asyncio.shield(kept.made)  # others wait too
+            return (await asyncio.shield(made))[0]  # others wait too
         except Exception:
             self._kept.pop(key, None)
             raise
 
-    def _make(self, kept: _Kept, make: Callable[[], Any]) -> Any:
+    def _make(self, make: Callable[[], Any]) -> tuple[Any, float]:
+        """Returns what is made, and until when it counts, whatever the mark."""
         begun = time.monotonic()
         made = make()
         now = time.monotonic()
-        kept.until = now + self._patience * (now - begun)
-        return made
+        return made, now + self._patience * (now - begun)
 
 
 class Site:

@@ -37,9 +37,9 @@ class _Asked(NamedTuple):
     show: str = "a"
     page: int = 1
 
-    def address(self, form: str = "", **changes: object) -> str:
+    def address(self, **changes: object) -> str:
         """Returns the address of a page that differs in some fields."""
-        return f"/logs{form}?{urllib.parse.urlencode({**self._asdict(), **changes})}"
+        return f"/logs?{urllib.parse.urlencode({**self._asdict(), **changes})}"
 
 
 class _Answer(NamedTuple):

@@ -1,5 +1,6 @@
 """`jaxeval settle`: is a candidate better than a base? The answer holds at any look."""
 
+import contextlib
 import dataclasses
 import sys
 from collections.abc import Mapping
@@ -161,15 +162,12 @@ def settle_command(
     rule = Settle(
         most=seeds, margin=margin, alpha=alpha, statistic=statistic, paired=paired, ahead=ahead
     )
-    reading = json_field, pattern, time_limit
-    programs = [
-        sides.Program(base, base_folder, *reading),
-        sides.Program(base if candidate is None else candidate, folder, *reading),
-    ]
+    both = (base, base_folder), (base if candidate is None else candidate, folder)
+    programs = [sides.program(*each, json_field, pattern, time_limit) for each in both]
     asked = running.Asked(rule, correction, again, note, Path(ledger))
     more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
-        return running.settle_commands(programs, asked, json_field, lower_is_better, **more)
+        return running.settle_commands(programs, asked, lower_is_better, **more)
 
 
 @parameters.verb
@@ -255,14 +253,26 @@ def settle_self(
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
     """
-    from jaxeval.settle import running, sides
+    from jaxeval.bandits.running import run
+    from jaxeval.settle import ledger as ledgers
+    from jaxeval.settle import reporting, running, sides
 
     if seeds < _LEAST:
         raise ConfigError(f"{argument('seeds', seeds)}: expected {_LEAST} or more")
-    program = sides.Program(command, folder, json_field, pattern, time_limit)
-    more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
-    with cli.resumable():
-        return running.settle_self(program, seeds, Path(ledger), **more)
+    program = sides.program(command, folder, json_field, pattern, time_limit)
+    side = sides.side(program)
+    # the ledger keeps the scores: those of first runs are the side's own
+    ids = {running.FIRST: side.id, running.AGAIN: f"{side.id} again"}
+    with cli.resumable(), ledgers.opened(Path(ledger)) as book:
+        runs = running.Runs(dict.fromkeys(ids, program), ids, book)
+        repeating = running.Repeating(command, runs, seeds, workers)
+        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
+        with contextlib.closing(run(repeating, runs, **how)) as lines:
+            for line in lines:
+                cli.say(line, quiet)
+    first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())
+    spent = sum(runs.spent().values())
+    return reporting.repeats(command, first, second, seconds=spent, notes=side.notes)
 
 
 @parameters.verb

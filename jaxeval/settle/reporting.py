@@ -50,36 +50,36 @@ def report(path: Path) -> Settlements:
         every = book.comparisons()
         if not every:
             raise DataError("no comparison has begun", str(path))
-        return _report(book, every)
-
-
-def _report(book: Ledger, every: Sequence[Comparison]) -> Settlements:
-    measured = next((_scores_of(each) for each in reversed(every) if each.result), ("", "", True))
-    shown = [each for each in every if not each.result or _scores_of(each) == measured]
-    bases, spent, asked = [*_bases(book, shown)], book.spent(), shown[-1].settings
-    last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
-    spread = None if last is None else describe.sd(last)
-    level = book.next_level(asked["alpha"], asked["correction"])
-    plain = asked["statistic"] == "t" and not asked["paired"]  # two samples
-    methods = dict.fromkeys(settlement.METHODS[e.settings["statistic"]] for e in shown)
-    others = text.counted(len(every) - len(shown), "comparison")
-    return Settlements(
-        candidates=[_candidate(of, spent.get(of.number, ())) for of in shown],
-        bases=bases,
-        sd=spread,
-        sd_interval=None if last is None else describe.sd_interval(last),
-        smallest=settlement.smallest(spread, asked["margin"], level) if spread and plain else {},
-        next_level=level,
-        p_value=math.exp(min(0.0, -sequential.merge({e.number: _log_e(e) for e in shown}))),
-        rules=[*dict.fromkeys((e.settings["correction"], e.settings["alpha"]) for e in every)],
-        runs=sum(map(len, spent.values())),
-        seconds=sum(map(sum, spent.values())),
-        higher_is_better=measured[2],
-        signature=" | ".join([*methods, text.versions()]),
-        metric=measured[0] or None,
-        unit=measured[1],
-        notes=[f"{others} with another metric left out"] if len(shown) < len(every) else [],
-    )
+        measured = next(
+            (_scores_of(each) for each in reversed(every) if each.result), ("", "", True)
+        )
+        shown = [each for each in every if not each.result or _scores_of(each) == measured]
+        bases, spent, asked = [*_bases(book, shown)], book.spent(), shown[-1].settings
+        last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
+        spread = None if last is None else describe.sd(last)
+        level = book.next_level(asked["alpha"], asked["correction"])
+        plain = asked["statistic"] == "t" and not asked["paired"]  # two samples
+        methods = dict.fromkeys(settlement.METHODS[e.settings["statistic"]] for e in shown)
+        others = text.counted(len(every) - len(shown), "comparison")
+        return Settlements(
+            candidates=[_candidate(of, spent.get(of.number, ())) for of in shown],
+            bases=bases,
+            sd=spread,
+            sd_interval=None if last is None else describe.sd_interval(last),
+            smallest=settlement.smallest(spread, asked["margin"], level)
+            if spread and plain
+            else {},
+            next_level=level,
+            p_value=math.exp(min(0.0, -sequential.merge({e.number: _log_e(e) for e in shown}))),
+            rules=[*dict.fromkeys((e.settings["correction"], e.settings["alpha"]) for e in every)],
+            runs=sum(map(len, spent.values())),
+            seconds=sum(map(sum, spent.values())),
+            higher_is_better=measured[2],
+            signature=" | ".join([*methods, text.versions()]),
+            metric=measured[0] or None,
+            unit=measured[1],
+            notes=[f"{others} with another metric left out"] if len(shown) < len(every) else [],
+        )
 
 
 def _scores_of(of: Comparison) -> tuple[str, str, bool]:
@@ -201,8 +201,7 @@ class Repeats(Result):
             noise.append(("within a seed", self.again, self.sd_within, self.sd_within_interval))
         rows = [(what, str(len(of)), scale(sd), scale.interval(ci)) for what, of, sd, ci in noise]
         table = Table(("noise", "seeds", "sd", "95 % CI of sd"), rows)
-        each = {"first": self.first, "again": self.again}
-        listed = [f"{run}: {', '.join(f'{x:g}' for x in of)}" for run, of in each.items()]
+        listed = scores.listed({"first": self.first, "again": self.again})
         return Document(
             self._answer(scale),
             (table, *settlement.planned(self.smallest, scale)),

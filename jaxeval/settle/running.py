@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jaxeval import cli
 from jaxeval.bandits import Settle, running
-from jaxeval.bandits.commands import EvaluationFailed
+from jaxeval.bandits.commands import Command, EvaluationFailed
 from jaxeval.bandits.rules import State
 from jaxeval.bandits.running import Evaluated, Job
 from jaxeval.errors import ConfigError, DataError, RunError, argument, printable
@@ -20,15 +20,14 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs.normal import LARGEST
 from jaxeval.settle import ledger, reporting, sides
 from jaxeval.settle.ledger import Comparison, Correction, Ledger
-from jaxeval.settle.reporting import Repeats
-from jaxeval.settle.sides import Program, Side
+from jaxeval.settle.sides import Side
 from jaxeval.stats.sequential import FIRST_LOOK
 
 if TYPE_CHECKING:
     from jaxeval.studies.launching import Launcher
 
 _NAMES = ("base", "candidate")
-_FIRST, _AGAIN = "first run", "second run"
+FIRST, AGAIN = "first run", "second run"
 
 
 class Asked(NamedTuple):
@@ -95,60 +94,48 @@ def _begun(
             yield _Begun(book, begun, ids, rule, unit, dict.fromkeys(ids, 0.0))
 
 
-class _Runs:
-    """Evaluates sides by their commands; what the ledger has is not evaluated again.
+@dataclasses.dataclass
+class Runs:
+    """Evaluates sides by their commands; what the ledger has is not evaluated again."""
 
-    Args:
-      ids: side -> its id in the ledger.
-      after: the k-th evaluation has seed and split after + k.
-      comparison: for which the seeds are evaluated.
-      lost_once: seeds that failed are not tried again by the same command later.
-    """
-
-    def __init__(
-        self,
-        commands: Mapping[str, Program],
-        ids: Mapping[str, str],
-        book: Ledger,
-        after: int = 0,
-        comparison: int | None = None,
-        lost_once: bool = False,
-    ):
-        self._commands, self._ids, self._book = commands, ids, book
-        self._after, self._comparison = after, comparison
-        self.lost = {side: book.lost(id) if lost_once else set() for side, id in ids.items()}
-        self.seconds: dict[Job, float] = {}  # of new evaluations
+    commands: Mapping[str, Command]
+    ids: Mapping[str, str]  # side -> its id in the ledger
+    book: Ledger
+    after: int = 0  # the k-th evaluation has seed and split after + k
+    comparison: int | None = None  # for which the seeds are evaluated
+    # side -> seeds that failed, and are not tried again by the same command later
+    lost: Mapping[str, set[int]] = dataclasses.field(default_factory=dict)
+    seconds: dict[Job, float] = dataclasses.field(default_factory=dict)  # of new evaluations
 
     def __call__(self, side: str, number: int) -> float:
-        seed = self._after + number
-        if seed in self.lost[side]:
+        seed = self.after + number
+        if seed in self.lost.get(side, ()):
             raise EvaluationFailed("it failed before")
-        known = self._book.scores(self._ids[side]).get(seed)
+        known = self.book.scores(self.ids[side]).get(seed)
         if known is not None:
             return known
         begun = time.monotonic()
-        score = self._commands[side].score({"seed": str(seed), "split": str(seed)})
+        score = self.commands[side].score({"seed": str(seed), "split": str(seed)})
         if score != 0 and not 1 / LARGEST <= abs(score) <= LARGEST:  # it has no variance
             sizes = f"0, or a size from {1 / LARGEST:g} to {LARGEST:g}"
             expected = sizes if math.isfinite(score) else "a finite number"
             raise EvaluationFailed(f"the score is {score:g}; expected {expected}")
         took = self.seconds[side, number] = time.monotonic() - begun
-        first = self._book.add(self._ids[side], seed, score, took, self._comparison)
+        first = self.book.add(self.ids[side], seed, score, took, self.comparison)
         return score if first is None else first
 
     def spent(self) -> dict[str, float]:
         each = [(side, took) for (side, _), took in self.seconds.items()]
-        return {side: sum(took for s, took in each if s == side) for side in self._ids}
+        return {side: sum(took for s, took in each if s == side) for side in self.ids}
 
     def stop(self) -> None:
-        for command in self._commands.values():
+        for command in self.commands.values():
             command.stop()
 
 
 def settle_commands(
-    programs: Sequence[Program],
+    programs: Sequence[Command],
     asked: Asked,
-    field: str | None,
     lower_is_better: bool | None,
     *,
     workers: int,
@@ -157,24 +144,22 @@ def settle_commands(
 ) -> Settlement:
     """Runs the commands of a base and a candidate until the comparison is settled.
 
-    Args:
-      field: of their output that has the score, whose name may tell its direction.
-
     Raises:
       ConfigError: both are the same code.
     """
-    metric, higher, direction = text.direction_of_field(field, lower_is_better)
+    metric, higher, direction = text.direction_of_field(programs[0].field, lower_is_better)
     for program in programs:
         program.assumed = direction if higher is None else ""
     commands = dict(zip(_NAMES, programs, strict=True))
-    found = {name: program.side() for name, program in commands.items()}
+    found = {name: sides.side(program) for name, program in commands.items()}
     if len({side.id for side in found.values()}) == 1:
         raise ConfigError("base and candidate are the same command and the same code")
     paired = asked.rule.paired or all("{split}" in program.template for program in programs)
     with _begun(asked, found, paired, higher is not False) as begun:
         rule, of = begun.rule, begun.comparison
-        once = rule.statistic == "wins"
-        runs = _Runs(commands, begun.ids, begun.ledger, of.after, of.number, once)
+        lost = {side: begun.ledger.lost(id) for side, id in begun.ids.items()}
+        lost = lost if rule.statistic == "wins" else {}
+        runs = Runs(commands, begun.ids, begun.ledger, of.after, of.number, lost)
         cli.say(direction, quiet)
         side_by_side = running.Selecting(
             rule, rule.begin(_NAMES), retries + 1, lambda number: f"seed {of.after + number}"
@@ -183,14 +168,14 @@ def settle_commands(
         with contextlib.closing(running.run(side_by_side, runs, **how)) as steps:
             for event in steps:
                 line = begun.add(event)
-                known_to_fail = of.after + event.number in runs.lost[event.model]
+                known_to_fail = of.after + event.number in runs.lost.get(event.model, ())
                 failed = event.score is None and not known_to_fail
                 if failed or (event.model, event.number) in runs.seconds:
                     cli.say(line, quiet)
         changed = [
             f"{name}: its code changed while it ran ({named}); its scores may be of two versions"
             for name, program in commands.items()
-            if runs.spent()[name] and (named := sides.changed(found[name], program.side()))
+            if runs.spent()[name] and (named := sides.changed(found[name], sides.side(program)))
         ]
         return begun.result(
             side_by_side.state,
@@ -230,15 +215,15 @@ def settle_configs(
         return begun.result(state, metric=record.metric, comparison=number)
 
 
-class _Repeating(running.Proposer[str]):
+class Repeating(running.Proposer[str]):
     """Seeds 1 to 3 of a command twice, then the others, and these again if a score differs."""
 
-    def __init__(self, command: str, runs: _Runs, seeds: int, workers: int):
+    def __init__(self, command: str, runs: Runs, seeds: int, workers: int):
         self._command, self._runs, self._seeds, self._workers = command, runs, seeds, workers
-        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in (_FIRST, _AGAIN)]
+        few = [(run, seed) for seed in range(1, FIRST_LOOK + 1) for run in (FIRST, AGAIN)]
         rest = range(FIRST_LOOK + 1, seeds + 1)
-        self._stages = iter((few, [(_FIRST, k) for k in rest], [(_AGAIN, k) for k in rest]))
-        self.found: dict[str, dict[int, float]] = {_FIRST: {}, _AGAIN: {}}
+        self._stages = iter((few, [(FIRST, k) for k in rest], [(AGAIN, k) for k in rest]))
+        self.found: dict[str, dict[int, float]] = {FIRST: {}, AGAIN: {}}
 
     def ask(self, free: int) -> Sequence[Job]:
         """Begins the next stage when all of the last one have ended."""
@@ -262,28 +247,3 @@ class _Repeating(running.Proposer[str]):
         if again:
             return f"{run}, seed {seed}: {result}; tried again"
         raise RunError(f"seed {seed} has no score: {result}")
-
-
-def settle_self(
-    program: Program, seeds: int, path: Path, *, workers: int, retries: int, quiet: bool
-) -> Repeats:
-    """Runs seeds 1, 2, ... of a command, and again three of them, or all if one differs.
-
-    The ledger keeps the scores: those of first runs are the side's own.
-
-    Raises:
-      DataError: all seeds have one score.
-      RunError: a seed has no score.
-    """
-    command, side = program.template, program.side()
-    ids = {_FIRST: side.id, _AGAIN: f"{side.id} again"}
-    with ledger.opened(path) as book:
-        runs = _Runs(dict.fromkeys(ids, program), ids, book)
-        repeating = _Repeating(command, runs, seeds, workers)
-        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
-        with contextlib.closing(running.run(repeating, runs, **how)) as lines:
-            for line in lines:
-                cli.say(line, quiet)
-    first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())
-    spent = sum(runs.spent().values())
-    return reporting.repeats(command, first, second, seconds=spent, notes=side.notes)

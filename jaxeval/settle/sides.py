@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jaxeval.bandits.commands import Command
-from jaxeval.errors import ConfigError, argument
+from jaxeval.errors import ConfigError
 
 _LARGEST = 2**30  # bytes of a file that is read to tell two versions apart
 _MOST = 10_000  # files of code outside git
@@ -40,20 +40,29 @@ class Side(NamedTuple):
         return f"{self.name} ({self.commit})" if self.commit else self.name
 
 
-def _describe(command: str, folder: Path, score: str) -> Side:
-    """Returns the side of a command that runs in a folder.
+def program(
+    template: str,
+    folder: str | Path,
+    field: str | None,
+    pattern: str | None,
+    limit: float | None,
+) -> Command:
+    """Returns the command of a side, with {seed} and maybe {split}; raises as `Command`."""
+    return Command(template, ("seed", "split"), field, limit, "seed", pattern, folder)
+
+
+def side(program: Command) -> Side:
+    """Returns the side of a command with the code as it is now.
 
     The id covers the command, the place of its score, the folder's place in its repository, all
     files that git tracks, other files of code and settings that git does not ignore, and files
     that the command names. All count as they are on disk, so that a commit changes no id. The
     environment, installed packages and other data do not count.
 
-    Args:
-      score: where the command's output has the score.
-
     Raises:
       ConfigError: there is no such folder, or a file of code cannot be read.
     """
+    command, folder, pattern = program.template, program.folder, program.pattern
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder")
     top, commit, names, others = _version(folder)
@@ -70,6 +79,7 @@ def _describe(command: str, folder: Path, score: str) -> Side:
         apart = "its files of code and settings tell versions apart"
         notes = [f"folder {folder} is at no commit of git; {apart}"]
     place = str(folder.resolve().relative_to(top)) if commit else ""
+    score = str([program.field, pattern and pattern.pattern])  # its place in the output
     found = [{name: digest for name, digest in of.items() if digest} for of in (code, named)]
     digest = hashlib.sha256(json.dumps([command, score, place, *found]).encode()).hexdigest()
     files = frozenset((name, of) for known in found for name, of in known.items())
@@ -148,32 +158,3 @@ def _git(folder: Path, *words: str) -> str:
     """Returns what git prints; a name that is not UTF-8 keeps its bytes."""
     ended = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True)
     return os.fsdecode(ended.stdout)
-
-
-class Program(Command):
-    """A command of a side, with {seed} and maybe {split}.
-
-    Args:
-      field, pattern, limit: how its score is read, as of `Command`; a field or a pattern.
-
-    Raises:
-      ConfigError: it cannot run, has no {seed}, or its score has two places.
-    """
-
-    def __init__(
-        self,
-        template: str,
-        folder: str | Path,
-        field: str | None = None,
-        pattern: str | None = None,
-        limit: float | None = None,
-    ):
-        if field is not None and pattern is not None:
-            both = argument("json_field", field), argument("pattern", pattern)
-            raise ConfigError(f"expected {both[0]} or {both[1]}, found both")
-        super().__init__(template, ("seed", "split"), field, limit, "seed", pattern, folder)
-        self.template, self._place = template, (Path(folder), str([field, pattern]))
-
-    def side(self) -> Side:
-        """Returns the side of the code as it is now; ConfigError as of `describe`."""
-        return _describe(self.template, *self._place)

@@ -20,7 +20,7 @@ from jaxeval.report.settlements.settlement import Settlement
 from jaxeval.runs import tables as runs_tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import OVERLAPPING, Scores
-from jaxeval.stats import datasets, samples
+from jaxeval.stats import datasets, failures, samples
 from jaxeval.stats.samples import Samples
 
 _FAR = 100  # so many numbers in a row that no model has: seeds are not consecutive
@@ -60,7 +60,11 @@ def settle(
             answer = (sentence.removesuffix(".") for sentence in document.answer)
             line = "; ".join([*answer, *document.notes[1:]])
             torn = follow is not None and _torn(source)
-            _refuse_changed(seen, found.scores, str(source))
+            for model, before in seen.items():  # scores that a look saw: else no claim holds
+                for k, (old, new) in enumerate(zip(before, found.scores[model], strict=False), 1):
+                    if old != new:
+                        changed = f"score {k} of {model} was {old:g} and is {new:g} now"
+                        raise DataError(f"{changed}: expected scores that are final", str(source))
             if not torn:  # a file that is being written anew is shorter for a moment
                 seen = {m: max(seen.get(m, ()), of, key=len) for m, of in found.scores.items()}
             done = found.verdict != "undecided" or found.looks >= rule.most
@@ -115,17 +119,6 @@ def _missing(source: Any, layout: Layout, item: str | None, error: DataError) ->
     return f"{source}: no model {absent[0]!r} so far, but {text.listed(there)}{hint}"
 
 
-def _refuse_changed(
-    seen: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]], source: str
-) -> None:
-    """Raises DataError if scores that a look saw are others now: then no claim holds."""
-    for model, before in seen.items():
-        for k, (old, new) in enumerate(zip(before, now[model], strict=False), 1):
-            if old != new:
-                changed = f"score {k} of {model} was {old:g} and is {new:g} now"
-                raise DataError(f"{changed}: expected scores that are final", source)
-
-
 def _torn(source: Any) -> bool:
     """Returns whether a file ends within a line, whose number may not be whole."""
     if not isinstance(source, str | Path) or not Path(source).is_file():
@@ -158,11 +151,12 @@ def settled(
     state, order = _state(scores, each, seeds, rule.most, growing)
     places = [data.name for data in scores.data_sets]
     mean = [f"mean over the data sets {', '.join(places)}"] * (len(places) > 1)
+    gap = _gap(rule, state, order, noun or each.unit, growing)
     more = {
         "metric": scores.metric or None,
         "unit": scores.stored_unit or "",
         "direction_assumed": scores.direction == "assumed",
-        "notes": [*scores.warnings, *mean, *_gap(rule, state, order, noun or each.unit, growing)],
+        "notes": [*failures.collapsed(scores, each), *scores.warnings, *mean, *gap],
     }
     return settlement.settlement(rule, state, None, more, seeds_shared=each.unit != "row")
 

@@ -213,7 +213,10 @@ def settle(
     else:
         first = stats.sample(a, "scores of A", 0)
         second = None if b is None else stats.sample(b, "scores of B", 0)
-        seen = _by_t(first, second, known, alpha)
+        looks = sequential.looks(first, second, known)
+        better = sequential.e_process(looks, alternative="greater")
+        bounds = sequential.confidence_sequence(looks, alpha)
+        seen = _Course(looks.scores, *bounds, sequential.p_values(looks), better)
     ends = (float(seen.low[-1]), float(seen.high[-1])) if len(seen.low) else (-np.inf, np.inf)
     verdict, at = ("undecided", None) if contradict(*ends) else _claim(seen, margin)
     return Settled(
@@ -250,13 +253,6 @@ def _claim(seen: _Course, margin: float) -> tuple[_Verdict, int | None]:
     first = {claim: int(np.argmax(hit)) for claim, hit in shown.items() if hit.any()}
     verdict: _Verdict = min(first, key=lambda claim: first[claim], default="undecided")
     return verdict, first.get(verdict)
-
-
-def _by_t(a: np.ndarray, b: np.ndarray | None, known: int, alpha: float) -> _Course:
-    seen = sequential.looks(a, b, known)
-    ends = sequential.confidence_sequence(seen, alpha)
-    better = sequential.e_process(seen, alternative="greater")
-    return _Course(seen.scores, *ends, sequential.p_values(seen), better)
 
 
 def _difference(a: np.ndarray, b: np.ndarray | None, statistic: Statistic) -> float:

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,16 @@ def choose_pairs(
       alpha: family-wise level.
       copies: models that are not compared.
     """
-    each = _run_pairs(units, units.with_failed(scores.higher_is_better))
-    every = [pair for pair in each if control in (None, pair.a, pair.b)]
+    every, with_failed = list[RunScores](), units.with_failed(scores.higher_is_better)
+    for name, models in units.by_data_set.items():
+        failed = units.failed.get(name, {})
+        for a, b in itertools.combinations(models, 2):
+            pair = _run_pair(units, name, a, b)
+            if failed.get(a) or failed.get(b):
+                whole = _run_pair(with_failed, name, a, b)
+                whole = dataclasses.replace(whole, by_pairs=pair.by_pairs)
+                pair = dataclasses.replace(pair, with_failed=whole)
+            every += [pair] if len(pair.first) and control in (None, a, b) else []
     if not every:
         raise DataError(_no_pairs(scores, units), scores.source)
     # data sets in common count, and one says nothing: such a pair goes as one without any
@@ -78,8 +86,12 @@ def choose_pairs(
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        runs = (f"all {sum(scores.statuses[name].values())} runs of {name}" for name in lost)
-        return f"{'; '.join(f'{of} failed' for of in runs)}: no scores to compare"
+        runs = {name: sum(scores.statuses.get(name, {}).values()) for name in lost}
+        said = (
+            f"all {count} runs of {name} failed" if count else f"all scores of {name} are missing"
+            for name, count in runs.items()
+        )
+        return f"{'; '.join(said)}: no scores to compare"
     if len(units.by_data_set) < 2:
         names = ", ".join(scores.models)
         return f"expected two or more models with scores on the same data set, found {names}"
@@ -89,21 +101,6 @@ def _no_pairs(scores: Scores, units: Samples) -> str:
         f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
         "also data, the place it was read from)"
     )
-
-
-def _run_pairs(units: Samples, with_failed: Samples) -> Iterator[RunScores]:
-    """Each data set's pairs of models, in their order."""
-    for data_set, models in units.by_data_set.items():
-        failed = units.failed.get(data_set, {})
-        for a, b in itertools.combinations(models, 2):
-            pair = _run_pair(units, data_set, a, b)
-            if not len(pair.first):
-                continue
-            if failed.get(a) or failed.get(b):
-                whole = _run_pair(with_failed, data_set, a, b)
-                whole = dataclasses.replace(whole, by_pairs=pair.by_pairs)
-                pair = dataclasses.replace(pair, with_failed=whole)
-            yield pair
 
 
 def _run_pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
@@ -159,23 +156,31 @@ def compare_runs(
     return results, families
 
 
-def item_means(
-    group: Sequence[Task], over: _Over, rules: Rules, shared: bool = False
-) -> dict[str, Estimate]:
-    """Returns the mean of each model on a task, or over several.
+def of_items(
+    groups: Sequence[Sequence[Task]], over: _Over, rules: Rules, shared: bool, withheld: bool
+) -> tuple[list[dict[str, Estimate]], tuple[Pair, ...]]:
+    """Compares all models on each task, or in the mean over several: one family of tests.
 
     Args:
-      over: what errors in the mean over several tasks generalise over.
+      groups: of one task each, or of all tasks.
+      over: what errors of pairs generalise over.
       shared: whether run r is one network on all tasks.
+      withheld: whether nothing may be shown.
+
+    Returns:
+      The means of the models in each group, and all pairs, with Holm's p-values.
     """
-    found = {}
-    for model in group[0].tables:
-        runs = min(of.tables[model].runs for of in group)
-        own = over if len(group) > 1 else rules.over or tasks.default_over([runs])
-        found[model] = _item_estimates(
-            group, [model], [own if runs > 1 else ("items",)], rules, shared
-        )[0]
-    return found
+    means, pairs = [], []
+    for group in groups:
+        means.append(found := dict[str, Estimate]())
+        for model in group[0].tables:
+            runs = min(of.tables[model].runs for of in group)
+            own = over if len(group) > 1 else rules.over or tasks.default_over([runs])
+            overs = [own if runs > 1 else ("items",)]
+            (found[model],) = _item_estimates(group, [model], overs, rules, shared)
+        for both in itertools.combinations(found.items(), 2):
+            pairs.append(_item_pair(group, dict(both), over, rules, shared))
+    return means, _corrected(pairs, rules, withheld)
 
 
 def _item_estimates(
@@ -192,79 +197,69 @@ def _item_estimates(
     return estimates.estimate(each, overs, *how, shared_runs=shared)
 
 
-def on_tasks(
-    found: Sequence[Task], of_models: Sequence[Mapping[str, Estimate]], over: _Over, rules: Rules
-) -> list[Pair]:
-    """Returns all pairs on each task before the correction of p-values, with all tests of items.
-
-    Args:
-      of_models: the means of each task.
-    """
-    pairs = []
-    for task, mean in zip(found, of_models, strict=True):
-        for a, b in itertools.combinations(task.tables, 2):
-            first, second = task.tables[a], task.tables[b]
-            every: list[_Over] = [("items",)]
-            every += [("runs",), stats.FACTORS] if min(first.runs, second.runs) > 1 else []
-            differences = _item_estimates([task], (a, b), every, rules, False)
-            tests = dict[str, stats.HypothesisTest]()
-            single = first.runs == second.runs == first.samples == second.samples == 1
-            if task.data.clusters is None and single and first.binary and second.binary:
-                tests["mcnemar"] = hypotheses.mcnemar(first.cells[:, 0], second.cells[:, 0])
-            pair = _item_pair(a, b, task, task.data.name, differences[every.index(over)])
-            beside = {"tests": tests, "means": (mean[a], mean[b]), "over": tuple(differences)}
-            pairs.append(dataclasses.replace(pair, **beside))  # type: ignore[arg-type]
-    p_values = [
-        {name: test.p_value for name, test in pair.tests.items()}
-        | {" and ".join(of.over): float(of.p_value) for of in pair.over if of.p_value is not None}
-        for pair in pairs
-    ]
-    adjusted = multiple.adjust_by_name(p_values)
-    return [
-        dataclasses.replace(pair, adjusted=of) for pair, of in zip(pairs, adjusted, strict=True)
-    ]
-
-
-def in_mean(found: Sequence[Task], over: _Over, rules: Rules, shared: bool) -> Iterator[Pair]:
-    """Yields all pairs in the mean over tasks before the correction of p-values."""
-    for a, b in itertools.combinations(found[0].tables, 2):
-        (difference,) = _item_estimates(found, (a, b), [over], rules, shared)
-        yield _item_pair(a, b, found[0], None, difference)
-
-
-def _item_pair(a: str, b: str, task: Task, name: str | None, difference: Estimate) -> Pair:
+def _item_pair(
+    group: Sequence[Task], means: Mapping[str, Estimate], over: _Over, rules: Rules, shared: bool
+) -> Pair:
+    """A pair before the correction of p-values; on one task with all tests of items."""
+    data, overs, tests = group[0].data, [over], dict[str, stats.HypothesisTest]()
+    a, b = means
+    if alone := len(group) == 1:
+        first, second = group[0].tables[a], group[0].tables[b]
+        several = [("runs",), stats.FACTORS] if min(first.runs, second.runs) > 1 else []
+        overs = [("items",), *several]
+        single = first.runs == second.runs == first.samples == second.samples == 1
+        if data.clusters is None and single and first.binary and second.binary:
+            tests["mcnemar"] = hypotheses.mcnemar(first.cells[:, 0], second.cells[:, 0])
+    found = _item_estimates(group, (a, b), overs, rules, shared)
+    difference = found[overs.index(over)]
     assert difference.p_value is not None
-    items, about = difference.sizes.items, (task.data.metric, task.data.higher_is_better)
+    items = difference.sizes.items
     return Pair(
-        *(a, b, name, *about, difference.value, difference.possible),
-        *(" and ".join(difference.over), difference.p_value, math.nan),
+        *(a, b, data.name if alone else None, data.metric, data.higher_is_better),
+        *(difference.value, difference.possible, " and ".join(over)),
+        *(difference.p_value, math.nan),
         n=(items, items),
         pairs=items,
+        tests=tests,
         difference=difference,
+        means=tuple(means.values()) if alone else (),
+        over=tuple(found) if alone else (),
     )
 
 
-def corrected(found: Sequence[Pair], rules: Rules, withheld: bool) -> tuple[Pair, ...]:
-    """Returns the pairs of a family with Holm's p-values and outcomes, unless withheld."""
+def _corrected(found: Sequence[Pair], rules: Rules, withheld: bool) -> tuple[Pair, ...]:
+    """The pairs of a family with Holm's p-values and outcomes, unless withheld."""
     adjusted = multiple.adjust_p_values([pair.p_value for pair in found]).tolist()
+    by_name = multiple.adjust_by_name(
+        [
+            {name: test.p_value for name, test in pair.tests.items()}
+            | {
+                " and ".join(of.over): float(of.p_value)
+                for of in pair.over
+                if of.p_value is not None
+            }
+            for pair in found
+        ]
+    )
     differences = [pair.difference for pair in found if pair.difference]
     higher = [pair.higher_is_better for pair in found]
-    beside = by_margin(differences, higher, rules.margin or 0.0, rules.alpha)
+    beside = _by_margin(differences, higher, rules.margin or 0.0, rules.alpha)
     if withheld:
         beside = [of._replace(outcome="not shown", equivalent=False) for of in beside]
     return tuple(
         dataclasses.replace(
             pair,
             p_adjusted=p,
+            adjusted=p_values,
             shown=stats.sign(pair.value) if p <= rules.alpha and not withheld else 0,
             by_margin=of,
             equivalent=of.equivalent,
         )
-        for pair, p, of in zip(found, adjusted, beside, strict=True)
+        for pair, p, p_values, of in zip(found, adjusted, by_name, beside, strict=True)
     )
 
 
-def by_margin(
+def _by_margin(
     differences: Sequence[Estimate], higher_is_better: Sequence[bool], margin: float, alpha: float
 ) -> list[ByMargin]:
     """Compares each difference with the margin, corrected (Holm) over all differences.

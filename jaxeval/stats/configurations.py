@@ -112,9 +112,14 @@ def paired_options(
     compared = list(dict.fromkeys(values if options is None else options))
     if len(compared) < 2 or not set(compared) <= set(values):
         raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
-    found, sign = [], 1 if higher_is_better else -1
+    found, sign, wanted = [], 1 if higher_is_better else -1, {*compared}
     for group, rows in _rows_by(table, by, range(len(numbers))).items():
-        if complete := _complete(table, option, compared, key, rows):
+        chosen, complete = [row for row in rows if values[row] in wanted], []
+        for cell in _rows_by(table, key, chosen).values():
+            by_value = _rows_by(table, [option], cell)
+            if len(by_value) == len(compared):  # a configuration that has all wanted values
+                complete.append([by_value[value,] for value in compared])
+        if complete:
             cells = [[_REDUCE[repeats](numbers[r]) for r in cell] for cell in complete]
             found.append(_comparison(group, sign * np.array(cells), compared, sign, repeats))
     if not found:
@@ -176,19 +181,6 @@ def _wins(paired: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
     wins = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
     most = wins >= wins.max() - _ROUNDING
     return wins, int(np.argmax(most)), most
-
-
-def _complete(
-    table: _Table, option: str, compared: list, key: Sequence[str], rows: Sequence[int]
-) -> list[list[list[int]]]:
-    """Returns the rows of each value for every configuration that has all wanted values."""
-    values, wanted = _column(table, option), {*compared}
-    chosen, complete = [row for row in rows if values[row] in wanted], []
-    for cell in _rows_by(table, key, chosen).values():
-        by_value = _rows_by(table, [option], cell)
-        if len(by_value) == len(compared):
-            complete.append([by_value[value,] for value in compared])
-    return complete
 
 
 def _rows_by(

@@ -197,35 +197,26 @@ def probability_of_improvement(
         low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
         high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
         return Effect(won / n, Interval(low, high, confidence, "Clopper-Pearson on pairs"), (n,))
-    few = min(len(first), len(second))
-    estimate, interval = _improvement([first], [second], confidence, _NEWCOMBE)
-    if few < _FEWEST:
-        reason = f"{few} scores are too few (at least {_FEWEST})"
-        interval = Interval.none(confidence, reason)
-    return Effect(estimate, interval, (len(first), len(second)))
+    found = average_probability_of_improvement([first], [second], confidence, _NEWCOMBE)
+    if (few := min(found.n)) < _FEWEST:
+        none = Interval.none(confidence, f"{few} scores are too few (at least {_FEWEST})")
+        found = dataclasses.replace(found, interval=none)
+    return found
 
 
 def average_probability_of_improvement(
-    a: Sequence[Sample], b: Sequence[Sample], confidence: float = 0.95
+    a: Sequence[Sample],
+    b: Sequence[Sample],
+    confidence: float = 0.95,
+    method: str = f"{_NEWCOMBE}, of the average",
 ) -> Effect:
     """P(a run of A beats a run of B) averaged over data sets (Agarwal et al. 2021).
 
-    The interval is Newcombe's. a, b: the scores of each data set, in the same order.
-    """
-    first, second = ([sample(of) for of in each] for each in (a, b))
-    found = _improvement(first, second, confidence, f"{_NEWCOMBE}, of the average")
-    return Effect(*found, (sum(map(len, first)), sum(map(len, second))))
-
-
-def _improvement(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], confidence: float, method: str
-) -> tuple[float, Interval]:
-    """Average probability over data sets, and its interval.
-
-    Hanley and McNeil's variances use one p for all data sets, which errs on the wide side.
+    The interval is Newcombe's; Hanley and McNeil's variances use one p for all data sets, which
+    errs on the wide side. a, b: the scores of each data set, in the same order.
     """
     won, variances, sizes = [], [], []
-    for x, y in zip(first, second, strict=True):
+    for x, y in zip(map(sample, a), map(sample, b), strict=True):
         sizes.append((len(x), len(y)))
         if min(len(x), len(y)) > 1:
             test, _ = ranks.brunner_munzel(x, y)
@@ -233,35 +224,24 @@ def _improvement(
             variances.append(float(test.error) ** 2)
         else:
             won.append(probability_of_superiority(x, y))
-    average = float(np.mean(won))
-    ends = _newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
-    return average, Interval(*ends, confidence, method)
-
-
-def _newcombe(
-    estimate: float, variance: float, sizes: Sequence[tuple[int, int]], confidence: float
-) -> tuple[float, float]:
-    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, widened) on both sides.
-
-    `sizes`: n and m of each data set; N* = (n + m) / 2 - 1 stands for n - 1 and m - 1.
-    """
-    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
+    average, z = float(np.mean(won)), float(scipy.stats.norm.ppf((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
-        ways = (1 - p) / (2 - p) + p / (1 + p)
+        ways = (1 - p) / (2 - p) + p / (1 + p)  # N* = (n + m) / 2 - 1 stands for n - 1 and m - 1
         each = [(1 + ((n + m) / 2 - 1) * ways) / (n * m) for n, m in sizes]
         return p * (1 - p) * sum(each) / len(sizes) ** 2
 
-    at_estimate = equal_spreads(estimate)
+    variance, at_estimate = sum(variances) / len(won) ** 2, equal_spreads(average)
     widened = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
 
-    def excess(p: float) -> float:
-        return (estimate - p) ** 2 - z * z * widened * equal_spreads(p)
+    def excess(p: float) -> float:  # |average - p| = z sqrt(variance at p, widened): both sides
+        return (average - p) ** 2 - z * z * widened * equal_spreads(p)
 
-    near = 1e-9  # if the estimate is 0 or 1 it is itself a root, but not the one wanted
-    low = 0.0 if estimate == 0 else float(scipy.optimize.brentq(excess, 0.0, estimate - near))
-    high = 1.0 if estimate == 1 else float(scipy.optimize.brentq(excess, estimate + near, 1.0))
-    return low, high
+    solve, near = scipy.optimize.brentq, 1e-9  # 0 and 1 are roots themselves, but not those wanted
+    low = 0.0 if average == 0 else float(solve(excess, 0.0, average - near))
+    high = 1.0 if average == 1 else float(solve(excess, average + near, 1.0))
+    n, m = map(sum, zip(*sizes, strict=True))
+    return Effect(average, Interval(low, high, confidence, method), (n, m))
 
 
 def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:

@@ -208,7 +208,12 @@ def estimate(
     """
     levels, models = None, [*zip(*tasks, strict=True)]
     if shared_runs and any("runs" in over for over in overs):
-        levels = [_run_means(model) for model in models]
+        levels = []
+        for model in models:
+            if len({*(counts := [table.runs for table in model])}) > 1:
+                expected = "shared runs: expected as many runs of a model on every task"
+                raise DataError(f"{expected}, found {counts}")
+            levels.append(np.stack([table.run_means for table in model]))
     tables = [table for model in models for table in model]
     items, clusters = (sum(of) for of in zip(*(of[0].counts for of in tasks), strict=True))
     runs = tuple(min(table.runs for table in model) for model in models)
@@ -220,16 +225,6 @@ def estimate(
     found = (_means if len(models) == 1 else _differences)(basis, overs)
     noun = "clusters" if clustered else "items"
     return [dataclasses.replace(of, warnings=(*_warnings(of, noun), *of.warnings)) for of in found]
-
-
-def _run_means(model: Sequence[ScoreTable]) -> np.ndarray:
-    """Means [T, R] of a model by task and run."""
-    counts = [table.runs for table in model]
-    if len(set(counts)) > 1:
-        raise DataError(
-            f"shared runs: expected as many runs of a model on every task, found {counts}"
-        )
-    return np.stack([table.run_means for table in model])
 
 
 def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
@@ -268,7 +263,12 @@ def _means(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate
 
 def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
     gaps = [a.item_means - b.item_means for a, b in of.tasks]
-    each = [_gap_parts(gap, *both) for gap, both in zip(gaps, of.tasks, strict=True)]
+    each = []
+    for gap, (a, b) in zip(gaps, of.tasks, strict=True):
+        several = min(a.runs, b.runs) > 1
+        between = a.parts.between + b.parts.between if several else ()
+        crossed = a.parts.interaction + b.parts.interaction if several else ()
+        each.append(Parts(variances.items_part(gap, a.groups), between, crossed))
     parts, value = variances.average(each, of.levels), float(np.mean([gap.mean() for gap in gaps]))
     if of.binary:
         more = [variances.add_two_items(gap, own) for gap, own in zip(gaps, each, strict=True)]
@@ -287,11 +287,3 @@ def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Es
             interval = variances.t_interval(centre, tested, *how)
         about = float(np.sqrt(part.value)), float(tested.df), interval, over, of.sizes
         yield Estimate(value, *about, p_value, tuple(lines), of.binary)
-
-
-def _gap_parts(gap: np.ndarray, a: ScoreTable, b: ScoreTable) -> Parts:
-    items = variances.items_part(gap, a.groups)
-    if min(a.runs, b.runs) == 1:
-        return Parts(items)
-    between = a.parts.between + b.parts.between
-    return Parts(items, between, a.parts.interaction + b.parts.interaction)

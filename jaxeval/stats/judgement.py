@@ -8,6 +8,7 @@ Notation: T tasks, S seeds.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -53,14 +54,22 @@ def judge(
     means = {name: of.mean(axis=0) for name, of in scores.items()}
     known = {name: of[~np.isnan(of)] for name, of in means.items()}
     order = sorted(scores, key=lambda name: -known[name].mean() if len(known[name]) else np.inf)
-    scores = {name: scores[name] for name in order}
+    scores, reduced = {name: scores[name] for name in order}, dict[str, dict[str, Effect]]()
+    if baseline is not None:  # from the seeds that all files and tasks have
+        whole = ~np.any([np.isnan(of).any(axis=0) for of in scores.values()], axis=0)
+        b = scores[baseline][:, whole]
+        wrong = b.mean(axis=1) < 1 if whole.any() else np.zeros(len(b), bool)
+        named = [*itertools.compress(tasks, wrong), "mean"]
+        for name in (name for name in order if wrong.any() and name != baseline):
+            each = reductions(scores[name][wrong][:, whole], b[wrong], confidence=rules.confidence)
+            reduced[name] = dict(zip(named, each, strict=True))
     return Judgement(
         mode,
         tuple(tasks),
         tuple(seeds),
         scores,
         baseline,
-        {} if baseline is None else _reductions(scores, tasks, baseline, rules.confidence),
+        reduced,
         _study(scores, tasks, seeds, rules),
     )
 
@@ -82,24 +91,6 @@ def _study(
     ended = {name: {"finished": int((~np.isnan(of)).sum())} for name, of in arrays.items()}
     cube = Scores("trainings", tuple(arrays), tuple(data_sets), statuses=ended, noun="task")
     return study.study(cube, rules, "seed")
-
-
-def _reductions(
-    scores: Mapping[str, np.ndarray], tasks: Sequence[str], baseline: str, confidence: float
-) -> dict[str, dict[str, Effect]]:
-    """RER of all other files, from the seeds that all files and tasks have."""
-    whole = ~np.any([np.isnan(of).any(axis=0) for of in scores.values()], axis=0)
-    b = scores[baseline][:, whole]
-    wrong = b.mean(axis=1) < 1 if whole.any() else np.zeros(len(b), bool)
-    if not wrong.any():
-        return {}
-    names = [*(task for task, some in zip(tasks, wrong, strict=True) if some), "mean"]
-    found = {}
-    for name, of in scores.items():
-        if name != baseline:
-            each = reductions(of[wrong][:, whole], b[wrong], confidence=confidence)
-            found[name] = dict(zip(names, each, strict=True))
-    return found
 
 
 def reductions(

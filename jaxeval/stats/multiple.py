@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -110,15 +110,10 @@ def _true_together(pairs: tuple[tuple[str, str], ...]) -> np.ndarray | None:
 @functools.cache
 def _partitions(count: int) -> np.ndarray:
     """The block [partitions, count] of each member."""
-
-    def grown(begun: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(begun) == count:
-            yield begun
-            return
-        for block in range(max(begun) + 2):
-            yield from grown((*begun, block))
-
-    return np.array([*grown((0,))])
+    begun: list[tuple[int, ...]] = [(0,)]
+    for _ in range(count - 1):
+        begun = [(*of, block) for of in begun for block in range(max(of) + 2)]
+    return np.array(begun)
 
 
 def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ The variance of the difference of two models with I items, R runs and K samples 
     v_items / I + v_runs / R + v_items_x_runs / (I R) + v_samples / (I R K)
 
 With one run v_runs is left out: nothing is said of other runs. The power is that of the test with
-its estimated variance: the noncentral t distribution, or `_power_over_both` for several runs.
+its estimated variance: the noncentral t distribution, or a quadrature for several runs.
 Miller's equation (2024, section 5) takes the variance as known and needs one or two items less.
 """
 
@@ -70,8 +70,20 @@ def _power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05
         return 1.0
     if runs == 1:
         return t_test_power(abs(difference) / math.sqrt(by_items), df, alpha)
-    parts = by_items, spread.runs / runs + crossed, crossed
-    return _power_over_both(abs(difference), parts, df, runs, alpha)
+    # over items and runs, by quadrature over the mean squares (see `Parts`)
+    between = spread.runs / runs + crossed  # of the two models' runs, summed, as is `crossed`
+    more, rest = runs - 1.0, (runs - 1.0) * df
+
+    def drawn(dimension: int, variance: float, df: float) -> Variance:
+        return Variance(variance * _mean_squares(dimension, df), np.asarray(df))
+
+    of_runs = tuple(drawn(k, between / 2, more) for k in (1, 2))
+    of_rest = tuple(drawn(k, crossed / 2, rest) for k in (3, 4))
+    part = variances.total(Parts(drawn(0, by_items, df), of_runs, of_rest), ("items", "runs"))
+    true = by_items + between - crossed
+    limit = np.interp(1 / part.df, *_critical(alpha)) * np.sqrt(part.value / true)
+    shift = abs(difference) / np.sqrt(true)
+    return float(np.mean(scipy.special.ndtr(shift - limit) + scipy.special.ndtr(-shift - limit)))
 
 
 def plan(
@@ -174,29 +186,6 @@ def _nearby(best: Size, now: Size) -> Iterator[Size]:
         most = min(max(now.runs, _MOST_RUNS), best.runs + about)
         for runs in range(max(now.runs, best.runs - about), most + 1, max(1, about // 10)):
             yield now._replace(runs=runs, samples=best.samples)
-
-
-def _power_over_both(
-    difference: float, spreads: tuple[float, ...], df_items: float, runs: int, alpha: float
-) -> float:
-    """Power of the two-sided test over items and runs, by quadrature over its mean squares.
-
-    `spreads`: the variance of the mean difference over items, with `df_items`; then `between`
-    and `interaction` of the two models' runs, summed (see `Parts`).
-    """
-    items, between, interaction = spreads
-
-    def drawn(dimension: int, variance: float, df: float) -> Variance:
-        return Variance(variance * _mean_squares(dimension, df), np.asarray(df))
-
-    df, rest = runs - 1.0, (runs - 1.0) * df_items
-    of_runs = tuple(drawn(k, between / 2, df) for k in (1, 2))
-    of_rest = tuple(drawn(k, interaction / 2, rest) for k in (3, 4))
-    part = variances.total(Parts(drawn(0, items, df_items), of_runs, of_rest), ("items", "runs"))
-    true = items + between - interaction
-    limit = np.interp(1 / part.df, *_critical(alpha)) * np.sqrt(part.value / true)
-    shift = difference / np.sqrt(true)
-    return float(np.mean(scipy.special.ndtr(shift - limit) + scipy.special.ndtr(-shift - limit)))
 
 
 @functools.lru_cache(maxsize=1)

@@ -217,7 +217,15 @@ def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval
     if least <= rules.alpha and min(n, m) >= scores.fewest:
         seen = design.detectable_difference(n, m, rules.power)
     required = _required(planned, scores, rules, design)
-    ends = _range(scores, rules, design, interval, required)
+    ends = None  # units that the ends of the interval need, without simulation
+    if not interval.absent and rules.margin is None and required is not None:
+        low, high, *_ = interval
+        near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        for_ends = (max(abs(low), abs(high)), near)
+        few, most = (_required(end, scores, rules, design, False) for end in for_ends)
+        both = min(few or required, required), None if most is None else max(most, required)
+        first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in both)
+        ends = first, last
     return PowerPlan(least, seen, planned, required, ends)
 
 
@@ -226,40 +234,20 @@ def _least(by_pairs: bool, n: int, m: int) -> float:
     return min(1.0, 2.0 ** (1 - n)) if by_pairs else ranks.separation_p(n, m)
 
 
-def _range(
-    scores: RunScores, rules: Rules, design: TestDesign, interval: Interval, required: int | None
-) -> tuple[int | None, int | None] | None:
-    """Units that the differences at the ends of the interval need, without simulation."""
-    if interval.absent or rules.margin is not None or required is None:
-        return None
-    low, high, *_ = interval
-    far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    few, most = (_required(end, scores, rules, design, False) for end in (far, near))
-    ends = min(few or required, required), None if most is None else max(most, required)
-    first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in ends)
-    return first, last
-
-
 def _required(
     difference: float, scores: RunScores, rules: Rules, design: TestDesign, simulated: bool = True
 ) -> int | None:
     """Units of each model that show a difference, by the test that so many units have."""
     by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
-    ranked = _fewest_ranked(scores, design)
+    data_sets, ranked = scores.unit == "data set", math.inf  # units from which ranks are taken
+    if not design.overlap and (design.comparisons == 1 or data_sets):  # as of `by_ranks`
+        sizes = range(scores.fewest if data_sets or scores.by_ranks else _RANKED, _MOST)
+        ranked = next(n for n in sizes if _least(design.paired, n, n) <= design.level)
     if by_t is None:
         return None
-    if by_t < ranked and (not scores.by_ranks or scores.unit == "data set"):
+    if by_t < ranked and (not scores.by_ranks or data_sets):
         return max(by_t, scores.fewest)
     test: Any = "wilcoxon_signed_rank" if design.paired else "brunner_munzel"
     by_ranks = dataclasses.replace(design, test=test)
     seeds = by_ranks.required_seeds(difference, rules.power, simulated=simulated)
     return None if seeds is None else max(seeds, int(ranked))
-
-
-def _fewest_ranked(scores: RunScores, design: TestDesign) -> float:
-    """Units from which location is tested by ranks (`by_ranks`); infinity: always by t."""
-    data_sets = scores.unit == "data set"
-    if design.overlap or (design.comparisons > 1 and not data_sets):
-        return math.inf
-    least = scores.fewest if data_sets or scores.by_ranks else _RANKED
-    return next(n for n in range(least, _MOST) if _least(design.paired, n, n) <= design.level)

@@ -56,19 +56,22 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     a = np.asarray(a, np.float64)
     if b is None:
         count = np.arange(FIRST_LOOK, a.shape[-1] + 1)
-        mean, variance = _running(a, count)
-        return _looks(count, mean, variance / count, count - 1.0, count.astype(float))
-    b = np.asarray(b, np.float64)
-    few, many = sorted((a.shape[-1], b.shape[-1]))
-    last = a.shape[-1] if b.shape[-1] <= known else many
-    count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
-    n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
-    (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
-    of_a, of_b = variance_a / n, variance_b / m
-    df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
-    squared = _steadied(variance_a, n, variance_b, m) / n
-    squared += _steadied(variance_b, m, variance_a, n) / m
-    return _looks(count, mean_a - mean_b, squared, df, n * m / (n + m))
+        estimate, variance = _running(a, count)
+        squared, df, effective = variance / count, count - 1.0, count.astype(float)
+    else:
+        b = np.asarray(b, np.float64)
+        few, many = sorted((a.shape[-1], b.shape[-1]))
+        last = a.shape[-1] if b.shape[-1] <= known else many
+        count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
+        n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
+        (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
+        of_a, of_b = variance_a / n, variance_b / m
+        df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
+        squared = _steadied(variance_a, n, variance_b, m) / n
+        squared += _steadied(variance_b, m, variance_a, n) / m
+        estimate, effective = mean_a - mean_b, n * m / (n + m)
+    error = np.sqrt(np.where(squared > 0, squared, np.nan))
+    return Looks(count, estimate, error, df, effective)
 
 
 def _steadied(variance: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -90,43 +93,6 @@ def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0) / (count - 1)
 
 
-def _looks(
-    count: np.ndarray,
-    estimate: np.ndarray,
-    squared_error: np.ndarray,
-    df: np.ndarray,
-    effective: np.ndarray,
-) -> Looks:
-    error = np.sqrt(np.where(squared_error > 0, squared_error, np.nan))
-    return Looks(count, estimate, error, df, effective)
-
-
-def _log_e_t(
-    t: np.ndarray | float,
-    df: np.ndarray | float,
-    effective: np.ndarray | float,
-    *,
-    g: float = _PRIOR_VARIANCE,
-    alternative: Alternative = "two-sided",
-) -> np.ndarray:
-    """Returns log e of the t statistic against equal means of normal scores.
-
-    The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
-    the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
-    "Anytime-valid t-tests"; Grünwald, de Heide & Koolen 2024). A one-sided e-value increases with
-    t, so that it is one of the whole null hypothesis "at most" (or "at least").
-    """
-    t, df, effective = (np.asarray(x, np.float64) for x in (t, df, effective))
-    shrunk = 1 + effective * g
-    log_e = -0.5 * np.log(shrunk) + 0.5 * (df + 1) * (
-        np.log1p(t**2 / df) - np.log1p(t**2 / (df * shrunk))
-    )
-    if alternative == "two-sided":
-        return log_e
-    side = t if alternative == "greater" else -t
-    return log_e + np.log(2) + _log_side(side, df, shrunk)
-
-
 def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
     """Returns the log posterior probability of a positive effect, whose posterior is a t."""
     with np.errstate(invalid="ignore"):
@@ -140,13 +106,22 @@ def _log_side(t: np.ndarray, df: np.ndarray, shrunk: np.ndarray) -> np.ndarray:
 def e_process(
     seen: Looks, *, g: float = _PRIOR_VARIANCE, alternative: Alternative = "two-sided"
 ) -> np.ndarray:
-    """Returns log e [..., L] against equal means at each look.
+    """Returns log e [..., L] of the t statistic against equal means of normal scores at each look.
 
-    A look at scores that do not vary yet has log e = 0: it says nothing.
+    The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
+    the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
+    "Anytime-valid t-tests"; Grünwald, de Heide & Koolen 2024). A one-sided e-value increases with
+    t, so that it is one of the whole null hypothesis "at most" (or "at least"). A look at scores
+    that do not vary yet has log e = 0: it says nothing.
     """
-    t = seen.estimate / seen.error
-    log_e = _log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
-    return np.where(np.isnan(t), 0.0, log_e)
+    raw, df, shrunk = seen.estimate / seen.error, seen.df, 1 + seen.effective * g
+    t = np.nan_to_num(raw)
+    log_e = -0.5 * np.log(shrunk) + 0.5 * (df + 1) * (
+        np.log1p(t**2 / df) - np.log1p(t**2 / (df * shrunk))
+    )
+    if alternative != "two-sided":
+        log_e = log_e + np.log(2) + _log_side(t if alternative == "greater" else -t, df, shrunk)
+    return np.where(np.isnan(raw), 0.0, log_e)
 
 
 def p_values(seen: Looks) -> np.ndarray:

@@ -7,7 +7,7 @@ different methods.
 import dataclasses
 import itertools
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,12 +88,10 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         counts.append(of.counts[:, run][:, columns].astype(np.float64))
         labels.append({name: str(values[run]) for name, values in of.labels.items()})
     (first, second), score = counts, how.score
-    drawn: dict[str, Any] = {"score": score, "seed": rules.seed}
-    shuffled = _approximate_randomization(first, second, iterations=iterations, **drawn)
+    shuffled = _approximate_randomization(first, second, score, iterations, rules.seed)
     tests = {"approximate_randomization": shuffled}
     if score is metrics.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = hypotheses.mcnemar(first[:, 0], second[:, 0])
-    drawn |= {"confidence": rules.confidence, "resamples": rules.resamples}
     return SinglePair(
         *(a, b, data.name, data.part, len(first)),
         seeds=(labels[0].get("seed", ""), labels[1].get("seed", "")),
@@ -102,17 +100,12 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         scores=(float(score(first.sum(0))), float(score(second.sum(0)))),
         tests=tests,
         adjusted={},
-        difference=_paired_bootstrap(first, second, **drawn),
+        difference=_paired_bootstrap(first, second, score, rules),
     )
 
 
 def _approximate_randomization(
-    a: np.ndarray,
-    b: np.ndarray,
-    *,
-    score: Score = metrics.f1,
-    iterations: int = 1_000_000,
-    seed: int = 0,
+    first: np.ndarray, second: np.ndarray, score: Score, iterations: int, seed: int = 0
 ) -> HypothesisTest:
     """Approximate randomisation (Noreen 1989; Yeh 2000): swaps the two runs' answers at random.
 
@@ -120,10 +113,9 @@ def _approximate_randomization(
     counts are alike, and a binomial number of them is swapped. p = (1 + hits) / (1 + iterations).
 
     Args:
-      a, b: [N, K] additive counts of the two runs, a row an item.
+      first, second: [N, K] additive counts of the two runs, a row an item.
       score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.metrics`.
     """
-    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
     scores = float(score(start)), float(score(both - start))
     observed, hits = scores[0] - scores[1], 0
@@ -140,29 +132,20 @@ def _approximate_randomization(
     return HypothesisTest(observed, p_value, n, method, sign(observed))
 
 
-def _paired_bootstrap(
-    a: np.ndarray,
-    b: np.ndarray,
-    *,
-    score: Score = metrics.f1,
-    confidence: float = 0.95,
-    resamples: int = 9999,
-    seed: int = 0,
-) -> Effect:
+def _paired_bootstrap(first: np.ndarray, second: np.ndarray, score: Score, rules: Rules) -> Effect:
     """The difference of two runs' scores, with a percentile interval over items (Koehn 2004).
 
     Items are drawn with replacement, the same for both runs. Arguments as of
     `_approximate_randomization`.
     """
-    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     n, columns = first.shape
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
-    generator, drawn = np.random.default_rng(seed), []
-    for rounds in blocks(resamples, max(_NARROW, len(kinds)), _MOST_DRAWN):
+    generator, drawn = np.random.default_rng(rules.seed), []
+    for rounds in blocks(rules.resamples, max(_NARROW, len(kinds)), _MOST_DRAWN):
         sums = generator.multinomial(n, sizes / n, rounds) @ kinds
         drawn.append(score(sums[:, :columns]) - score(sums[:, columns:]))
-    method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
-    interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    method = f"paired bootstrap of examples, {rules.resamples} resamples, seed {rules.seed}"
+    interval = percentile_interval(np.concatenate(drawn), rules.confidence, method)
     gap = float(score(first.sum(0)) - score(second.sum(0)))
     return Effect(gap, interval, (n,))
 

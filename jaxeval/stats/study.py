@@ -176,14 +176,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     not_averaged, why_own = tasks.not_averaged(found), tasks.why_own(found)
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
     withheld, shared = rules.complete and bool(incomplete), not why_own
-    means = [comparisons.item_means([task], over, rules) for task in found]
-    tested = comparisons.on_tasks(found, means, over, rules)
-    pairs = comparisons.corrected(tested, rules, withheld)
+    how = over, rules, shared, withheld
+    means, pairs = comparisons.of_items([[task] for task in found], *how)
     overall, board = tuple[Pair, ...](), None
     if len(found) > 1 and not not_averaged:
-        in_mean = [*comparisons.in_mean(found, over, rules, shared)]
-        overall = comparisons.corrected(in_mean, rules, withheld)
-        of_mean = comparisons.item_means(found, over, rules, shared)
+        (of_mean,), overall = comparisons.of_items([found], *how)
         board = _board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="

@@ -95,27 +95,22 @@ def tasks(scores: Scores) -> list[Task]:
             )
         except DataError as error:
             raise DataError(f"{_head(data.name)}{error}") from None
-        found.append(Task(data, _counts(before, unique, data, copies), of_models))
+        failed = {model: of.status == Status.FAILED for model, of in before.models.items()}
+        unscored = {m: of.status == Status.UNSCORED for m, of in before.models.items()}
+        counts = Counts(
+            *(data.name, data.metric, data.higher_is_better, data.direction),
+            *(len(data.items), len(before.items) - len(data.items)),
+            clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
+            runs={model: of.runs for model, of in data.models.items()},
+            samples=max(of.scores.shape[2] for of in data.models.values()),
+            failed={model: int(of.sum()) for model, of in failed.items()},
+            unscored={model: int(of.sum()) for model, of in unscored.items()},
+            failed_items={model: int(of.any((1, 2)).sum()) for model, of in failed.items()},
+            copies=copies,
+            missing={model: _missing(of.scores) for model, of in unique.models.items()},
+        )
+        found.append(Task(data, counts, of_models))
     return found
-
-
-def _counts(
-    before: DataSetScores, unique: DataSetScores, data: DataSetScores, copies: Mapping[str, int]
-) -> Counts:
-    """Counts of a data set as it was read, without copies, and without items that one lacks."""
-    failed = {model: of.status == Status.FAILED for model, of in before.models.items()}
-    return Counts(
-        *(data.name, data.metric, data.higher_is_better, data.direction),
-        *(len(data.items), len(before.items) - len(data.items)),
-        clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
-        runs={model: of.runs for model, of in data.models.items()},
-        samples=max(of.scores.shape[2] for of in data.models.values()),
-        failed={model: int(of.sum()) for model, of in failed.items()},
-        unscored={m: int(np.sum(of.status == Status.UNSCORED)) for m, of in before.models.items()},
-        failed_items={model: int(of.any((1, 2)).sum()) for model, of in failed.items()},
-        copies=copies,
-        missing={model: _missing(of.scores) for model, of in unique.models.items()},
-    )
 
 
 def _missing(scores: np.ndarray) -> float:

@@ -213,18 +213,17 @@ def jeffreys_limits(
         most = float(answers[0])
     else:  # answers to fixed items spread less than those of a coin
         units = float(answers[0])
-    part = total(average([*map(_with_quarter, shares, each, items)], levels), over)
+    with_quarter = []
+    for share, parts, count in zip(shares, each, items, strict=True):
+        more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
+        variance = (parts.items.value * count**2 + more) / (count + _QUARTER) ** 2
+        with_quarter.append(parts._replace(items=Variance(variance, parts.items.df)))
+    part = total(average(with_quarter, levels), over)
     tail, spread = (1 - confidence) / 2, value * (1 - value)
     ratio = scipy.special.ndtri(tail) / scipy.special.stdtrit(part.df, tail)
     known = (spread > 0) & (part.value > 0)  # otherwise all answers are alike
     effective = np.minimum(spread * ratio**2 / np.where(known, part.value, 1.0), most)
     return _jeffreys(value, np.where(known, effective, units), confidence)
-
-
-def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
-    more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
-    variance = (parts.items.value * items**2 + more) / (items + _QUARTER) ** 2
-    return parts._replace(items=Variance(variance, parts.items.df))
 
 
 def _jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> _Ends:

@@ -162,11 +162,19 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
     for family, by_file in families.items():
         files = sorted(by_file)  # whatever the order of the trials
         largest = max(int(own.data.table.vectors.nbytes) for own in by_file.values())
-        most = tables_at_once(largest)
+        copies = jax.device_count() if jax.devices()[0].platform == "cpu" else 1  # share memory
+        most = max(1, int(_bytes() / 4 // max(largest * copies, 1)))
         for begin in range(0, len(files), most):
             part = {name: by_file[name] for name in files[begin : begin + most]}
-            if len(part) > 1:
-                joints |= _join(family, part)
+            if len(part) < 2:
+                continue
+            first, text = next(iter(part.values())), reading.canonical([family, [*part]])
+            data = corpora.join([own.data for own in part.values()])
+            _, task = first.kind.build(first.config, data[0])
+            splits = {name: own.split for name, own in zip(part, data, strict=True)}
+            known = data[0].corpus, data[0].split, first.config.training, splits
+            problem = Problem(task, *known)
+            joints |= {(family, name): (text, problem, name) for name in part}
     return [
         joints.get((family, own.data.pretrained)) or (program(own), own.problem, "")
         for own, family in zip(each, names, strict=True)
@@ -186,17 +194,6 @@ def _family(own: Prepared) -> str:
     data = dataclasses.replace(own.data, pretrained="")
     common = own.kind.joining(own.config, own.data)
     return reading.canonical([program(own._replace(config=config, data=data)), common])
-
-
-def _join(family: str, by_file: dict[str, Prepared]) -> dict[tuple[str, str], _Joint]:
-    """Joins configs with the word vectors of several files, by (family, file)."""
-    first = next(iter(by_file.values()))
-    data = corpora.join([own.data for own in by_file.values()])
-    _, task = first.kind.build(first.config, data[0])
-    splits = {name: each.split for name, each in zip(by_file, data, strict=True)}
-    problem = Problem(task, data[0].corpus, data[0].split, first.config.training, splits)
-    text = reading.canonical([family, [*by_file]])
-    return {(family, name): (text, problem, name) for name in by_file}
 
 
 def shape_of(own: Prepared) -> costs.Shape:
@@ -268,16 +265,6 @@ def _needed(parameters: int, training: Training, members: int) -> int:
     width, devices = training.width(members), jax.devices()
     width = width if devices[0].platform == "cpu" else -(-width // len(devices))
     return 4 * parameters * (2 * width + 1)
-
-
-def tables_at_once(each: int) -> int:
-    """Returns how many word tables of `each` bytes fit into a quarter of the memory.
-
-    Every device has a copy; the devices of a CPU share its memory.
-    """
-    devices = jax.devices()
-    copies = len(devices) if devices[0].platform == "cpu" else 1
-    return max(1, int(_bytes() / 4 // max(each * copies, 1)))
 
 
 def _bytes() -> float:

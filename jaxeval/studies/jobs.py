@@ -150,8 +150,16 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
 def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
     own = cohorts.entries(map(_trial, tree["trials"]), session.loader)
     first = cohorts.entries(map(_trial, tree["program_of"]), session.loader)
-    filled = tree["config"] is not None
-    planned = [_filled(tree, own, session)] if filled else cohorts.by_program([*first, *own])
+    planned = [] if tree["config"] else cohorts.by_program([*first, *own])
+    if tree["config"]:  # filled
+        config = reading.read(type(own[0].prepared.config), tree["config"])
+        wide, pairs = session.loader.prepare(config), zip(own, tree["hparams"], strict=True)
+        filled = tuple(
+            dataclasses.replace(cohorts.member(entry), hparams=tuple(map(tuple, values)))
+            for entry, values in pairs
+        )
+        known = wide.config, wide.problem, cohorts.program(wide, filled=True), tree["name"]
+        planned = [Cohort(tuple(own), filled, *known, filled=True)]
     whole = planned[0]
     if len(planned) > 1 or reading.digest(whole.program) != tree["program"]:
         raise RunError(
@@ -162,17 +170,6 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
     more = {"name": tree["name"], "steps": tree["steps"], "pause": tree["pause"]}
     each = tuple(members[entry.key] for entry in own)
     return whole._replace(entries=tuple(own), members=each, **more)
-
-
-def _filled(tree: Mapping[str, Any], each: Sequence[Entry], session: running.Session) -> Cohort:
-    config = reading.read(type(each[0].prepared.config), tree["config"])
-    own, name = session.loader.prepare(config), tree["name"]
-    members = [
-        dataclasses.replace(cohorts.member(entry), hparams=tuple(map(tuple, values)))
-        for entry, values in zip(each, tree["hparams"], strict=True)
-    ]
-    text = cohorts.program(own, filled=True)
-    return Cohort(tuple(each), tuple(members), own.config, own.problem, text, name, filled=True)
 
 
 def _trial(tree: Mapping[str, Any]) -> Trial:

@@ -114,7 +114,7 @@ def run(
     """
     if launcher is not None:
         storage = recording.Storage(store, folder, outputs)
-        yield from _launched(planned, storage, launcher, lanes, Scheduler())
+        yield from _Watch(storage, launcher, lanes, Scheduler()).events(planned)
         return
     how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
     with jobs.merged(folder, store):
@@ -148,7 +148,7 @@ def _events(
     if launcher is not None:
         planned, storage = scheduler.more(), recording.Storage(store, folder, False)
         lanes = scheduler.lanes(planned, launcher.workers)
-        yield from _launched(planned, storage, launcher, lanes, scheduler)
+        yield from _Watch(storage, launcher, lanes, scheduler).events(planned)
         return
     how: Any = {"session": scheduler.session, "feed": scheduler.feed}
     with jobs.merged(folder, store):
@@ -162,19 +162,6 @@ def _events(
                         raise
 
 
-def _launched(
-    planned: Sequence[Cohort],
-    storage: recording.Storage,
-    launcher: Launcher,
-    lanes: int | None,
-    scheduler: Scheduler,
-) -> Iterator[running.Event]:
-    with contextlib.ExitStack() as held:
-        held.enter_context(jobs.merged(storage.folder, storage.store))
-        held.enter_context(contextlib.closing(launcher))
-        yield from _Watch(storage, launcher, lanes, scheduler, held).events(planned)
-
-
 @dataclasses.dataclass
 class _Watch:
     """Jobs that have been submitted, by their files; those that die are submitted again."""
@@ -183,7 +170,7 @@ class _Watch:
     _launcher: Launcher
     _lanes: int | None
     _scheduler: Scheduler
-    _held: contextlib.ExitStack
+    _held: contextlib.ExitStack = dataclasses.field(default_factory=contextlib.ExitStack)
     _submitted: dict[Path, jobs.Job] = dataclasses.field(default_factory=dict)
     _locked: set[str] = dataclasses.field(default_factory=set)  # names of cohorts
     # the job of each program that says so
@@ -192,20 +179,23 @@ class _Watch:
 
     def events(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Yields the events of all jobs until they have ended; raises RunError if some failed."""
-        while planned or self._submitted:
-            if planned:
-                yield from self._add(planned)
-            before = len(self._submitted)
-            alive = {*self._launcher.running()}
-            for path in [*self._submitted]:
-                yield from self._news(path, path in alive)
-            asking = not self._failures and (not before or len(self._submitted) < before)
-            planned = self._scheduler.more() if asking else ()
-            if self._submitted and not planned:
-                time.sleep(_SECONDS)
-        if self._failures:
-            count = f"{len(self._failures)} jobs failed; " if self._failures[1:] else ""
-            raise RunError(f"{count}{self._failures[0]}")
+        with self._held as held:
+            held.enter_context(jobs.merged(self._storage.folder, self._storage.store))
+            held.enter_context(contextlib.closing(self._launcher))
+            while planned or self._submitted:
+                if planned:
+                    yield from self._add(planned)
+                before = len(self._submitted)
+                alive = {*self._launcher.running()}
+                for path in [*self._submitted]:
+                    yield from self._news(path, path in alive)
+                asking = not self._failures and (not before or len(self._submitted) < before)
+                planned = self._scheduler.more() if asking else ()
+                if self._submitted and not planned:
+                    time.sleep(_SECONDS)
+            if self._failures:
+                count = f"{len(self._failures)} jobs failed; " if self._failures[1:] else ""
+                raise RunError(f"{count}{self._failures[0]}")
 
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
@@ -238,7 +228,12 @@ class _Watch:
                 job.end = event
             elif isinstance(event, host.Report):
                 job.report, job.tries = event, 0
-                yield self._of_all(event)
+                each = self._submitted.values()
+                reports = [of.report for of in each if of.report is not None]
+                waiting = sum(len(of.waiting) for of in each if of.report is None)
+                waiting += sum(other.waiting for other in reports)
+                slots = [slot for other in reports for slot in other.slots]  # of all jobs
+                yield event._replace(slots=slots, waiting=waiting)
             elif self._compiling.setdefault(job.whole.program, path) == path:
                 yield event
         if job.end is None and alive:
@@ -248,15 +243,6 @@ class _Watch:
         except files.Busy:  # its process is still ending
             return
         yield from self._over(path, job)
-
-    def _of_all(self, report: host.Report) -> host.Report:
-        """A job's report with the slots of all jobs, and the members that wait in them."""
-        each = self._submitted.values()
-        reports = [of.report for of in each if of.report is not None]
-        waiting = sum(len(of.waiting) for of in each if of.report is None)
-        waiting += sum(other.waiting for other in reports)
-        all_slots = [slot for other in reports for slot in other.slots]
-        return report._replace(slots=all_slots, waiting=waiting)
 
     def _over(self, path: Path, job: jobs.Job) -> Iterator[running.Event]:
         """Ends a job whose results are merged, or submits it again."""

@@ -168,26 +168,24 @@ class Loader:
         DataError if config or data cannot be used.
         """
         key = reading.canonical([reading.to_dict(config), random_splits])
-        prepared = self._prepared.pop(key, None) or self._build(config, random_splits)
-        self._prepared[key] = prepared
-        if len(self._prepared) > _REMEMBERED:
-            del self._prepared[next(iter(self._prepared))]
-        return prepared
-
-    def _build(self, config: Any, random_splits: bool) -> Prepared:
+        if known := self._prepared.pop(key, None):
+            self._prepared[key] = known
+            return known
         kind = tasks.kind_of(config.task)
         if random_splits:
             config = kind.random_splits(config)
         arguments = kind.arguments(config)
         plain = [reading.to_dict(a) if dataclasses.is_dataclass(a) else a for a in arguments]
-        key = reading.canonical([config.task, plain])
-        if key not in self._data:
-            self._data[key] = kind.read(*arguments)
-        data, task = kind.build(config, self._data[key])
+        source = reading.canonical([config.task, plain])
+        if source not in self._data:
+            self._data[source] = kind.read(*arguments)
+        data, task = kind.build(config, self._data[source])
         prepared = Prepared(kind, config, data, task, _record(config, data, task))
-        training = config.training
-        if training.at_once < training.batch_size:
+        if config.training.at_once < config.training.batch_size:
             prepared.problem.refuse_cut_batches("training.micro_batch")
+        self._prepared[key] = prepared
+        if len(self._prepared) > _REMEMBERED:
+            del self._prepared[next(iter(self._prepared))]
         return prepared
 
 

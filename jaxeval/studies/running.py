@@ -5,6 +5,7 @@ Observers (terminal, bandit, tuner) read the events.
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -143,50 +144,35 @@ def _train(
 ) -> Iterator[Event]:
     """Trains members of a cohort; with half the lanes whenever the memory was exhausted."""
     width = cohorts.lanes_for(cohort.problem, cohort.members, lanes)
+    folder = storage.folder / "checkpoints" / cohort.name
     while waiting:
         recorder = recording.Recorder(storage.store, cohort, storage.folder)
+        check = functools.partial(_refuse_lost_epochs, storage.store, cohort, folder)
         try:
-            yield from _in_lanes(width, waiting, cohort, recorder, storage, session, feed)
+            population = host.Population(
+                cohort.problem,
+                waiting,
+                width,
+                programs=session.programs.setdefault(cohort.program, {}),
+                count_rows=storage.outputs,
+                feed=host.CLOSED if feed is None else feed(recorder.entries),
+                steps=cohort.steps,
+                pause=cohort.pause,
+            )
+            epochs = loop.train(population, folder, recorder.record, check)
+            with contextlib.closing(epochs):  # which saves the state, if this generator is closed
+                for event in epochs:
+                    ended = recorder.ended if isinstance(event, host.Report) else {}  # with it
+                    yield event
+                    for entry, result in ended.items():
+                        yield Ended(entry.trial, result)
             return
         except (jax.errors.JaxRuntimeError, MemoryError) as error:
             width = cohorts.fewer(width, error)
         joined = recorder.entries  # and those that were there
         cohort = cohort._replace(members=tuple(joined), entries=tuple(joined.values()))
-        ended = storage.ended(cohort)
-        waiting = [who for who, entry in joined.items() if entry not in ended]
-
-
-def _in_lanes(
-    width: int,
-    waiting: Sequence[Member],
-    cohort: Cohort,
-    recorder: recording.Recorder,
-    storage: recording.Storage,
-    session: Session,
-    feed: Callable[[dict[Member, Entry]], host.Feed] | None,
-) -> Iterator[Event]:
-    folder = storage.folder / "checkpoints" / cohort.name
-    population = host.Population(
-        cohort.problem,
-        waiting,
-        width,
-        programs=session.programs.setdefault(cohort.program, {}),
-        count_rows=storage.outputs,
-        feed=host.CLOSED if feed is None else feed(recorder.entries),
-        steps=cohort.steps,
-        pause=cohort.pause,
-    )
-
-    def resumed(restored: Sequence[slots.Slot]) -> None:
-        _refuse_lost_epochs(storage.store, cohort, restored, folder)
-
-    epochs = loop.train(population, folder, recorder.record, resumed)
-    with contextlib.closing(epochs):  # which saves the state, if this generator is closed
-        for event in epochs:
-            ended = recorder.ended if isinstance(event, host.Report) else {}  # with this report
-            yield event
-            for entry, result in ended.items():
-                yield Ended(entry.trial, result)
+        left = storage.ended(cohort)
+        waiting = [who for who, entry in joined.items() if entry not in left]
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
@@ -203,7 +189,7 @@ def refuse_impossible(planned: Sequence[Cohort]) -> None:
 
 
 def _refuse_lost_epochs(
-    store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
+    store: runs.Store, cohort: Cohort, checkpoints: Path, restored: Sequence[slots.Slot]
 ) -> None:
     """Raises RunError if the database lacks epochs of a checkpoint: it is another database."""
     if jax.process_index():  # the first process has the database

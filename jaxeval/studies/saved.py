@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -89,27 +89,25 @@ def choose(
 
 
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
-    """Returns predictions on a file in the form of the models' task; raises as `Kind.predict`."""
+    """Returns predictions on a file in the form of the models' task; raises as `Kind.predict`.
+
+    The corpus that they were trained on is not needed; files that models share are read once.
+    """
     task = models[0].about.task
     predict = tasks.kind_of(task).predict
     if predict is None:
         raise ConfigError(f"task: models of {task} predict nothing")
-    return list(predict(_loaded(models), file, options))
-
-
-def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
-    """Reads models without the corpus that they were trained on; shared files only once."""
     read_json, read_arrays = functools.cache(_read_json), functools.cache(member.read_arrays)
-    models = []
-    for path, about in chosen:
+    loaded = []
+    for path, about in models:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
         cls, where = tasks.kind_of(about.task).Config, str(path.with_suffix(".json"))
         config: Any = reading.read(cls, about.config, (), where)
         program = reading.canonical([about.config, str(meanings)])
         shared = read_arrays(tables) if tables.exists() else {}
         read = program, config, read_json(meanings), meanings, shared
-        models.append(SavedModel(path, *read, member.read_arrays(path), about.hparams))
-    return models
+        loaded.append(SavedModel(path, *read, member.read_arrays(path), about.hparams))
+    return list(predict(loaded, file, options))
 
 
 def _read_json(path: Path) -> Any:
@@ -160,8 +158,8 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{prepared.listed(missing)}; train it with training.save_models=true, or choose "
-            f"other {argument('seeds')}: a member that diverged has none"
+            f"{prepared.listed(missing)}; train with training.save_models=true, or choose other "
+            f"{argument('seeds')} (one that diverged has none) or an {argument('experiment')}"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
     params = [member.fit(path, member.read_arrays(path), like) for path in paths]

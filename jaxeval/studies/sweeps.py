@@ -55,19 +55,11 @@ class DrawnSweep:
         Raises RunError if the file is damaged or holds other draws.
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
-        before = self._planned(jobs, machine) if self._path.exists() else []
-        known = sum(len(estimate.jobs) for estimate in before)
-        new = costs.plan(jobs[known:], machine, most_programs)
-        return before + [
-            estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
-            for estimate in new
-        ]
-
-    def _planned(self, jobs: Sequence[costs.Job], machine: costs.Machine) -> list[costs.Estimate]:
-        """The cohorts of the file."""
         path, passing, then = self._path, (RunError, MemoryError), f"; delete it: {RECORDED}"
+        tree: dict[str, Any] = {"cohorts": [], "runs": []}
         with parsing("not the plan of this sweep", path, None, RunError, passing, then):
-            tree = json.loads(path.read_text(encoding="utf-8"))
+            if path.exists():
+                tree = json.loads(path.read_text(encoding="utf-8"))
             groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
             rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
             values = [dict(run) for run in tree["runs"]]
@@ -79,7 +71,13 @@ class DrawnSweep:
             if values != [dict(entry.trial.values) for entry in self.entries[: len(values)]]:
                 other = "holds other draws than this version makes; give the sweep another"
                 raise RunError(f"{path}: {other} {argument('out')}")
-            return costs.as_grouped(jobs, machine, groups, rows)
+            before = costs.as_grouped(jobs, machine, groups, rows)
+        known = sum(len(estimate.jobs) for estimate in before)
+        new = costs.plan(jobs[known:], machine, most_programs)
+        return before + [
+            estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
+            for estimate in new
+        ]
 
     def save(self, estimates: Sequence[costs.Estimate]) -> None:
         """Writes all draws and the cohorts atomically."""

@@ -255,16 +255,12 @@ def _search(
     if halving is None and min_epochs is not None:
         raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
     stops = None if halving is None else Halving(halving, min_epochs or 1)
-    first: Any = [_assigned(each) if isinstance(each, str) else each for each in enqueue]
+    first = list[Any]()
+    for each in enqueue:  # a text such as 'rate=0.1 kind=cos', in the form of a config's changes
+        first.append({} if isinstance(each, str) else each)
+        for word in shlex.split(each) if isinstance(each, str) else ():
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
+            first[-1][name] = reading.value(value)
     return Search(space, method, seed, seeds, stops, first)
-
-
-def _assigned(text: str) -> dict[str, object]:
-    """The values of a text such as 'rate=0.1 kind=cos', in the form of a config's changes."""
-    tree: dict[str, object] = {}
-    for word in shlex.split(text):
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
-        tree[name] = reading.value(value)
-    return tree

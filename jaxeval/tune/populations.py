@@ -1,7 +1,6 @@
 """Groups settings of a search into populations; settings may join one while it trains."""
 
 import contextlib
-import functools
 import math
 import shutil
 from collections.abc import Sequence, Set
@@ -106,7 +105,26 @@ class Populations(launching.Scheduler):
         """Returns what stops and joins members of the population that begins."""
         joined = {s: e.joined[1] for e in self._joined(self._number) for s in e.seeds if e.joined}
         arrivals = {who: joined[who.seed] for who in entries if who.seed in joined}
-        return host.Feed(arrivals, functools.partial(self._after_epoch, entries))
+
+        def after_epoch(
+            epochs: int, each: Sequence[slots.Slot]
+        ) -> tuple[list[slots.Status | None], list[Member]]:
+            assert self._program is not None
+            before = self._history
+            met = [(entries[of.member].trial, of) for of in each if of.member]
+            self._told([(trial, of.epoch, of.reported, of.status) for trial, of in met])
+            joining = self._propose(epochs) if self._halving else []
+            if self._history != before:  # repeated epochs decide nothing again
+                self.state.save()
+            members = {self._program.member(entry): entry for entry in joining}
+            entries.update(members)
+            # a resumed population repeats epochs before a stop
+            every = self._history.evaluations
+            stops = {seed: e.stopped.epochs for e in every for seed in e.seeds if e.stopped}
+            over = [of.member and of.epoch >= stops.get(of.member.seed, math.inf) for of in each]
+            return ["early_stopped" if stop else None for stop in over], [*members]
+
+        return host.Feed(arrivals, after_epoch)
 
     def too_large(self, entries: Sequence[Entry]) -> bool:
         """Settings that do not fit into memory have failed."""
@@ -260,25 +278,6 @@ class Populations(launching.Scheduler):
         which = f" (seed {seed})" if self.state.search.seeds > 1 else ""
         counts = None if status == "diverged" else score
         self.state.score(number, seed, f"{status}{which}" if counts is None else counts)
-
-    def _after_epoch(
-        self, entries: dict[Member, Entry], epochs: int, each: Sequence[slots.Slot]
-    ) -> tuple[list[slots.Status | None], list[Member]]:
-        """Stops and joins members, as of `host.Feed`; repeated epochs decide nothing again."""
-        assert self._program is not None
-        before = self._history
-        met = [(entries[of.member].trial, of) for of in each if of.member]
-        self._told([(trial, of.epoch, of.reported, of.status) for trial, of in met])
-        joining = self._propose(epochs) if self._halving else []
-        if self._history != before:
-            self.state.save()
-        members = {self._program.member(entry): entry for entry in joining}
-        entries.update(members)
-        # a resumed population repeats epochs before a stop
-        every = self._history.evaluations
-        stops = {seed: e.stopped.epochs for e in every for seed in e.seeds if e.stopped}
-        over = [of.member and of.epoch >= stops.get(of.member.seed, math.inf) for of in each]
-        return ["early_stopped" if stop else None for stop in over], [*members]
 
     def _told(self, each: Sequence[_Progress]) -> None:
         """Judges evaluations at rungs, and tells of those that have ended."""

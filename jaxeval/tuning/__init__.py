@@ -25,7 +25,6 @@ from jaxeval.errors import ConfigError, JaxevalError, argument, parsing
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
 from jaxeval.space import Space
-from jaxeval.space.distributions import Value
 from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Evaluation, Halving, History, Values, identity
 
@@ -87,19 +86,17 @@ class Search:
         new = [values for key, values in waiting.items() if key not in known][:count]
         for values in new:
             history = history.propose(values, history.fresh_seeds(self.seeds))
-        for values in self._propose(history, count - len(new)):
-            history = history.propose(values, history.fresh_seeds(self.seeds))
-        return history, [*history.evaluations[first:]]
-
-    def _propose(self, history: History, count: int) -> list[dict[str, Value]]:
-        if not count:
-            return []
-        if self.method == "gp":
+        propose = {"random": candidates.random, "sobol": candidates.sobol}.get(self.method)
+        if propose is None:
             from jaxeval.tuning import gp  # scipy's optimisers are slow to import
 
-            return gp.propose(self.space, history, count, self.seed)
-        propose = candidates.random if self.method == "random" else candidates.sobol
-        return propose(self.space, history, count, self.seed)
+            propose = gp.propose
+        more = (
+            propose(self.space, history, count - len(new), self.seed) if count > len(new) else ()
+        )
+        for values in more:
+            history = history.propose(values, history.fresh_seeds(self.seeds))
+        return history, [*history.evaluations[first:]]
 
     def best(self, history: History) -> Evaluation | None:
         """Returns the setting with the best posterior mean, or mean; None before a score."""

@@ -142,10 +142,6 @@ class Encoder:
     def snap(self, rows: np.ndarray) -> np.ndarray:
         """Returns the nearest places that settings have, [n, P]; NaN if inactive."""
         snapped = np.stack([a.snapped(rows[:, k]) for k, a in enumerate(self.axes)], axis=1)
-        snapped[~self._active(snapped)] = np.nan
-        return snapped
-
-    def _active(self, snapped: np.ndarray) -> np.ndarray:
         active = np.ones(snapped.shape, bool)
         for parameter in self.parents_first:
             for other, values in parameter.when:
@@ -153,7 +149,8 @@ class Encoder:
                 allowed = [self.axes[k].place(value) for value in values]
                 holds = active[:, k] & np.isin(snapped[:, k], allowed)
                 active[:, self._names.index(parameter.name)] &= holds
-        return active
+        snapped[~active] = np.nan
+        return snapped
 
     def unconditional(self, quantiles: np.ndarray) -> np.ndarray:
         """Returns places at uniform numbers [n, P], as if every hyperparameter were active."""
@@ -238,7 +235,12 @@ def targets(
     warped = _half_rank(means, weights)
     centre = float(np.average(warped, weights=weights))
     spread = float(np.sqrt(np.average((warped - centre) ** 2, weights=weights))) or 1.0
-    variances, seed = _seed_variances(scaled, means >= np.median(means))
+    degrees, good = counts - 1, means >= np.median(means)
+    sums = np.array([np.sum((values - values.mean()) ** 2) for values in scaled])
+    variances, seed = np.zeros(len(scaled)), 0.0
+    if degrees[good].sum() >= _DEGREES:  # as many degrees of freedom as Smyth (2004) fits
+        seed = float(sums[good].sum() / degrees[good].sum())  # pooled over the better half
+        variances = (_DEGREES * seed + sums) / (_DEGREES + degrees)
     distance = np.abs(means)
     shrunk = np.abs(warped) / np.where(distance > 0, distance, 1.0)
     slopes = np.where(distance > 0, np.minimum(shrunk, 1.0), 1.0)
@@ -284,17 +286,3 @@ def _half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     warped = values.astype(float)
     warped[bad] = middle + scale * special.ndtri(0.5 * (rank + 0.5) / below)
     return warped
-
-
-def _seed_variances(scores: Sequence[np.ndarray], good: np.ndarray) -> tuple[np.ndarray, float]:
-    """Computes each setting's variance over seeds [n], and the pooled one of the better half.
-
-    A setting's variance is shrunk to the pooled one, which counts as 4 degrees of freedom (Smyth
-    2004 fits the number). All are 0 if good settings have fewer degrees of freedom together.
-    """
-    degrees = np.array([len(values) - 1 for values in scores])
-    sums = np.array([np.sum((values - values.mean()) ** 2) for values in scores])
-    if degrees[good].sum() < _DEGREES:
-        return np.zeros(len(scores)), 0.0
-    pooled = float(sums[good].sum() / degrees[good].sum())
-    return (_DEGREES * pooled + sums) / (_DEGREES + degrees), pooled

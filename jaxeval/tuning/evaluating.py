@@ -4,11 +4,11 @@ Every free worker gets the next proposal at once, which takes into account what 
 """
 
 import contextlib
-import functools
+import dataclasses
 import inspect
 import json
 import threading
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator
 from typing import Any
 
 from jaxeval.bandits import commands, running
@@ -40,10 +40,18 @@ class Evaluator:
         takes: Collection[str] = ()
         self.command = None
         if isinstance(source, str):
-            self.name, takes = source, {*PLACE.findall(source), "report"}
+            self.name, places = source, PLACE.findall(source)
+            takes = {*places, "report"}
             names = [parameter.name for parameter in space.parameters]
             self.command = commands.Command(source, [*names, *_BESIDE], field, limit)
-            _refuse_wrong(source, names)
+            for name in {*_BESIDE} & {*names}:
+                raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
+            for name in (name for name in places if name not in (*names, *_BESIDE)):
+                known = f"there are {', '.join(names)}"
+                raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {known}")
+            for name in (name for name in names if not {name, "values"} & {*places}):
+                expected = "expected {values}, or each hyperparameter by its name"
+                raise ConfigError(f"command: {expected}: {{{name}}} is missing in {source!r}")
         else:
             self.name = getattr(source, "__qualname__", type(source).__name__)
             with contextlib.suppress(TypeError, ValueError):  # functions in C have no signature
@@ -66,48 +74,30 @@ class Evaluator:
         return self.command.words(_texts(values, seed))
 
 
-def _refuse_wrong(template: str, names: Sequence[str]) -> None:
-    places = PLACE.findall(template)
-    for name in {*_BESIDE} & {*names}:
-        raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
-    for name in (name for name in places if name not in (*names, *_BESIDE)):
-        known = f"there are {', '.join(names)}"
-        raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {known}")
-    for name in (name for name in names if not {name, "values"} & {*places}):
-        expected = "expected {values}, or each hyperparameter by its name"
-        raise ConfigError(f"command: {expected}: {{{name}}} is missing in {template!r}")
-
-
 def _texts(values: Values, seed: int) -> dict[str, str]:
     shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
     plain = json.dumps(dict(values), ensure_ascii=False)
     return {**shown, "seed": str(seed), "values": plain}
 
 
+@dataclasses.dataclass(eq=False)
 class Runner(running.Proposer[tuple[Evaluation, str]]):
-    """Evaluates a search by a function or a command, in threads; a proposer.
+    """Evaluates a search by a function or a command, in threads; a proposer."""
 
-    Args:
-      workers: evaluations at once.
-      retries: how often a failed seed is tried again before the evaluation has failed.
-      steps: at which evaluations report, for halving.
-    """
+    state: State
+    evaluate: Evaluator
+    workers: int = 1  # evaluations at once
+    retries: int = 0  # of a failed seed, before the evaluation has failed
+    steps: int | None = None  # at which evaluations report, for halving
+    # of the state, which reports change too
+    _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _best: dict[int, float] = dataclasses.field(default_factory=dict)
 
-    def __init__(
-        self,
-        state: State,
-        evaluate: Evaluator,
-        workers: int = 1,
-        retries: int = 0,
-        steps: int | None = None,
-    ):
-        self.state, self.evaluate, self._steps = state, evaluate, steps
-        self._how: Any = {"workers": workers, "retries": retries}
-        if evaluate.command is not None:
-            self._how["stop"] = evaluate.command.stop
-        self._lock = threading.Lock()  # of the state, which reports change too
-        self._waiting = _jobs(state.history.pending)  # of an earlier process
-        self._best: dict[int, float] = {}
+    def __post_init__(self) -> None:
+        self._waiting = _jobs(self.state.history.pending)  # of an earlier process
+        self._how: Any = {"workers": self.workers, "retries": self.retries}
+        if self.evaluate.command is not None:
+            self._how["stop"] = self.evaluate.command.stop
 
     def run(self) -> Generator[tuple[Evaluation, str], None, None]:
         """Continues the search; yields evaluations that end or are retried, with a note."""
@@ -143,17 +133,16 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
         return self.state.history.evaluations[job[0]].ended
 
     def _evaluate(self, number: int, seed: int) -> float:
-        values = self.state.history.evaluations[number].values
-        report = None if self._steps is None else functools.partial(self._report, number)
-        return self.evaluate(values, seed, report)
+        def report(step: int, score: float) -> bool:
+            halving, state = self.state.search.halving, self.state
+            with self._lock:
+                if halving is not None and self.steps is not None:
+                    at = Stopped(step, self.steps)
+                    state.history = halving.report(state.history, number, at, score, self._best)
+                return state.history.evaluations[number].ended
 
-    def _report(self, number: int, step: int, score: float) -> bool:
-        halving, state = self.state.search.halving, self.state
-        with self._lock:
-            if halving is not None and self._steps is not None:
-                at = Stopped(step, self._steps)
-                state.history = halving.report(state.history, number, at, score, self._best)
-            return state.history.evaluations[number].ended
+        values = self.state.history.evaluations[number].values
+        return self.evaluate(values, seed, None if self.steps is None else report)
 
     def again(
         self, setting: Evaluation, count: int

@@ -165,9 +165,21 @@ def fit(space: Space, known: History) -> Fitted:
             budgets = [*(e.budget for e in scored), *(at for *_, at in rungs)]
             rows = np.column_stack([features, budgets])
         data = Data(rows, fitted_to.values, fitted_to.variances, fitted_to.shares)
-        model, budget = _model(space, data), _supported(space, scored, rungs)
+        model = _model(space, data)
+        # the largest budget that more settings have had than there are hyperparameters (as in
+        # BOHB, Falkner et al. 2018, algorithm 2, without its two further settings): beyond it
+        # expected improvement is largest in the corners of the space, where nothing is known
+        furthest = {evaluation.number: evaluation.budget for evaluation in scored}
+        for number, _, at in rungs:
+            furthest[number] = max(at, furthest.get(number, 0.0))
+        ordered = sorted(furthest.values(), reverse=True)
+        budget = ordered[min(len(space.parameters), len(ordered) - 1)]
     count = len(scored)
-    success = _success(space, known.ended)
+    success, ended = None, known.ended
+    if any(evaluation.failure for evaluation in ended):
+        seen = encode.features(encode.places([evaluation.values for evaluation in ended]))
+        labels = np.where([bool(evaluation.failure) for evaluation in ended], -1.0, 1.0)
+        success = _model(space, Data(seen, labels, np.zeros(len(labels)), np.ones(len(labels))))
     return Fitted(model, success, scored, features[:count], observed[:count], fitted_to, budget)
 
 
@@ -175,30 +187,6 @@ def _weights(places: np.ndarray) -> np.ndarray:
     """Returns weights [n] that give each combination of active hyperparameters the same sum."""
     _, branch, sizes = np.unique(np.isnan(places), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / sizes[branch.ravel()])
-
-
-def _supported(
-    space: Space, scored: list[Evaluation], rungs: list[tuple[int, float, float]]
-) -> float:
-    """Returns the largest budget that more settings have had than there are hyperparameters.
-
-    (As in BOHB, Falkner et al. 2018, algorithm 2, but without its two further settings.) At larger
-    budgets expected improvement is largest in the corners of the space, where nothing is known.
-    """
-    furthest = {evaluation.number: evaluation.budget for evaluation in scored}
-    for number, _, budget in rungs:
-        furthest[number] = max(budget, furthest.get(number, 0.0))
-    ordered = sorted(furthest.values(), reverse=True)
-    return ordered[min(len(space.parameters), len(ordered) - 1)]
-
-
-def _success(space: Space, ended: list[Evaluation]) -> Model | None:
-    if not any(evaluation.failure for evaluation in ended):
-        return None
-    encode = encoder(space)
-    features = encode.features(encode.places([evaluation.values for evaluation in ended]))
-    labels = np.where([bool(evaluation.failure) for evaluation in ended], -1.0, 1.0)
-    return _model(space, Data(features, labels, np.zeros(len(labels)), np.ones(len(labels))))
 
 
 def _model(space: Space, data: Data) -> Model:

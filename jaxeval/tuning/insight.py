@@ -221,7 +221,16 @@ def _draw_models(model: Model, data: Data, count: int, seed: list[int]) -> list[
 
     drawn, theta, height = [], mode, log_ratio(mode)
     for number in range(1 - _BURN_IN, 1 + _THIN * count):
-        theta, height = _slice_step(theta, height, mode, factor, log_ratio, random)
+        least = height - random.exponential()  # a slice (Murray et al. 2010, figure 2)
+        centred, other = theta - mode, factor @ random.normal(size=len(theta))
+        angle = random.uniform(0.0, 2 * math.pi)
+        low, high = angle - 2 * math.pi, angle
+        while True:
+            theta = mode + centred * math.cos(angle) + other * math.sin(angle)
+            if (height := log_ratio(theta)) > least:
+                break
+            low, high = (angle, high) if angle < 0 else (low, angle)
+            angle = random.uniform(low, high)
         if number > 0 and number % _THIN == 0:
             drawn.append(
                 process.condition(Kernel.from_vector(theta, columns), columns, model.data)
@@ -242,28 +251,6 @@ def _laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np
     # the prior's own curvature is 1
     factor: np.ndarray = prior.sd[:, None] * axes * (_WIDER / np.sqrt(np.maximum(curvatures, 1.0)))
     return factor
-
-
-def _slice_step(
-    theta: np.ndarray,
-    height: float,
-    mean: np.ndarray,
-    factor: np.ndarray,
-    log_ratio: Callable[[np.ndarray], float],
-    random: np.random.Generator,
-) -> tuple[np.ndarray, float]:
-    """Returns the next state and its log ratio (Murray et al. 2010, figure 2)."""
-    least = height - random.exponential()
-    centred, other = theta - mean, factor @ random.normal(size=len(theta))
-    angle = random.uniform(0.0, 2 * math.pi)
-    low, high = angle - 2 * math.pi, angle
-    while True:
-        proposed = mean + centred * math.cos(angle) + other * math.sin(angle)
-        ratio = log_ratio(proposed)
-        if ratio > least:
-            return proposed, ratio
-        low, high = (angle, high) if angle < 0 else (low, angle)
-        angle = random.uniform(low, high)
 
 
 def _log_likelihood(theta: np.ndarray, columns: Columns, data: Data) -> float:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from jaxeval.report import text, to_csv, to_json, to_json_object
+from jaxeval.report import text, to_csv, to_json
 
 
 class Point(NamedTuple):
@@ -32,7 +32,7 @@ def test_all_parts_become_plain() -> None:
     result = Result(Point(1.5, math.inf), np.array([1, 2]), {("a", 3): math.nan, ("a", 4): None})
     expected = {"point": {"x": 1.5, "y": None}, "values": [1, 2]}
     expected |= {"by_name": {"a": {"3": None, "4": None}}}
-    assert to_json_object(result) == expected
+    assert to_json(result) == expected
     assert json.loads(json.dumps(to_json([result, np.float32(0.5)]))) == [expected, 0.5]
     with pytest.raises(TypeError, match="no plain data"):
         to_json({"a": [object()]})

@@ -43,7 +43,7 @@ def test_labels_of_a_log_axis_do_not_overlap(low: float, high: float) -> None:
 def test_legends_of_long_names_leave_room() -> None:
     """Dies if a legend is wider than its drawing, or takes the panel's height."""
     drawing, panel = plots.canvas(4.2, 3.6)
-    plots.legend(drawing, plots.lines({f"{LONG}-{k}": k for k in range(8)}))
+    plots.legend(drawing, {f"{LONG}-{k}": plots.line_style(k) for k in range(8)})
     drawing.draw_without_rendering()
     legend = drawing.legends[0].get_window_extent()
     assert legend.x0 >= 0 and legend.x1 <= drawing.bbox.x1
@@ -54,9 +54,9 @@ def test_legends_of_long_names_leave_room() -> None:
 def test_no_mark_hides_the_median(count: int) -> None:
     """Dies if marks are drawn above the quartiles and the median, or these are those of the marks
     where these are fewer than the scores."""
-    _, panel = plots.canvas(3.0, 3.0)
     values = np.random.default_rng(0).normal(size=count)
-    plots.violins(panel, ["a"], [{0: values, 1: values[:0]}])
+    ((drawing, _),) = plots.violins({"": [("a", {0: values, 1: values[:0]})]}, "score")
+    (panel,) = drawing.axes
     marks = panel.collections[-1]
     assert len(marks.get_offsets()) == min(count, 500)
     assert np.max(marks.get_offsets()[:, 0]) < 0 < panel.get_xlim()[1]  # the first one is left

@@ -81,6 +81,7 @@ def test_latex_prints_what_stands_there(cell: str, written: str) -> None:
     another one in OT1, or a negative number begins with a hyphen."""
     table = Table([cell, "n"], [[cell, "5"], ["b", cell]])
     said, _, *lines = render.to_latex(Document(["said"], [table])).splitlines()
+    assert "{ll}" in render.to_latex(Document([], [table._replace(words=2)]))  # as in a terminal
     second = written.removeprefix("{}")
     assert [said, *lines[:2]] == ["% said", r"\begin{tabular}{lr}", r"\toprule"]
     assert lines[2] == rf"{written} & n \\"

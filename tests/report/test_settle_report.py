@@ -17,6 +17,7 @@ from jaxeval.stats import describe, sequential
 
 FIRST = Side("base", "python train.py --seed {seed}", "a0b1c2d")
 MEANS = {"base": 0.80, "wide": 0.90, "same": 0.90, "bad": 0.80}  # of scores with sd .01
+ASKED = {"margin": 0.0, "alpha": 0.05, "statistic": "t", "paired": False}
 ORDER = ["wide", "same", "bad"]
 
 
@@ -30,14 +31,7 @@ def _night(path: Path, *, correction: str = "e-lond", lower: bool = False) -> Se
     with ledger.opened(path) as book:
         for name in ORDER:
             other = Side(name, FIRST.name, f"{name}123")
-            asked = {
-                "margin": 0.0,
-                "alpha": 0.05,
-                "statistic": "t",
-                "paired": False,
-                "correction": correction,
-            }
-            asked |= {"higher_is_better": not lower}
+            asked = {**ASKED, "correction": correction, "higher_is_better": not lower}
             begun = book.begin(base, other, f"{name} layers", asked)
             rule = Settle(higher_is_better=not lower, most=8, alpha=begun.level, known=begun.known)
             for n in range(3, 9):
@@ -143,14 +137,8 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
     path = tmp_path / "night.db"
     _night(path)
     with ledger.opened(path) as book:
-        asked = {
-            "margin": 0.0,
-            "alpha": 0.1,
-            "statistic": "t",
-            "paired": False,
-            "correction": "none",
-        }
-        book.begin(FIRST, Side("other", "x", ""), "", {**asked, "higher_is_better": True})
+        asked = {**ASKED, "alpha": 0.1, "correction": "none", "higher_is_better": True}
+        book.begin(FIRST, Side("other", "x", ""), "", asked)
     found = jaxeval.settle_report(path)
     assert "nothing bounds the errors of all together" in repr(found)
     assert found.candidates[-1].outcome == "unfinished" and found.candidates[-1].name == "x"
@@ -159,14 +147,14 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
 def test_figures_tell_outcomes_apart_without_colour(tmp_path: Path) -> None:
     """Dies if two outcomes share a marker, or a candidate's interval is that of another."""
     found = _night(tmp_path / "night.db")
-    marks = {(marker, filled) for marker, _, filled in _MARKS.values()}
+    marks = {(of["marker"], of.get("mfc")) for of in _MARKS.values()}
     assert len(marks) == len(_MARKS)
     (progress,) = found.document().figures()
     assert [row[:3] for row in progress.rows] == [
         (of.number, of.name, of.outcome) for of in found.candidates
     ]
     drawn = {line.get_marker() for line in progress.drawing.axes[0].lines}
-    assert {_MARKS[of.outcome][0] for of in found.candidates} < drawn
+    assert {_MARKS[of.outcome]["marker"] for of in found.candidates} < drawn
     first = found.candidates[0]
     assert first.interval is not None and first.mean is not None and first.difference is not None
     ends = [first.mean - first.difference + end for end in first.interval[:2]]

@@ -108,6 +108,7 @@ def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
         ("seed,dev_f1,test_acc,cnn", "test_acc"),
         ("seed,train/loss,dev_f1,cnn", "dev_f1"),
         ("seed,rouge1,rougeL,macro-F1", "rouge1"),
+        ("seed,UAS,LAS,dice@10", "UAS"),
     ],
 )
 def test_metrics_are_not_compared_as_models(tmp_path: Path, header: str, best: str) -> None:
@@ -236,6 +237,7 @@ def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
         "model,item,group,label,correct",
         "model,seed,doc_id,points,score",
         "model,seed,gold,predicted,loss",
+        "model,seed,bootstrap_id,points,score",
     ],
 )
 def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
@@ -244,9 +246,9 @@ def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
         f"{m},{k if 'item,' in header else 1},{k},{k % 2},{k % 3}" for m in "AB" for k in (1, 2)
     ]
     content = "\n".join([header, *rows])
-    with pytest.raises(DataError, match=r"rows are items of a run, .* compare items"):
+    with pytest.raises(DataError, match=r"rows are items .* of a run; .* compare items"):
         read(tmp_path, content)
     if "item" in header or "doc" in header:
         column = header.split(",")[1 if "item," in header else 2]
-        with pytest.raises(DataError, match=f"--column split={column}: rows are items of a run"):
+        with pytest.raises(DataError, match=f"--column split={column}: rows are items"):
             read(tmp_path, content, columns={"split": column})

@@ -14,12 +14,16 @@ from tests.serve import drawn_board
 from tests.serve.test_serve import HOSTILE
 
 
+def _draw(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(board, "_LOOK", 0.01)
+    patched.setattr(app, "_BURST", 1e9)
+    patched.setattr(confined, "call", drawn_board.call)
+
+
 @pytest.fixture
 def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores are drawn."""
-    monkeypatch.setattr(board, "_LOOK", 0.01)
-    monkeypatch.setattr(app, "_BURST", 1e9)
-    monkeypatch.setattr(confined, "call", drawn_board.call)
+    _draw(monkeypatch)
 
 
 @pytest.fixture
@@ -37,9 +41,7 @@ def ranked(
     """A board on which four files were judged, and what uploads were answered with; its figures
     are not drawn."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(board, "_LOOK", 0.01)
-        patched.setattr(app, "_BURST", 1e9)
-        patched.setattr(confined, "call", drawn_board.call)
+        _draw(patched)
         patched.setattr(render, "to_svg", lambda figure: "<svg></svg>")
         of = drawn_board.opened(tmp_path_factory.mktemp("ranked") / "board")
         with drawn_board.client(of) as site:

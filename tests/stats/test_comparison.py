@@ -137,6 +137,9 @@ def test_few_scores_carry_no_verdict() -> None:
     assert "brown_forsythe" not in two.tests(rules)
     with pytest.raises(DataError, match=r"A: 1 score, which .* expected at least 3"):
         study.study(runs({"": {"A": [0.5], "B": [0.6]}}))
+    lost = dataclasses.replace(runs({"": {"A": [0.5, 0.6], "B": [np.nan] * 2}}), missing="drop")
+    with pytest.raises(DataError, match="all scores of B are missing: no scores to compare"):
+        study.study(lost)
 
 
 def test_pairs_decide_where_units_are_shared() -> None:

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxeval.errors import DataError
+from jaxeval.runs import metrics
 from jaxeval.stats import HypothesisTest, hypotheses, single_models
 from tests.stats.labellings import labellings
 
@@ -136,8 +137,8 @@ def test_how_far_a_diverged_score_lies_changes_nothing(far: float, both: bool, s
 def test_kinds_and_bits_draw_from_one_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if grouping equal examples changes the distribution."""
     a, b = _counts(2, 400)
-    grouped = single_models._approximate_randomization(a, b, iterations=50_000)
+    grouped = single_models._approximate_randomization(a, b, metrics.f1, 50_000)
     monkeypatch.setattr(single_models, "_AS_BITS", 10**9)
-    single = single_models._approximate_randomization(a, b, iterations=50_000)
+    single = single_models._approximate_randomization(a, b, metrics.f1, 50_000)
     assert grouped.p_value == pytest.approx(single.p_value, abs=0.015)
     assert grouped.p_value != single.p_value  # other random numbers were drawn

@@ -18,9 +18,8 @@ GOLDEN = [
 
 @pytest.mark.parametrize("n, m, t, g, log_e", GOLDEN)
 def test_log_e_t_equals_published_values(n, m, t, g, log_e):
-    assert sequential._log_e_t(t, n + m - 2, n * m / (n + m), g=g) == pytest.approx(
-        log_e, abs=1e-9
-    )
+    seen = sequential.Looks(*map(np.array, (n, t, 1.0, n + m - 2, n * m / (n + m))))
+    assert sequential.e_process(seen, g=g) == pytest.approx(log_e, abs=1e-9)
 
 
 @pytest.mark.parametrize("n, m, t, g, log_e", GOLDEN)
@@ -33,7 +32,8 @@ def test_one_sided_log_e_t_equals_quadrature_over_the_prior(n, m, t, g, log_e, a
         return 2 * stats.norm.pdf(effect, 0, g**0.5) * ratio
 
     expected = np.log(integrate.quad(weighted, *ends, limit=400)[0])
-    found = sequential._log_e_t(t, df, effective, g=g, alternative=alternative)
+    seen = sequential.Looks(*map(np.array, (n, t, 1.0, df, effective)))
+    found = sequential.e_process(seen, g=g, alternative=alternative)
     assert found == pytest.approx(expected, abs=1e-9)
 
 

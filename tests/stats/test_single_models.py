@@ -99,7 +99,7 @@ def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
     right = (draw.random(2000) < 0.5).astype(float)
     other = np.where(draw.random(2000) < 0.05, 1 - right, right)
     a, b = (np.stack([v, np.ones(2000)], axis=1) for v in (right, other))
-    bootstrap = single_models._paired_bootstrap(a, b, score=counted.ratio)
+    bootstrap = single_models._paired_bootstrap(a, b, counted.ratio, Rules())
     gaps = right - other
     error = gaps.std() / np.sqrt(2000)
     assert bootstrap.estimate == pytest.approx(gaps.mean())

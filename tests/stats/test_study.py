@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from jaxeval.stats import multiple, planning, study, tasks
-from jaxeval.stats.comparisons import by_margin
+from jaxeval.stats.comparisons import _by_margin
 from jaxeval.stats.estimates import Estimate
 from tests.stats.cubes import estimate, studied, task
 
@@ -21,7 +21,7 @@ DIFFERENCES = [estimate(A[:, [k]], B[:, [k]]) for k in range(90)]
 def _outcomes(
     differences: Sequence[Estimate], higher: Sequence[bool], margin: float = 0.0
 ) -> list[str]:
-    return [of.outcome for of in by_margin(differences, higher, margin, 0.05)]
+    return [of.outcome for of in _by_margin(differences, higher, margin, 0.05)]
 
 
 def test_without_a_margin_an_outcome_is_the_two_sided_test() -> None:
@@ -49,7 +49,7 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
         difference = estimate(A[:, [44]], B[:, [44]], confidence=1 - level)
         low, high, *_ = difference.interval
         for margin, equal in ((max(-low, high) + 0.01, True), (max(-low, high) - 0.01, False)):
-            shown = by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
+            shown = _by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
             assert shown[0].equivalent is equal
 
 
@@ -159,7 +159,7 @@ def test_p_values_beside_the_margin() -> None:
     value, df = np.mean(difference.interval[:2]), difference.df
     se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
     for margin in (0.01, 0.3):
-        (shown,) = by_margin([difference], [True], margin, 0.05)
+        (shown,) = _by_margin([difference], [True], margin, 0.05)
         tail = scipy.stats.t.cdf((value - margin) / se, df)
         lower = scipy.stats.t.sf((value + margin) / se, df)
         assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))

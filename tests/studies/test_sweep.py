@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jaxeval import runs, tasks
-from jaxeval.errors import JaxevalError, RunError
+from jaxeval.errors import DataError, JaxevalError
 from jaxeval.runs import store
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
@@ -89,7 +89,7 @@ def test_ended_and_continued(folder: Path, whole: dict, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch, pytest.raises(_Death):
         patch.setattr(store.Store, "record", deadly)
         _sweep(folder, "killed", 4, "--programs", "1")
-    with pytest.raises(RunError, match="no member has ended"):
+    with pytest.raises(DataError, match="no member has ended"):
         runs.load(folder / "killed")
     plan = _plan(folder, "killed")
     _sweep(folder, "killed", 4, "--programs", "1")

@@ -12,16 +12,15 @@ from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
+from tests import tiny_corpora
 from tests.verbs import evaluate, train
 
 ablation = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
-CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
-BASE = ["task=language", "data.window=6", "data.steps_per_epoch=8", "training.batch_size=3"]
-MODEL = ["model.hidden=12", "model.dropout.input=0.1", "model.dropout.state=0.2"]
-SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"]
-
-
+SHORT = [
+    *("training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"),
+    "model.dropout.input=0.1",  # whose masks are averaged over
+]
 TOY = ["task=toy", "training.patience=0", "training.lanes=4"]
 OTHER_WAYS = [
     *("--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric"),
@@ -35,12 +34,6 @@ CONDITIONS = [  # of OTHER_WAYS
     saved.Condition(2, averaging=Averaging("geometric", 3)),
     saved.Condition(2, dynamic=0.01),
 ]
-
-
-def _words(folder: Path) -> list[str]:
-    for part, times in (("train", 40), ("valid", 6), ("test", 5)):
-        (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
-    return [*BASE, *MODEL, *SHORT, "--data", str(folder), "--out", str(folder / "runs")]
 
 
 def _by_condition(rows: list[dict[str, Any]]) -> dict[str, list[float]]:
@@ -66,7 +59,9 @@ def test_kept_models_are_evaluated_in_other_ways(
         return scored[condition]
 
     monkeypatch.setattr(saved, "scores", noted)
-    words = [*_words(tmp_path), "--seeds", "2"]
+    data = tiny_corpora.text(tmp_path / "data")
+    words = [*tiny_corpora.TEXT, *SHORT, "--data", str(data), "--out", str(tmp_path / "runs")]
+    words += ["--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate(words)
     assert train([*words, "training.save_models=true", "--json", "-"]) == 0

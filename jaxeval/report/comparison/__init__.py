@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval import files, stats
+from jaxeval import files
 from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.files import Json
-from jaxeval.report import Block, Document, Heading, Result, Table, text, to_json, to_json_object
+from jaxeval.report import Block, Document, Heading, Result, Table, text, to_json
 from jaxeval.report.comparison import answers, claims, figures, tables, words
 from jaxeval.runs.scores import OVERLAPPING
 from jaxeval.stats import comparisons, on, power
@@ -88,24 +88,22 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the study and the answer; of runs also the source of the scores."""
-        study, about = self.study, to_json_object(self.study)
+        study, about = self.study, to_json(self.study)
         run_design, item_design = about.pop("run_design"), about.pop("item_design")
         about |= {"source": study.scores.source, "signature": words.signature(study)}
         about |= {"answer": answers.answer(study, self.items)}
-        if isinstance(item_design, dict):
+        if item_design:
             said = answers.outcome(study) if self.outcome else None
             about |= {"models": [*study.scores.models], **item_design}
             return about | {"outcome": self.outcome, "outcome_text": said}
-        described = [
-            {"model": model, "data_set": data_set, "summary": to_json(summary)}
-            for data_set, model, summary in words.described(study)
-        ]
-        about |= {name: to_json(getattr(study.scores, name)) for name in _SCORES}
+        every = words.described(study)
+        described = [{"model": m, "data_set": on, "summary": summary} for on, m, summary in every]
+        about |= {name: getattr(study.scores, name) for name in _SCORES}
         about |= {"metric": study.scores.metric or None, "models": described}
-        about |= {"metric_unit": words.score_format(study).unit, "single": to_json(self.single)}
-        about |= run_design if isinstance(run_design, dict) else {}
+        about |= {"metric_unit": words.score_format(study).unit, "single": self.single}
+        about |= run_design or {}
         about |= {"items": Comparison(self.items).to_dict() if self.items else None}
-        return {name: of for name, of in about.items() if name not in ("board", "boards")}
+        return to_json({name: of for name, of in about.items() if name not in ("board", "boards")})
 
     def _run_details(self, study: Study, run_design: RunDesign) -> Iterator[Block]:
         if run_design.across is not None:
@@ -187,25 +185,33 @@ def with_looks(study: Study, path: Path) -> Study:
       ConfigError: it is another kind of file.
       RunError: it cannot be written, or another process works with it.
     """
-    families = [[pair for pair in of if pair.scores] for of in (study.pairs, study.overall)]
-    if any(pair.scores and pair.scores.overlap for of in families for pair in of):
+    if any(pair.scores and pair.scores.overlap for pair in (*study.pairs, *study.overall)):
         raise ConfigError(f"{argument('ledger', path)}: {OVERLAPPING}")
-    busy, looked = f"{path}: another process works with this ledger", dict[str, _Entry]()
+    busy = f"{path}: another process works with this ledger"
     with files.locked(files.lock_of(path, "ledger"), busy):
         seen = _seen(path)
-        for of in families:
-            looked |= _looks(of, seen)
+        families = [_Family(of, seen) for of in (study.pairs, study.overall)]
+        looked = families[0].looked | families[1].looked
         if looked.items() - seen.items():
             files.write_text(path, json.dumps({**seen, **looked}, indent=1) + "\n")
     if not looked:
         return study
-    pairs, overall = (_judged(of, looked, study) for of in families)
-    study = with_pairs(study, pairs, overall, *(_left_out(of, looked) for of in families))
-    lines = [line for of in families for line in _earlier(of, looked, seen)]
+    pairs, overall = (of.judged(study) for of in families)
+    study = with_pairs(study, pairs, overall, *(of.left_out for of in families))
+    lines = [line for of in families for line in of.earlier()]
     if grown := [pair for pair in (*pairs, *overall) if pair.looks > 1]:
         study = _without_other_tests(study)
         lines += *(_warning(pair, looked[_key(pair)].tests) for pair in grown), _OTHERS
     return dataclasses.replace(study, warnings=(*study.warnings, *lines))
+
+
+def _seen(path: Path) -> dict[str, _Entry]:
+    if not path.exists():
+        return {}
+    with parsing("not a ledger of comparisons", path, error=ConfigError, passing=(MemoryError,)):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        each = known.items()
+        return {key: _Entry(str(scores), int(n), int(m)) for key, (scores, n, m) in each}
 
 
 def _key(pair: Pair) -> str:
@@ -213,38 +219,54 @@ def _key(pair: Pair) -> str:
     return _AND.join([*filter(None, (pair.data_set, pair.metric)), *sorted(pair.names)])
 
 
-def _looks(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
-    """Returns the entries of a family after this look, which counts where it sees other scores."""
-    known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in of}
-    tests = len(known.keys() | _family(of, seen))
-    tests, found = max([tests, *(last.tests for last in known.values())]), {}
-    for pair, (key, last) in zip(of, known.items(), strict=True):
-        assert pair.scores is not None
-        models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
-        dumped = json.dumps([sorted(map(float, scores)) for _, scores in models])
-        scores = hashlib.sha256(dumped.encode()).hexdigest()[:16]  # whatever their order
-        found[key] = _Entry(scores, last.looks + (scores != last.scores), tests)
-    return found
+class _Family:
+    """Pairs of one kind, on data sets or in the mean over them, after this look."""
 
-
-def _family(of: Sequence[Pair], seen: Mapping[str, _Entry]) -> dict[str, _Entry]:
-    """Returns the entries of one kind with these pairs, on data sets or in the mean over them."""
-    parts = {_key(pair).count(_AND) for pair in of}
-    return {key: last for key, last in seen.items() if key.count(_AND) in parts}
-
-
-def _earlier(
-    of: Sequence[Pair], looked: Mapping[str, _Entry], seen: Mapping[str, _Entry]
-) -> Iterator[str]:
-    """Says what candidates that were compared one after the other lack."""
-    others = [last for key, last in _family(of, seen).items() if key not in looked]
-    tests = looked[_key(of[0])].tests if of else 0
-    if any(last.tests < tests for last in others):
-        together = f"compare all models in one table, with {argument('control', 'BASE')}"
-        yield (
-            f"corrected over {tests} comparisons, {len(others)} of them of earlier looks, whose "
-            f"claims were corrected over fewer: to see which still hold, {together}"
+    def __init__(self, pairs: Sequence[Pair], seen: Mapping[str, _Entry]):
+        self._pairs = [pair for pair in pairs if pair.scores]
+        known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in self._pairs}
+        parts, others = {key.count(_AND) for key in known}, seen.keys() - known
+        self._others = [seen[key] for key in others if key.count(_AND) in parts]  # earlier looks
+        self._tests = max(
+            [len(known) + len(self._others), *(last.tests for last in known.values())]
         )
+        self.looked = dict[str, _Entry]()
+        for pair, (key, last) in zip(self._pairs, known.items(), strict=True):
+            assert pair.scores is not None
+            models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))
+            dumped = json.dumps([sorted(map(float, scores)) for _, scores in models])
+            scores = hashlib.sha256(dumped.encode()).hexdigest()[:16]  # whatever their order
+            looks = last.looks + (scores != last.scores)  # a look sees other scores
+            self.looked[key] = _Entry(scores, looks, self._tests)
+
+    @property
+    def left_out(self) -> int:
+        """The number of comparisons of earlier looks that are not there now."""
+        return self._tests - len(self._pairs)
+
+    def judged(self, study: Study) -> Sequence[Pair]:
+        """Returns the pairs with verdicts that hold after their looks."""
+        looks = [entry.looks for entry in self.looked.values()]
+        if not self.left_out and {*looks} <= {1}:
+            return self._pairs
+        scores = [pair.scores for pair in self._pairs if pair.scores]
+        ranks = power.by_ranks(scores, study.rules.alpha, self.left_out)
+        scores = [
+            dataclasses.replace(runs, looks=n, by_ranks=ranks and n == 1)
+            for runs, n in zip(scores, looks, strict=True)
+        ]
+        found, _ = comparisons.compare_runs(scores, study.rules, study.scores, self.left_out)
+        both = zip(found, self._pairs, strict=True)  # of the mean, found has no data set
+        return [dataclasses.replace(pair, data_set=old.data_set) for pair, old in both]
+
+    def earlier(self) -> Iterator[str]:
+        """Says what candidates that were compared one after the other lack."""
+        if any(last.tests < self._tests for last in self._others):
+            yield (
+                f"corrected over {self._tests} comparisons, {len(self._others)} of them of "
+                "earlier looks, whose claims were corrected over fewer: to see which still hold, "
+                f"compare all models in one table, with {argument('control', 'BASE')}"
+            )
 
 
 def _without_other_tests(study: Study) -> Study:
@@ -260,38 +282,8 @@ def _without_other_tests(study: Study) -> Study:
     )
 
 
-def _left_out(of: Sequence[Pair], looked: Mapping[str, _Entry]) -> int:
-    """The number of comparisons of earlier looks that a family lacks now."""
-    return looked[_key(of[0])].tests - len(of) if of else 0
-
-
-def _judged(of: Sequence[Pair], looked: Mapping[str, _Entry], study: Study) -> Sequence[Pair]:
-    """Returns a family of pairs with verdicts that hold after their looks."""
-    left_out, scores = _left_out(of, looked), [pair.scores for pair in of if pair.scores]
-    looks = [looked[_key(pair)].looks for pair in of]
-    if not left_out and {*looks} <= {1}:
-        return of
-    ranks = power.by_ranks(scores, study.rules.alpha, left_out)
-    scores = [
-        dataclasses.replace(runs, looks=n, by_ranks=ranks and n == 1)
-        for runs, n in zip(scores, looks, strict=True)
-    ]
-    found, _ = comparisons.compare_runs(scores, study.rules, study.scores, left_out)
-    sets = (pair.data_set for pair in of)  # None: the mean
-    return [dataclasses.replace(pair, data_set=on) for pair, on in zip(found, sets, strict=True)]
-
-
 def _warning(pair: Pair, tests: int) -> str:
     among = f" (corrected over {tests} comparisons)" if tests > 1 else ""
-    where = " in the mean over data sets" if pair.data_set is None else stats.on(pair.data_set)
+    where = " in the mean over data sets" if pair.data_set is None else on(pair.data_set)
     no = f"looked at {pair.looks} times: the fixed-n p-value and the CI no longer hold"
     return f"{pair.a}, {pair.b}{where}: {no}; anytime p {text.p_value(pair.p_adjusted)}{among}"
-
-
-def _seen(path: Path) -> dict[str, _Entry]:
-    if not path.exists():
-        return {}
-    with parsing("not a ledger of comparisons", path, error=ConfigError, passing=(MemoryError,)):
-        known = json.loads(path.read_text(encoding="utf-8"))
-        each = known.items()
-        return {key: _Entry(str(scores), int(n), int(m)) for key, (scores, n, m) in each}

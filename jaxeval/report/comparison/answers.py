@@ -3,13 +3,15 @@
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from jaxeval import stats
+from jaxeval.errors import argument
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.normal import is_failed
 from jaxeval.stats import describe, on
 from jaxeval.stats.failures import Failures, failed_runs
-from jaxeval.stats.pairs import Pair
+from jaxeval.stats.pairs import FEW_DATA_SETS, Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import FEWEST, Copies
 from jaxeval.stats.study import Board, RunDesign, Study, decision
@@ -30,7 +32,7 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     if study.item_design and study.item_design.withheld:
         who = text.listed(study.scores.models)
         return [f"{who} are not compared, since {claims.WITHHELD}."]
-    doubts = _doubtful(study, study.run_design) if study.run_design else []
+    doubts = [*_doubtful(study, study.run_design)] if study.run_design else []
     lines = _verdicts(study) if study.pairs else []
     zeros, rule = study.scores.missing == "zero", ""
     if study.run_design:
@@ -62,19 +64,14 @@ def _verdicts(study: Study) -> list[str]:
     return [*lines[:1], *_beside(study), *lines[1:]]
 
 
-def _doubtful(study: Study, design: RunDesign) -> list[str]:
-    """Names scores that are missing, look like those of failed runs, or are all the same."""
+def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
+    """Names scores that are missing or like those of failed runs, and models that have one run."""
     failed = {row for rows in failed_runs(study.scores).values() for row in rows}
-    lost = [one for one in study.scores.unusable if one.row not in failed]
-    advice = (
-        "" if study.scores.missing == "zero" else "; if runs failed, say so in a column status"
-    )
-    left_out = f"{text.unusable(lost, study.scores.missing)}{advice}." if lost else ""
-    return [*([left_out] if lost else []), *design.collapsed, *_copies(study, design)]
-
-
-def _copies(study: Study, design: RunDesign) -> Iterator[str]:
-    """Yields a sentence on each model that has one run, and so is not tested."""
+    if lost := [one for one in study.scores.unusable if one.row not in failed]:
+        how = study.scores.missing
+        advice = "" if how == "zero" else "; if runs failed, say so in a column status"
+        yield f"{text.unusable(lost, how)}{advice}."
+    yield from design.collapsed
     scale, others = words.score_format(study), dict[str, list[str]]()
     for one in design.copies:
         score, where = scale(one.score), on(one.data_set)
@@ -103,7 +100,7 @@ def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreForma
     """States how one score lies beside the runs of the only other model, or beside their mean."""
     by_model = design.samples.by_data_set[one.data_set]
     others = [(model, of.scores) for model, of in by_model.items() if model != one.model]
-    if len(others) != 1 or len(others[0][1]) < FEWEST:
+    if len(others) != 1 or len(others[0][1]) < FEWEST or not stats.varies(others[0][1]):
         return ""
     ((other, of),) = others
     bounds = study.scores.bounds
@@ -207,7 +204,7 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
-        against = f"{text.against(alone, models, found)}."
+        against = f"{text.against(alone, models, found, study.noun)}."
         return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
     best = text.sentence(models, found, study.noun, where)
     if not any(pair.shown for pair in pairs):
@@ -220,20 +217,22 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
 
 def _could_show(pair: Pair, alpha: float) -> bool:
     runs, plan = pair.scores, pair.plan
-    return pair.looks > 1 or bool(
-        runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha
-    )
+    enough = runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha
+    return pair.looks > 1 or bool(enough)
 
 
 def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
     who = text.listed(sorted(models)) if len(models) == 2 else f"{len(models)} models"
     design = f"{who} with {words.sizes(study.pairs)}"
     none = f"{design} cannot show any difference at level {text.level(primary.level)}"
-    if primary.needed is None:
-        return f"{none}."
-    each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
-    needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
-    return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
+    parts, data_sets = [none], len(study.scores.data_sets)
+    if primary.needed is not None:
+        each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
+        needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
+        parts.append(f"{needed} would show one of {Primary.PLANNED_SDS:g} sds")
+    if data_sets >= FEW_DATA_SETS and study.noun != study.pairs[0].unit:
+        parts.append(f"{argument('unit', 'dataset')} compares over {data_sets} {study.noun}s")
+    return f"{'; '.join(parts)}."
 
 
 def _by_how_much(study: Study, scale: ScoreFormat) -> str:

@@ -1,11 +1,11 @@
 """Figures of a comparison: violins, average ranks, leaderboards."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxeval.report import Figure, plots
+from jaxeval.report import Figure, plots, text
 from jaxeval.report.comparison import tables, words
 from jaxeval.report.plots import literal
 from jaxeval.stats.datasets import Ranking
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_MOST_VIOLINS = 10  # side by side
-_WIDEST = 15.0  # inches
-_MOST_ROWS = 4  # of panels in one figure
-_SLOTS = (0.9, 1.5)  # inches of a violin with a short name, and with a long one
-_LETTERS_PER_INCH = 15  # of a violin's name
-_BESIDE = 0.65  # inches for the labels of scores
-_LINE = 0.14  # inches of a line of a violin's name
-_TITLE = 36  # letters of a line of a title
 _MOST_DRAWN = 40  # models of a leaderboard
 _MOST_BOARDS = 12
 _RANK_AXIS = 4.2  # inches; names stand beside the axis
@@ -46,55 +38,26 @@ def draw(study: Study) -> list[Figure]:
 
 
 def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
-    """Draws panels of data sets with at most ten models each, a figure for at most twelve."""
-    named = study.scores.models
-    panels = [
-        (data_set, models)
-        for data_set, by_model in samples.by_data_set.items()
-        for models in plots.chunks([m for m in named if m in by_model], _MOST_VIOLINS)
-    ]
-    widest = max(len(models) for _, models in panels)
-    slot = float(np.clip(max(map(len, named)) / _LETTERS_PER_INCH, *_SLOTS))
-    width = max(3.3, slot * widest)
-    letters = int(_LETTERS_PER_INCH * (width - _BESIDE) / (widest + 0.2))
-    names = {model: plots.wrapped(model, letters) for model in named}
-    size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
-    columns = max(1, min(3, int(_WIDEST / width)))
+    scale, named = words.score_format(study), study.scores.models
+    each = {
+        on: [(m, {named.index(m): scale.factor * of[m].scores}) for m in named if m in of]
+        for on, of in samples.by_data_set.items()
+    }
+    lower = "" if study.scores.higher_is_better else " (lower is better)"
+    label = scale.label(study.scores.metric or "score") + lower
     caption = (
         f"Each mark is a score ({words.basis(study)}). Bar: quartiles; white line: median; "
         "outline: Gaussian kernel density (Scott's rule)."
     )
-    for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
-        drawing, all_axes = plots.grid(len(part), columns, size)
-        rows, by_data_set = list[tuple](), dict[str, list["Axes"]]()
-        for axes, (data_set, models) in zip(all_axes, part, strict=True):
-            axes.set_title(plots.wrapped(data_set, _TITLE), fontsize=10)
-            shown = {m: (names[m], samples.by_data_set[data_set][m].scores) for m in models}
-            rows += _violin_panel(axes, study, data_set, shown)
-            axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
-            by_data_set.setdefault(data_set, []).append(axes)
-        for alike in by_data_set.values():
-            low, high = zip(*(axes.get_ylim() for axes in alike), strict=True)
-            for axes in alike:
-                axes.set_ylim(min(low), max(high))
+    for page, (drawing, panels) in enumerate(plots.violins(each, label), 1):
+        rows = [
+            (data_set, model, len(of), scale(float(np.median(of)) / scale.factor))
+            for data_set, models in panels
+            for model, at in models
+            for of in at.values()
+        ]
         head, suffix = (study.noun, "model", "n", "median"), f"_{page}" if page > 1 else ""
         yield Figure(f"violins{suffix}", "Distribution of scores", caption, drawing, head, rows)
-
-
-def _violin_panel(
-    axes: "Axes", study: Study, data_set: str, shown: Mapping[str, tuple[str, np.ndarray]]
-) -> list[tuple]:
-    scale, rows, samples = words.score_format(study), [], list[dict[int, np.ndarray]]()
-    for model, (_, scores) in shown.items():
-        of = scores * scale.factor
-        samples.append({study.scores.models.index(model): of})
-        median = scale(float(np.median(of)) / scale.factor)
-        rows.append((data_set, model, len(of), median))
-    plots.violins(axes, [name for name, _ in shown.values()], samples)
-    axes.tick_params(axis="x", labelsize=8)
-    lower = "" if study.scores.higher_is_better else " (lower is better)"
-    axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
-    return rows
 
 
 def _leaderboard(board: Board, study: Study, number: int) -> Figure:
@@ -118,7 +81,7 @@ def _leaderboard(board: Board, study: Study, number: int) -> Figure:
     right.set_xlabel("rank")
     for axes in (left, right):
         plots.ruled(axes, "both")
-    means = [f"{unit(row.mean.value)} {unit.interval(row.mean.interval)}" for row in shown]
+    means = (text.estimate(row.mean.value, row.mean.interval, unit) for row in shown)
     rows = [(row.model, mean, tables.rank(row)) for row, mean in zip(shown, means, strict=True)]
     more = f" The best {len(shown)} of {models}." if models > len(shown) else ""
     caption = (

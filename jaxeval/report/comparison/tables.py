@@ -102,8 +102,7 @@ def _beside(pair: Pair) -> tuple[list[str], list[str]]:
         of = pair.by_margin
         return [], ["equivalent" if of.equivalent else of.outcome]
     won = pair.effects[CHANCE]
-    ends = "" if won.interval.absent else f" {text.bounds(won.interval)}"
-    return [f"{won.estimate:.2f}{ends}"], ["yes" if pair.equivalent else "-"]
+    return [text.estimate(won.estimate, won.interval)], ["yes" if pair.equivalent else "-"]
 
 
 def _counts(study: Study) -> Table:
@@ -259,14 +258,13 @@ def across(study: Study, across: Across) -> Iterator[Table]:
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
     if found is not None:
         means = found.interquartile_mean.items()
-        cells = {m: f"{scale(of.estimate)} {scale.interval(of.interval)}" for m, of in means}
+        cells = {m: text.estimate(of.estimate, of.interval, scale) for m, of in means}
         columns[f"interquartile mean [{level}]"] = cells
     rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
     yield Table((f"{len(across.data_sets)} {study.noun}s", *columns), rows)
     if found is not None and 2 < len(order) <= _MOST_ROWS:
-        shares = {}
-        for (a, b), won in found.improvement.items():
-            for row, column, of in ((a, b, won), (b, a, words.reversed_chance(won))):
-                shares[row, column] = f"{of.estimate:.2f} {text.bounds(of.interval)}"
+        chances = {(b, a): words.reversed_chance(won) for (a, b), won in found.improvement.items()}
+        chances |= found.improvement
+        shares = {pair: text.estimate(won.estimate, won.interval) for pair, won in chances.items()}
         head = (f"P(row better) [{level}]", *order)
         yield Table(head, [(a, *(shares.get((a, b), "") for b in order)) for a in order])

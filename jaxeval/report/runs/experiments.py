@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -143,7 +143,7 @@ def draw(
     Args:
       places: experiment -> number of its colour; then only violins, of test scores alone.
     """
-    drawn, shared = [], Counter(members[0].name for members in groups)
+    drawn, shared = list[Figure](), Counter(members[0].name for members in groups)
     groups = [
         [row._replace(name=f"{row.name} ({row.experiment[:8]})") for row in members]
         if shared[members[0].name] > 1
@@ -157,7 +157,7 @@ def draw(
             for members in alike
             if records.kind(members) in ("seeds", "noise")
         ]
-        drawn += [_violins(seeds, places)] if seeds else []
+        drawn += _violins(seeds, places) if seeds else ()
         swept = trials.recorded_sweeps(alike) if places is None else []
         if len(swept) > 1:  # one is drawn below
             ranks = sweeps.ranks(swept)
@@ -187,46 +187,43 @@ def _draw_experiment(
     return [sweeps.ranks([sweep]), *marginals, *drawn]
 
 
-def _violins(groups: _Groups, places: Mapping[str, int] | None = None) -> Figure:
+def _violins(groups: _Groups, places: Mapping[str, int] | None = None) -> Iterator[Figure]:
     """Draws scores of experiments with one metric, a panel for each data set; as `draw`."""
     parts = _PARTS if places is None else _PARTS[1:]
-    metric, unit = groups[0][0].metric, groups[0][0].unit
-    label, factor = scores.label(metric, unit), scores.factor(unit)
+    metric, label = groups[0][0].metric, scores.label(groups[0][0].metric, groups[0][0].unit)
     names = records.dataset_names([members[0] for members in groups])
-    panels = [[m for m in groups if m[0].data_hash == key] for key in names]
-    widest = max(map(len, panels))
-    drawing, axes = plots.grid(len(panels), max(1, 6 // widest), (max(2.2 * widest, 4.5), 4.2))
-    rows: list[tuple[object, ...]] = []
-    for panel, name, group in zip(axes, names.values(), panels, strict=True):
-        title, samples = [name] if len(names) > 1 else [], []
-        for members in group:
-            of = [[(row, getattr(row, p)) for row in members] for p in parts]
-            known = [[(row, factor * x) for row, x in each if x is not None] for each in of]
-            first = places[members[0].experiment] if places else 0
-            each_part = (np.array([x for _, x in each]) for each in known)
-            samples.append(dict(enumerate(each_part, first)))
-            rows += [
-                (row.name, part, row.seed, row.split, f"{x:.3f}", *title)
-                for part, each in zip(parts, known, strict=True)
-                for row, x in each
-            ]
-        plots.violins(panel, [plots.wrapped(m[0].name, 24) for m in group], samples)
-        panel.set_ylabel(label if len(parts) > 1 else f"test {label}")
-        panel.set_title(plots.literal("".join(title)), fontsize=10)
-    if places is None:
-        plots.legend(drawing, plots.marks(parts))
     several = " Scores on different data sets are not comparable." if len(names) > 1 else ""
-    return Figure(
-        f"distributions_{metric}",
-        f"Distribution of {metric} over members",
+    samples = dict[str, list[tuple[str, dict[int, np.ndarray]]]]()
+    rows = dict[tuple[str, str], list[tuple[object, ...]]]()
+    for members in sorted(groups, key=lambda of: [*names].index(of[0].data_hash)):
+        title, at = names[members[0].data_hash] if several else "", dict[int, np.ndarray]()
+        for number, part in enumerate(parts, places[members[0].experiment] if places else 0):
+            known = [(row, getattr(row, part)) for row in members]
+            known = [(row, scores.factor(row.unit) * x) for row, x in known if x is not None]
+            at[number] = np.array([x for _, x in known])
+            rows.setdefault((title, members[0].name), []).extend(
+                (row.name, part, row.seed, row.split, f"{x:.3f}", *([title] if several else []))
+                for row, x in known
+            )
+        samples.setdefault(title, []).append((members[0].name, at))
+    caption = (
         "Each mark is a member (seed or split) at the scored epoch; more than 500 are shown by "
         "500 quantiles. Wide bar: first to third quartile; white line: median. Outline: Gaussian "
         "kernel density (Scott's rule) of at least three different scores, cut at the lowest and "
-        f"highest score.{several}",
-        drawing,
-        ("experiment", "part", "seed", "split", label, *(("data set",) if several else ())),
-        rows,
+        f"highest score.{several}"
     )
+    head = ("experiment", "part", "seed", "split", label, *(("data set",) if several else ()))
+    drawn = plots.violins(samples, label if len(parts) > 1 else f"test {label}")
+    for page, (drawing, panels) in enumerate(drawn, 1):
+        if places is None:
+            plots.legend(drawing, plots.marks(parts))
+        shown = dict.fromkeys((title, name) for title, each in panels for name, _ in each)
+        name = f"distributions_{metric}" + (f"_{page}" if page > 1 else "")
+        title, cells = (
+            f"Distribution of {metric} over members",
+            [r for k in shown for r in rows[k]],
+        )
+        yield Figure(name, title, caption, drawing, head, cells)
 
 
 def _scatter(members: Sequence[MemberRow]) -> Figure:
@@ -268,14 +265,10 @@ def _curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
     if table:
         _, _, low, q1, median, q3, high = map(np.array, zip(*table, strict=True))
         bands = ((low, high, 0.12, "min to max"), (q1, q3, 0.3, "quartiles"))
-        handles = [
-            *(
-                panel.fill_between(epochs, a, b, color=_DEV, linewidth=0, alpha=alpha, label=label)
-                for a, b, alpha, label in bands
-            ),
-            *panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median"),
-        ]
-        plots.legend(drawing, handles)
+        for a, b, alpha, band in bands:
+            panel.fill_between(epochs, a, b, color=_DEV, linewidth=0, alpha=alpha, label=band)
+        panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median")
+        plots.legend(drawing)
     panel.set(xlabel="epoch", ylabel=f"dev {scores.label(metric, unit)}")
     panel.locator_params(axis="x", integer=True)
     return Figure(

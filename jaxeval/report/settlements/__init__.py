@@ -13,7 +13,6 @@ from jaxeval.report.settlements import settlement
 from jaxeval.stats import Effect, Interval
 
 Outcome = Literal["kept", "discarded", "undecided", "failed", "unfinished"]
-_OUTCOMES: tuple[Outcome, ...] = ("kept", "discarded", "undecided", "failed", "unfinished")
 _GUARANTEES = {
     "e-lond": (
         "Correction e-lond: of the candidates that are kept, an expected share of at most "
@@ -28,12 +27,12 @@ _GUARANTEES = {
         "of m candidates as good as their base up to {alpha:g} m are called better or worse."
     ),
 }
-_MARKS: dict[Outcome, tuple[str, str, bool]] = {  # marker, colour, filled
-    "kept": ("D", plots.COLOURS[2], True),
-    "discarded": ("X", plots.COLOURS[1], True),
-    "undecided": ("o", plots.COLOURS[0], False),
-    "failed": ("s", plots.COLOURS[6], False),
-    "unfinished": ("^", plots.COLOURS[6], False),
+_MARKS: dict[Outcome, dict[str, Any]] = {
+    "kept": {"marker": "D", "color": plots.COLOURS[2]},
+    "discarded": {"marker": "X", "color": plots.COLOURS[1]},
+    "undecided": {"marker": "o", "color": plots.COLOURS[0], "mfc": "white"},
+    "failed": {"marker": "s", "color": plots.COLOURS[6], "mfc": "white"},
+    "unfinished": {"marker": "^", "color": plots.COLOURS[6], "mfc": "white"},
 }
 _BLUE = plots.COLOURS[0]
 _MIXED = (
@@ -97,7 +96,7 @@ class Settlements(Result):
     def counts(self) -> dict[Outcome, int]:
         """Returns the number of candidates by outcome, without zeros."""
         every = [candidate.outcome for candidate in self.candidates]
-        return {outcome: every.count(outcome) for outcome in _OUTCOMES if outcome in every}
+        return {outcome: every.count(outcome) for outcome in _MARKS if outcome in every}
 
     def scale(self) -> ScoreFormat:
         """Returns the format of all scores."""
@@ -105,35 +104,28 @@ class Settlements(Result):
 
     def document(self) -> Document:
         """Returns what was kept, all candidates, the noise floor and the winner's curse."""
+        listed = scores.listed({of.name: of.scores for of in self.bases})
         return Document(
-            (self._answer(), self._guarantee(), *self._together()),
+            [*self._answer()],
             [*self._candidates(), *self._bases(), *self._noise()],
             (text.direction(self.higher_is_better, False), *self.notes),
-            [
-                Heading("Scores of the bases"),
-                *(f"{of.name}: {', '.join(f'{x:g}' for x in of.scores)}" for of in self.bases),
-            ],
+            [Heading("Scores of the bases"), *listed],
             figures=lambda: [*_progress(self)],
             title="Settled comparisons",
             signature=self.signature,
             noun="comparison",
         )
 
-    def _answer(self) -> str:
+    def _answer(self) -> Iterator[str]:
         said = text.listed([f"{n} {outcome}" for outcome, n in self.counts().items()])
         spent = f"{self.runs} runs"
         spent += f", {text.duration(self.seconds)}" if self.seconds else ""
         line = f"{text.counted(len(self.candidates), 'candidate')}: {said} ({spent})."
         last = self.bases[-1]
-        return f"{line} The next base is {last.name if last.kept else 'still the first one'}."
-
-    def _guarantee(self) -> str:
-        if len(self.rules) > 1:
-            return _MIXED
-        ((correction, alpha),) = self.rules
-        return _GUARANTEES[correction].format(alpha=alpha, sure=round(1 - alpha, 10))
-
-    def _together(self) -> Iterator[str]:
+        yield f"{line} The next base is {last.name if last.kept else 'still the first one'}."
+        ((correction, alpha), *others) = self.rules
+        guarantee = _GUARANTEES[correction].format(alpha=alpha, sure=round(1 - alpha, 10))
+        yield _MIXED if others else guarantee
         if len(self.candidates) > 1:
             p, none = text.p_value(self.p_value), '"none is better than its base"'
             yield f"All candidates together: anytime p {p} against {none}."
@@ -145,10 +137,8 @@ class Settlements(Result):
             [
                 f"{of.number} {of.name}" + f" ({of.commit})" * bool(of.commit),
                 f"{of.outcome}: {of.verdict}" if of.outcome == "discarded" else of.outcome,
-                _signed(scale, of.difference),
-                scale.interval(of.interval) or "-",
-                f"{of.level:.2g}",
-                *(str(of.seeds), str(of.runs), f"{of.seconds:.0f}"),
+                *(scale.signed(of.difference), scale.interval(of.interval) or "-"),
+                *(f"{of.level:.2g}", str(of.seeds), str(of.runs), f"{of.seconds:.0f}"),
             ]
             for of in self.candidates
         ]
@@ -164,13 +154,9 @@ class Settlements(Result):
         head = ["base", "won comparison", "seeds", scale.label("mean"), "95 % CI"]
         rows = [
             [
-                of.name,
-                "-" if of.kept is None else str(of.kept),
-                str(len(of.scores)),
-                scale(float(np.mean(of.scores))) if of.scores else "-",
-                scale.interval(of.mean) or "-",
-                _signed(scale, of.won),
-                _signed(scale, of.fresh.estimate if of.fresh else None),
+                *(of.name, "-" if of.kept is None else str(of.kept)),
+                *(*scale.described(of.scores)[:2], scale.interval(of.mean) or "-"),
+                *(scale.signed(of.won), scale.signed(of.fresh.estimate if of.fresh else None)),
                 scale.interval(of.fresh.interval) if of.fresh else "-",
             ]
             for of in self.bases
@@ -201,11 +187,6 @@ class Settlements(Result):
             yield f"at level {self.next_level:.2g}, that of the next comparison"
 
 
-def _signed(scale: ScoreFormat, value: float | None) -> str:
-    """Formats a difference with its sign; "-" for None."""
-    return "-" if value is None else ("+" if value > 0 else "") + scale(value)
-
-
 def _progress(found: Settlements) -> Iterator[Figure]:
     """Draws the base and each candidate; nothing before a candidate has a difference."""
     drawn = [of for of in found.candidates if of.difference is not None and of.mean is not None]
@@ -213,15 +194,21 @@ def _progress(found: Settlements) -> Iterator[Figure]:
         return
     scale = found.scale()
     drawing, axes = plots.canvas(7.0, 3.8)
-    for of in found.bases:
-        _draw_base(axes, of, scale.factor)
-    for one in drawn:
-        style, mean = _style(one.outcome), scale.factor * (one.mean or 0.0)
-        axes.plot([one.number], [mean], linestyle="", markersize=6, **style)
+    for base in found.bases:
+        if base.scores and base.comparisons:
+            ends = [base.comparisons[0] - 0.5, base.comparisons[-1] + 0.5]
+            mean = scale.factor * float(np.mean(base.scores))
+            axes.plot(ends, [mean, mean], color=_BLUE, linewidth=2, label="base")
+            if base.mean is not None:
+                low, high = scale.factor * base.mean.low, scale.factor * base.mean.high
+                axes.fill_between(ends, low, high, color=_BLUE, alpha=0.18, linewidth=0)
+    for one in sorted(drawn, key=lambda of: [*_MARKS].index(of.outcome)):  # as in the legend
+        height = [scale.factor * (one.mean or 0.0)]
+        axes.plot([one.number], height, linestyle="", label=one.outcome, **_MARKS[one.outcome])
     _draw_intervals(axes, drawn, scale.factor)
     axes.set(xlabel="comparison", ylabel=literal(scale.label(found.metric or "score")))
     axes.locator_params(axis="x", integer=True)
-    plots.legend(drawing, [*_legend(drawn)])
+    plots.legend(drawing)
     chosen = "high" if found.higher_is_better else "low"
     caption = (
         "Blue: mean of the base by seeds with which it did not win, and its 95 % interval. Marks: "
@@ -233,26 +220,12 @@ def _progress(found: Settlements) -> Iterator[Figure]:
     head = ("comparison", "candidate", "outcome", scale.label("difference"), "interval")
     rows = [
         (
-            of.number,
-            of.name,
-            of.outcome,
-            _signed(scale, of.difference),
-            scale.interval(of.interval),
+            *(of.number, of.name, of.outcome),
+            *(scale.signed(of.difference), scale.interval(of.interval)),
         )
         for of in drawn
     ]
     yield Figure("progress", "Base after base", caption, drawing, head, rows)
-
-
-def _draw_base(axes: Any, of: Base, factor: float) -> None:
-    if not (of.scores and of.comparisons):
-        return
-    ends = [of.comparisons[0] - 0.5, of.comparisons[-1] + 0.5]
-    mean = factor * float(np.mean(of.scores))
-    axes.plot(ends, [mean, mean], color=_BLUE, linewidth=2)
-    if of.mean is not None:
-        low, high = factor * of.mean.low, factor * of.mean.high
-        axes.fill_between(ends, low, high, color=_BLUE, alpha=0.18, linewidth=0)
 
 
 def _draw_intervals(axes: Any, drawn: Sequence[Candidate], factor: float) -> None:
@@ -263,22 +236,7 @@ def _draw_intervals(axes: Any, drawn: Sequence[Candidate], factor: float) -> Non
             base = (one.mean or 0.0) - (one.difference or 0.0)
             ends = [factor * (base + end) for end in one.interval[:2]]
             every += ends
-            colour = _style(one.outcome)["color"]
+            colour = _MARKS[one.outcome]["color"]
             axes.plot([one.number] * 2, ends, color=colour, linewidth=1, zorder=1)
     # a wide interval would flatten the rest
     axes.set_ylim(max(min(every), 2 * bottom - top), min(max(every), 2 * top - bottom))
-
-
-def _style(outcome: Outcome) -> dict[str, Any]:
-    marker, colour, filled = _MARKS[outcome]
-    return {"marker": marker, "color": colour, "mfc": colour if filled else "white"}
-
-
-def _legend(candidates: Sequence[Candidate]) -> Iterator[Any]:
-    """Yields handles of the base's line, and of the outcomes."""
-    from matplotlib.lines import Line2D
-
-    yield Line2D([], [], color=_BLUE, linewidth=2, label="base")
-    there = {of.outcome for of in candidates}
-    for outcome in (outcome for outcome in _OUTCOMES if outcome in there):
-        yield Line2D([], [], linestyle="", label=outcome, **_style(outcome))

@@ -25,7 +25,6 @@ _OUTSIDE = (
 _EXIT_CODES = {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
 _MOST_NEEDED = 10_000
-_LISTED = 100  # scores of a side that are shown
 METHODS: Mapping[Statistic, str] = {
     "t": "confidence sequence of the t statistic (Wang & Ramdas 2024)",
     "wins": "confidence sequence of the sign test (Robbins 1970)",
@@ -80,10 +79,7 @@ class Settlement(Result):
         mean, sd = scale.label("mean"), scale.label("sd")
         rows = [
             (
-                side,
-                str(len(known)),
-                scale(float(np.mean(known))) if len(known) else "-",
-                scale(describe.sd(np.array(known))) if len(known) > 1 else "-",
+                *(side, *scale.described(known)),
                 scale.interval(self.sds.get(side)) or "-",
             )
             for side, known in self.scores.items()
@@ -96,11 +92,7 @@ class Settlement(Result):
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
             [
                 *(f"{side}: {what}" for side, what in self.versions.items()),
-                *(
-                    f"{side}: {', '.join(f'{x:g}' for x in of[:_LISTED])}"
-                    + f" ... ({len(of)} in all)" * (len(of) > _LISTED)
-                    for side, of in self.scores.items()
-                ),
+                *scores.listed(self.scores),
                 *(f"{side}: {text.duration(took)}" for side, took in self.seconds.items()),
             ],
             title="Settlement",

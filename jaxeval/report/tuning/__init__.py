@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,10 +13,9 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.space.distributions import Value
 from jaxeval.tuning import State, insight
 from jaxeval.tuning.history import Evaluation, History
-from jaxeval.tuning.insight import Insight, Retrained, Spread
+from jaxeval.tuning.insight import Insight, Retrained
 
 _MOST_SHOWN = 10  # settings of the table
-IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draws")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -58,13 +58,18 @@ class Tuned(Result):
 
     def document(self) -> Document:
         """Returns the best setting and its worth, a table of settings, hyperparameters, losses."""
+        details: list[Block] = []
+        if self.noise is not None:
+            df = text.counted(self.noise_df, "degree")
+            details.append(f"sd of one seed's score: {self._shown(self.noise)} ({df} of freedom)")
+        details += [importance(self.posterior)] if self.posterior else []
         by = f"{self.search['method']}, seed {self.search['seed']}"
         spent = f"{text.duration(self.seconds)}, {self.reason}"
         return Document(
             (self._answer(),),
             () if self.best is None else [*self._tables(self.best)],
             [*self._losses()],
-            details=[*self._details()],
+            details=details,
             figures=self._figures,
             title="Search",
             noun="setting",
@@ -98,9 +103,9 @@ class Tuned(Result):
         means = []
         for part, of in self.retrained.parts.items():
             same = " each (do they depend on the seed?)" if of.n > 1 else ""
-            mean, ci = f"{part} {self._shown(of.mean)}", of.mean_interval
+            ci = of.mean_interval
             ends = f", {text.confidence(ci)} {text.bounds(ci, self._shown)}" if ci else same
-            means.append(f"{mean}{ends}")
+            means.append(f"{part} {self._shown(of.mean)}{ends}")
         count = max(of.n for of in self.retrained.parts.values())
         gives = "gives" if count == 1 else "give"
         return f"{text.counted(count, 'fresh seed')} {gives} {', '.join(means)}"
@@ -158,28 +163,19 @@ class Tuned(Result):
             causes = "; ".join(dict.fromkeys(again))
             yield f"{text.counted(len(again), 'fresh seed')} failed: {causes}"
 
-    def _details(self) -> Iterator[Block]:
-        if self.noise is not None:
-            df = text.counted(self.noise_df, "degree")
-            yield f"sd of one seed's score: {self._shown(self.noise)} ({df} of freedom)"
-        if self.posterior is not None:
-            title = "Importance: Sobol indices of the model, and their spread"
-            yield Table(IMPORTANCE, importance_rows(self.posterior), title)
-
     def _shown(self, score: float) -> str:
         return scores.shown(score, self.unit)
 
 
-def importance_rows(of: Insight) -> list[Sequence[str]]:
-    """Returns a row of IMPORTANCE for each hyperparameter, the most important first."""
-
-    def index(mean: float, spread: Spread) -> tuple[str, str]:
-        return f"{mean:.2f}", f"{spread.low:.2f} to {spread.high:.2f}"
-
-    return [
-        (row.name, *index(row.total, row.total_spread), *index(row.first, row.first_spread))
-        for row in of.importance
-    ]
+def importance(of: Insight) -> Table:
+    """Returns a row for each hyperparameter, the most important first."""
+    rows = []
+    for each in of.importance:
+        both = (each.total, each.total_spread), (each.first, each.first_spread)
+        cells = ((f"{mean:.2f}", "{:.2f} to {:.2f}".format(*spread)) for mean, spread in both)
+        rows.append([each.name, *itertools.chain(*cells)])
+    head = ("hyperparameter", "total", "over draws", "first order", "over draws")
+    return Table(head, rows, "Importance: Sobol indices of the model, and their spread")
 
 
 def result(

@@ -10,7 +10,7 @@ from scipy import special
 
 from jaxeval import space as spaces
 from jaxeval.report import Figure, plots, scores, sweeps, text
-from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
+from jaxeval.report.tuning import Tuned, importance
 from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.tuning.history import Evaluation
@@ -52,7 +52,7 @@ def draw(tuned: Tuned) -> list[Figure]:
 def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
     """Returns mean scores as shown; those stopped early only if no other has a score."""
     factor = scores.factor(tuned.unit)
-    known = [(e, factor * statistics.fmean(e.scores)) for e in tuned.evaluations if e.scores]
+    known = [(e, factor * e.mean) for e in tuned.evaluations if e.scores]
     return [(e, mean) for e, mean in known if not e.stopped] or known
 
 
@@ -83,7 +83,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
     axes.set(xlabel="setting", ylabel=plots.literal(scores.label(tuned.metric, tuned.unit)))
     axes.locator_params(axis="x", integer=True)
-    plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover scores
+    plots.legend(drawing)  # within, it would cover scores
     again = "Retrained: the mean of the best setting's fresh seeds, with its 95 % interval."
     caption = (
         "Scores of settings in the order of their proposal."
@@ -147,18 +147,18 @@ def _importance(of: Insight) -> Figure:
         axes.errorbar(mean, height, xerr=errors, **style)
     axes.set_yticks(places, [plots.literal(row.name) for row in rows])
     axes.set(xlabel="share of the variance", xlim=(0, 1))
-    plots.legend(drawing, axes.get_legend_handles_labels()[0])  # within, it would cover bars
-    shown = importance_rows(of)
-    return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
+    plots.legend(drawing)  # within, it would cover bars
+    table = importance(of)
+    return Figure("importance", "Importance", _IMPORTANCE, drawing, table.columns, table.rows)
 
 
 def _slices(tuned: Tuned, settings: Sweep) -> Figure:
     drawing, panels = sweeps.draw_marginals([settings], apart=0.0)
     scored = _scored(tuned)
     ring: Any = {"s": 60, "facecolors": "none", "edgecolors": plots.COLOURS[1]}
-    height = scores.factor(tuned.unit) * statistics.fmean(tuned.best.scores) if tuned.best else 0.0
     for name, value in tuned.values.items():
         panel, place = panels[name]
+        height = scores.factor(tuned.unit) * (tuned.best.mean if tuned.best else 0.0)
         panel.scatter(place([value]), [height], **ring)
     cut_off = _focus(drawing.axes[0], tuned)
     left_out = " Settings that were stopped early are left out."

@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, argument, parsing, printable
 from jaxeval.runs import cube, items
-from jaxeval.runs.columns import Columns, listed, paused_collector
+from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, programs
 from jaxeval.runs.logs.records import Log, Reader, Record, Text
@@ -75,17 +75,16 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
             message = f"named as a run of {first.model} and of {log.model}; expected each once"
             raise DataError(message, log.path)
     found, total, last = list[tuple[Log, Rows]](), 0, dict[tuple[str, ...], Log]()
-    with paused_collector():
-        for log in logs.values():
-            with parsing("cannot be read", log.path, passing=(JaxevalError, MemoryError)):
-                of_log = log.read(log)
-                rows = of_log if isinstance(of_log, Rows) else _from_records(of_log, log)
-            model = constant(printable(log.model), len(rows)) if log.model else rows.model
-            found.append((log, dataclasses.replace(rows, model=model)))
-            if (total := total + len(rows)) > _MOST:
-                raise DataError(f"more than {_MOST} scores", log.path)
-            for of, when in log.tried.items():
-                last[of] = log if of not in last or when > last[of].tried[of] else last[of]
+    for log in logs.values():
+        with parsing("cannot be read", log.path, passing=(JaxevalError, MemoryError)):
+            of_log = log.read(log)
+            rows = of_log if isinstance(of_log, Rows) else _from_records(of_log, log)
+        model = constant(printable(log.model), len(rows)) if log.model else rows.model
+        found.append((log, dataclasses.replace(rows, model=model)))
+        if (total := total + len(rows)) > _MOST:
+            raise DataError(f"more than {_MOST} scores", log.path)
+        for of, when in log.tried.items():
+            last[of] = log if of not in last or when > last[of].tried[of] else last[of]
     whole = [(log, rows) for log, rows in found if all(last[of] is log for of in log.tried)]
     notes = _check(whole, layout)
     if again := len(found) - len(whole):

@@ -5,13 +5,13 @@ Of an archive only the head and the summaries of the samples are read, which hol
 """
 
 import contextlib
-import io
+import copy
 import math
 import re
-import struct
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.files import Json
@@ -25,7 +25,6 @@ _HEADER, _START = "header.json", "_journal/start.json"
 _SUMMARIES, _JOURNAL = "summaries.json", "_journal/summaries/"
 _SAMPLE = re.compile(r"samples/(.+)_epoch_\d+(?:/sample)?\.json")
 _ZSTD = 93  # a method that Python's zipfile reads from 3.14 on
-_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, lengths of name and extra field
 
 
 def read(log: Log) -> Iterator[Record]:
@@ -119,25 +118,21 @@ def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
         except NotImplementedError:
             if info.compress_type != _ZSTD:
                 raise
-            raw = _read_zstd(info, path, most + 1)
+            raw = _read_zstd(archive, info, path, most + 1)
     return records.parse_json(raw, most, path, head)
 
 
-def _read_zstd(info: zipfile.ZipInfo, path: Path, most: int) -> bytes:
+def _read_zstd(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, most: int) -> bytes:
     try:
         import zstandard
     except ImportError:
         advice = "pip install 'jaxeval[zstd]' reads it, as Python does from 3.14 on"
         raise DataError(f"{info.filename}: compressed by zstd; {advice}", path) from None
-    with path.open("rb") as file:
-        file.seek(info.header_offset)
-        signature, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size).ljust(30))
-        if signature != b"PK\x03\x04":
-            raise DataError(f"{info.filename}: no zip member where the archive says", path)
-        file.seek(name + extra, 1)
-        compressed = io.BytesIO(file.read(min(info.compress_size, records.MOST_BYTES)))
-    reader = zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
-    return bytes(reader.read(most))
+    stored: Any = copy.copy(info)  # the compressed bytes, whose checksum is unknown
+    stored.compress_type, stored.file_size, stored.CRC = 0, info.compress_size, None
+    with archive.open(stored) as stream:
+        reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+        return bytes(reader.read(most))
 
 
 def _read_sample(sample: Mapping[str, Json], base: Record, log: Log) -> Iterator[Record]:

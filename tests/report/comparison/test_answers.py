@@ -125,6 +125,8 @@ def test_a_design_that_can_show_nothing_says_so_first(models: int) -> None:
     )
     assert found
     assert "cannot show" not in answers.answer(_runs(means, n=int(found[1]), sd=1e-4))[0]
+    six = answers.answer(_runs(means, n=2, data_sets=6))[0]
+    assert six.endswith("would show one of 3 sds; --unit dataset compares over 6 data sets.")
     four = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=4, n=1)
     assert answers.answer(four)[0].startswith("3 models with 4 data sets cannot show any")
     five = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=5, n=1, sd=1e-4)
@@ -171,6 +173,9 @@ def test_points_controls_and_copies() -> None:
     starts = [line.split(" at every")[0] for line in copies]
     assert starts == ["a gives 0.9000", "b gives 0.8000", last]
     assert len(answers.answer(_runs({"a": 0.9, "b": 0.9}, sd=0.0))) == 2
+    alone = {"x": {"a": [0.5] * 5, "b": [0.6] * 5}, "y": {"a": [0.5, 0.7, 0.6], "b": [0.6]}}
+    said = answers.answer(studies.study(cubes.runs(alone), Rules(resamples=99)))
+    assert said[0] == "b gives 0.60 at every seed on x (5): one run, which is not tested."
 
 
 @pytest.mark.parametrize(("score", "said"), [(0.9, "Of the models tested, b is"), (0.4, "b is")])

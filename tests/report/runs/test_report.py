@@ -113,7 +113,7 @@ def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
     assert [(row[0], row[1]) for row in curve.rows] == [
         (1, 5), (2, 5), (3, 5), (4, 4), (5, 3), (6, 2), (7, 1),
     ]  # fmt: skip
-    violin = experiments._violins([rows])
+    (violin,) = experiments._violins([rows])
     assert sorted(float(r[4]) for r in violin.rows if r[1] == "test") == sorted(
         round(100 * t, 3) for t in TEST
     )
@@ -159,13 +159,14 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
     corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
     moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
-    drawn = experiments._violins(records.by_experiment(moved))
+    (drawn,) = experiments._violins(records.by_experiment(moved))
     panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
     assert set(panels) == {"ewt", "gum"}
     ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
-    assert len(experiments._violins(records.by_experiment(rows)).drawing.axes) == 1
+    (drawn,) = experiments._violins(records.by_experiment(rows))
+    assert len(drawn.drawing.axes) == 1
 
 
 def test_figures_tell_experiments_of_one_name_apart(tmp_path: Path) -> None:
@@ -184,14 +185,18 @@ def test_a_failure_has_its_reason(tmp_path: Path) -> None:
 
 
 def test_many_experiments_are_a_row_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a folder of many experiments scrolls away, or --details leaves one out."""
-    folder = fill(tmp_path, [f"model{k}" for k in range(6)])
+    """Dies if a folder of many experiments scrolls away, --details or a figure leaves one out, or
+    a figure grows without end."""
+    folder = fill(tmp_path, [f"model{k}" for k in range(12)])
     assert report([str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     said = [" ".join(line.split()) for line in lines if line.startswith("model")]
-    assert len(said) == 6 and "members:" not in str(lines)
+    assert len(said) == 12 and "members:" not in str(lines)
     found = jaxeval.load(folder).document()
-    assert found.title == "Score distributions: 6 experiments" and len(found.blocks) == 1
-    assert said[2] == "model2 id2 test f1 (%) 5 early stopped 5 72.00 70.00 78.00"
+    assert found.title == "Score distributions: 12 experiments" and len(found.blocks) == 1
+    assert "model2 id2 test f1 (%) 5 early stopped 5 72.00 70.00 78.00" in said
     assert report([str(folder), "--details"]) == 0
-    assert capsys.readouterr().out.count("members: 5 early stopped") == 6
+    assert capsys.readouterr().out.count("members: 5 early stopped") == 12
+    drawn = [*experiments._violins(records.by_experiment(runs.load(folder)))]
+    assert {row[0] for figure in drawn for row in figure.rows} == {f"model{k}" for k in range(12)}
+    assert all(max(figure.drawing.get_size_inches()) <= 16 for figure in drawn)

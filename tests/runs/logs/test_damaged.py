@@ -76,6 +76,10 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: _lines(f / "a.jsonl", '{"item": 1, "answer": 2}'),
         "the columns are item, answer: --column score=NAME",
     ),
+    "other keys": (
+        lambda f: _lines(f / "a.jsonl", '{"label": "x", "prediction": "x"}'),
+        "--column gold=label --column predicted=prediction",
+    ),
     "no gold": (lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'), "no column 'gold'"),
     "score is huge": (
         lambda f: _lines(f / "a.jsonl", '{"score": 1}', '{"score": -5e90}'),
