@@ -1,6 +1,5 @@
 """`jaxeval compare` over several data sets: of a table, and of a runs folder."""
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import runs
 from jaxeval.errors import JaxevalError
 from jaxeval.report import text
 from tests import comparing
@@ -134,23 +132,12 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
 def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> Path:
     """A runs folder of experiments: name, place of the data, its hash, other fields."""
     draw = np.random.default_rng(10)
-    with runs.open_store(folder) as store:
-        for k, (name, data, data_hash, more) in enumerate(members):
-            fields = {"config_hash": f"config-{name}", **more}
-            member = {"repeat": 1} if name.endswith("noise") else {}
-            experiment = dataclasses.replace(
-                test_store.EXPERIMENT, id=f"id{k}", name=name, data=data, data_hash=data_hash,
-                **fields,
-            )  # fmt: skip
-            store.register(experiment)
-            scores = draw.normal(0.7 + 0.05 * (name == "new"), 0.01, 6)
-            store.record(
-                [
-                    test_store.result(seed, experiment=experiment.id, test=float(s), **member)
-                    for seed, s in enumerate(scores, 1)
-                ],
-                [],
-            )
+    for k, (name, data, data_hash, more) in enumerate(members):
+        about = {"name": name, "data": data, "data_hash": data_hash, **more}
+        member = {"repeat": 1} if name.endswith("noise") else {}
+        scores = draw.normal(0.7 + 0.05 * (name == "new"), 0.01, 6)
+        ends = [test_store.result(n, test=float(s), **member) for n, s in enumerate(scores, 1)]
+        test_store.write(folder, f"id{k}", ends, **{"config_hash": f"config-{name}", **about})
     return folder
 
 

@@ -127,10 +127,8 @@ def page_top(document: Document, template: str, **more: object) -> str:
       template: one of this folder.
       more: what it needs beside the document, and has no default in `_CONTEXT`.
     """
-    parts = {"sections": document.blocks, "details": document.details}
-    known = {name: [*_sections(blocks)] for name, blocks in parts.items()}
-    found = _environment().get_template(template)
-    return printable_lines(found.render(document=document, **known, **more))
+    more |= {"sections": [*_sections(document.blocks)], "details": [*_sections(document.details)]}
+    return printable_lines(_environment().get_template(template).render(document=document, **more))
 
 
 def page_figures(figures: Iterable[Figure], most_rows: int | None = None) -> str:
@@ -236,7 +234,8 @@ def to_markdown(document: Document) -> str:
     """Returns the answer, the tables and the notes in Markdown."""
     parts = [_markdown(line) for line in document.answer]
     for table in _paper(document):
-        head, *rows = (f"| {' | '.join(map(_markdown, row))} |" for row in _rows(table))
+        every = [table.columns, *table.rows]
+        head, *rows = (f"| {' | '.join(map(_markdown, row))} |" for row in every)
         parts.append("\n".join([head, "| --- " * len(table.columns) + "|", *rows]))
         parts += [_markdown(caption)] if (caption := table.caption()) else []
     notes = text.fold(document.notes, document.noun)
@@ -255,7 +254,8 @@ def to_latex(document: Document) -> str:
     parts = ["\n".join(f"% {printable(line)}" for line in document.answer)]
     for table in _paper(document):
         # LaTeX would read a leading bracket or star as an argument of the command before
-        rows = (" & ".join(map(_latex, row)) + r" \\" for row in _rows(table))
+        every = [table.columns, *table.rows]
+        rows = (" & ".join(map(_latex, row)) + r" \\" for row in every)
         head, *body = ("{}" + row if row.startswith(("[", "*")) else row for row in rows)
         columns = "l" * table.words + "r" * (len(table.columns) - table.words)
         lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", head, "\\midrule", *body]
@@ -276,7 +276,3 @@ def _latex(cell: str) -> str:
 
 def _paper(document: Document) -> Sequence[Table]:
     return document.paper or [block for block in document.blocks if isinstance(block, Table)]
-
-
-def _rows(table: Table) -> list[Sequence[str]]:
-    return [table.columns, *table.rows]

@@ -57,15 +57,6 @@ class Asked(NamedTuple):
         return f"?{urllib.parse.urlencode(pairs)}" if pairs else ""
 
 
-def _told_apart(known: Sequence[Followed]) -> list[Followed]:
-    """Returns experiments, those that share a name with the beginning of their ids."""
-    shared = Counter(of.name for of in known)
-    return [
-        dataclasses.replace(of, name=f"{of.name} ({of.id[:8]})") if shared[of.name] > 1 else of
-        for of in known
-    ]
-
-
 class Pages:
     """Makes the pages of a runs database."""
 
@@ -88,7 +79,12 @@ class Pages:
                 for of in [*self._followed.experiments.values()][::-1]  # the last one first
             ]
             return index.page(every, self._signature, nav=self._nav)
-        known = _told_apart([self._followed.experiments[key] for key in asked.experiments])
+        known = [self._followed.experiments[key] for key in asked.experiments]
+        shared = Counter(of.name for of in known)
+        known = [
+            dataclasses.replace(of, name=f"{of.name} ({of.id[:8]})") if shared[of.name] > 1 else of
+            for of in known
+        ]
         if asked.kind == "compare":
             return self._compare(known)
         if asked.kind == "e":

@@ -38,25 +38,17 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of the trackers
 
 def _write(folder: Path, seeds: int = 4, epochs: int = 3) -> None:
     """Two experiments of one name on one data set; of the second the first member diverged."""
-    with runs.open_store(folder) as store:
-        for k, layers in enumerate((1, 2)):
-            config = json.dumps({"name": "../lstm", "model": {"layers": [layers]}, "seed": None})
-            about = {"id": f"{layers}" * 16, "name": "../lstm", "config": config}
-            store.register(dataclasses.replace(test_store.EXPERIMENT, **about))
-            for seed in range(1, seeds + 1):
-                score = 0.5 + 0.1 * k + seed * 1e-3
-                diverged = seed == layers == 2
-                ends = {"dev": score, "test": score - 0.02, "epochs": epochs}
-                if diverged:
-                    ends |= {"status": "diverged", "dev": None, "test": None}
-                end = test_store.result(seed, experiment=about["id"], **ends)
-                rows = [
-                    dataclasses.replace(
-                        test_store.curve(seed, e, score * e / epochs), experiment=about["id"]
-                    )
-                    for e in range(1, epochs + 1)
-                ]
-                store.record([end], rows)
+    for k, layers in enumerate((1, 2)):
+        config = json.dumps({"name": "../lstm", "model": {"layers": [layers]}, "seed": None})
+        ends, rows = [], []
+        for seed in range(1, seeds + 1):
+            score = 0.5 + 0.1 * k + seed * 1e-3
+            more = {"dev": score, "test": score - 0.02, "epochs": epochs}
+            if seed == layers == 2:
+                more |= {"status": "diverged", "dev": None, "test": None}
+            ends.append(test_store.result(seed, **more))
+            rows += [test_store.curve(seed, e, score * e / epochs) for e in range(1, epochs + 1)]
+        test_store.write(folder, f"{layers}" * 16, ends, rows, name="../lstm", config=config)
 
 
 def _sent(path: Path) -> Counter[tuple[str, str, int]]:
@@ -146,10 +138,7 @@ def test_members_are_followed_until_all_have_ended(
     monkeypatch.setattr(mirrors, "_QUIET", 0.5)
     _write(tmp_path / "runs", seeds=1)
     with runs.open_store(tmp_path / "runs") as store:
-        rows = [
-            dataclasses.replace(test_store.curve(9, e, 0.1 * e), experiment="1" * 16)
-            for e in range(1, 6)
-        ]
+        rows = [test_store.curve(9, e, 0.1 * e, experiment="1" * 16) for e in range(1, 6)]
         store.record([], rows[:1])
     os.utime(tmp_path / "runs" / "runs.sqlite", (0, 0))  # it is resumed, long after
     begun, send = threading.Event(), mirrors._Mirror.send

@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,9 +29,28 @@ def result(seed: int, **changes: object) -> runs.MemberResult:
     return dataclasses.replace(plain, **changes)  # type: ignore[arg-type]
 
 
-def curve(seed: int, epoch: int, value: float | None = 0.5) -> runs.EpochScore:
+def curve(
+    seed: int, epoch: int, value: float | None = 0.5, experiment: str = "e1", **more: Any
+) -> runs.EpochScore:
     """A dev score."""
-    return runs.EpochScore("e1", seed, 0, 0, "{}", epoch, "dev", "f1", value)
+    plain = runs.EpochScore(experiment, seed, 0, 0, "{}", epoch, "dev", "f1", value)
+    return dataclasses.replace(plain, **more)
+
+
+def write(
+    folder: Path,
+    key: str,
+    ends: Iterable[runs.MemberResult] = (),
+    points: Iterable[runs.EpochScore] = (),
+    **about: Any,
+) -> None:
+    """Adds an experiment to a runs folder, with ends and dev scores of members."""
+    with runs.open_store(folder) as opened:
+        opened.register(dataclasses.replace(EXPERIMENT, **{"id": key, "name": key, **about}))
+        opened.record(
+            [dataclasses.replace(end, experiment=key) for end in ends],
+            [dataclasses.replace(point, experiment=key) for point in points],
+        )
 
 
 def test_an_earlier_training_leaves_no_epochs(tmp_path: Path) -> None:

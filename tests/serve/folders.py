@@ -1,11 +1,10 @@
 """A runs folder with a search, whose rows are written without any training."""
 
-import dataclasses
 import json
 import math
 from pathlib import Path
 
-from jaxeval import runs, space, tuning
+from jaxeval import space, tuning
 from jaxeval.config import reading
 from tests.runs import test_store
 
@@ -41,17 +40,10 @@ def write_search(folder: Path, count: int = 12) -> None:
         TUNED: {"name": "base_tuned", "training": training, "model": best},
     }
     ends = [
-        test_store.result(
-            *e.seeds, experiment=SEARCH, hparams=reading.canonical(dict(e.values)), dev=e.mean
-        )
+        test_store.result(*e.seeds, hparams=reading.canonical(dict(e.values)), dev=e.mean)
         for e in history.evaluations
     ]
-    fresh = tuning.fresh_seeds(2)
-    ends += [test_store.result(s, experiment=TUNED, dev=0.7 + 0.02 * (s % 2)) for s in fresh]
-    with runs.open_store(folder) as store:
-        for key, tree in configs.items():
-            name = "base, tuning" if key == SEARCH else "base_tuned"
-            text = {"training": {"epochs": 4}, **tree}
-            record = dataclasses.replace(test_store.EXPERIMENT, id=key, name=name)
-            store.register(dataclasses.replace(record, config=json.dumps(text)))
-        store.record(ends, [])
+    fresh = [test_store.result(s, dev=0.7 + 0.02 * (s % 2)) for s in tuning.fresh_seeds(2)]
+    for key, each, name in ((SEARCH, ends, "base, tuning"), (TUNED, fresh, "base_tuned")):
+        config = json.dumps({"training": {"epochs": 4}, **configs[key]})
+        test_store.write(folder, key, each, name=name, config=config)

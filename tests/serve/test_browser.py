@@ -1,6 +1,5 @@
 """What a person sees: a real browser, a real server, a process that writes."""
 
-import dataclasses
 import subprocess
 import sys
 import textwrap
@@ -27,17 +26,14 @@ PAGES = (
     f"/tune/{folders.SEARCH}",
 )
 WRITER = f"""
-    import dataclasses, sys, time
+    import sys, time
     from jaxeval import runs
     from tests.runs import test_store
     with runs.open_store(sys.argv[1]) as store:
         for epoch in range(3, 9):
             ends = [test_store.result(s, experiment="{KEY}", epochs=8) for s in (7, 8)]
-            rows = [test_store.curve(seed, epoch, epoch / 10) for seed in (7, 8)]
-            store.record(
-                ends if epoch == 8 else [],
-                [dataclasses.replace(row, experiment="{KEY}") for row in rows],
-            )
+            rows = [test_store.curve(seed, epoch, epoch / 10, "{KEY}") for seed in (7, 8)]
+            store.record(ends if epoch == 8 else [], rows)
             time.sleep(0.3)
 """
 
@@ -102,7 +98,7 @@ def test_the_first_point_brings_the_chart(tab: Tab, server: Served, folder: Path
     tab.open(f"{server.address}/e/{2:016x}")
     assert not tab.run("!!document.getElementById('chart')")
     with runs.open_store(folder) as store:
-        store.record([], [dataclasses.replace(test_store.curve(1, 1), experiment=f"{2:016x}")])
+        store.record([], [test_store.curve(1, 1, experiment=f"{2:016x}")])
     assert tab.wait("document.querySelectorAll('.chart canvas').length") == 1
     assert tab.errors == []
 

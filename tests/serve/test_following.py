@@ -1,7 +1,6 @@
 """Rows that are written while a page is open."""
 
 import asyncio
-import dataclasses
 import json
 import shutil
 import sqlite3
@@ -31,8 +30,7 @@ def test_a_stream_follows_a_writer(tmp_path: Path, request: pytest.FixtureReques
     def train() -> None:
         with runs.open_store(tmp_path) as store:
             for epoch in range(3, 7):
-                rows = [test_store.curve(seed, epoch, epoch / 10) for seed in (3, 4)]
-                store.record([], [dataclasses.replace(row, experiment=key) for row in rows])
+                store.record([], [test_store.curve(s, epoch, epoch / 10, key) for s in (3, 4)])
                 written[epoch] = time.monotonic()
                 done.wait(0.15)
 
@@ -78,7 +76,7 @@ def test_a_client_reads_the_stream_while_a_thread_writes(
                 epoch = 2 + len(received)
                 if epoch > 5:
                     break
-                row = dataclasses.replace(test_store.curve(3, epoch, 0.5), experiment=key)
+                row = test_store.curve(3, epoch, experiment=key)
                 with runs.open_store(tmp_path) as store:
                     store.record([], [row])
     followed.close()
@@ -106,8 +104,7 @@ def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
         assert not followed.poll() and followed.trained
     assert not followed.poll() and not followed.trained
     assert followed.members(b.id) == []
-    with runs.open_store(tmp_path) as store:  # its programs compile
-        store.register(dataclasses.replace(test_store.EXPERIMENT, id="new"))
+    test_store.write(tmp_path, "new")  # its programs compile
     followed.poll()
     assert followed.experiments["new"].state(0.0, 0.0, trained=True) == "begun"
     page = client(tmp_path).get(f"/e/{1:016x}").text

@@ -1,7 +1,6 @@
 """The pages of `jaxeval serve`: what they say, what they refuse, how they follow a writer."""
 
 import csv
-import dataclasses
 import hashlib
 import io
 import json
@@ -38,21 +37,13 @@ UPLOT = {
 
 def write(folder: Path, name: str, number: int, ended: int = 6, training: int = 0) -> None:
     """Adds an experiment of seeds 1 .. ended, and of members that train."""
-    key = f"{number:016x}"
-    config = json.dumps({"name": name, "training": {"epochs": 4}})
-    with runs.open_store(folder) as store:
-        store.register(
-            dataclasses.replace(test_store.EXPERIMENT, id=key, name=name, config=config)
-        )
-        for seed in range(1, ended + training + 1):
-            score = 0.5 + 0.1 * number + 0.01 * seed
-            last = 4 if seed <= ended else 2
-            epochs = [
-                dataclasses.replace(test_store.curve(seed, e, score * e / 4), experiment=key)
-                for e in range(1, last + 1)
-            ]
-            end = test_store.result(seed, experiment=key, epochs=4, dev=score, test=score - 0.02)
-            store.record([end] if seed <= ended else [], epochs)
+    config, ends, points = json.dumps({"name": name, "training": {"epochs": 4}}), [], []
+    for seed in range(1, ended + training + 1):
+        score = 0.5 + 0.1 * number + 0.01 * seed
+        ends.append(test_store.result(seed, epochs=4, dev=score, test=score - 0.02))
+        epochs = range(1, 5 if seed <= ended else 3)
+        points += [test_store.curve(seed, epoch, score * epoch / 4) for epoch in epochs]
+    test_store.write(folder, f"{number:016x}", ends[:ended], points, name=name, config=config)
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +164,7 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     write(tmp_path, "a", 0)
     write(tmp_path, "b", 1)
     with runs.open_store(tmp_path) as store:
-        late = dataclasses.replace(test_store.curve(4, 1), experiment=f"{2:016x}")
+        late = test_store.curve(4, 1, experiment=f"{2:016x}")
         write(tmp_path, "c", 2, ended=3)
         ends = [test_store.result(seed, experiment=f"{2:016x}") for seed in (5, 6)]
         store.record(ends, [late])
@@ -282,9 +273,7 @@ def test_arguments_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None
 def test_metrics_are_not_mixed(tmp_path: Path) -> None:
     """Dies if curves of different metrics share an axis, which names one of them."""
     write(tmp_path, "a", 0)
-    with runs.open_store(tmp_path) as store:
-        about = {"id": f"{1:016x}", "name": "b", "metric": "accuracy"}
-        store.register(dataclasses.replace(test_store.EXPERIMENT, **about))
+    test_store.write(tmp_path, f"{1:016x}", name="b", metric="accuracy")
     site, said = client(tmp_path), "expected one metric, found accuracy, f1"
     answer = site.get("/compare?e=a&e=b")
     assert (answer.status_code, answer.text) == (400, f"{said}\n")

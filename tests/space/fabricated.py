@@ -1,6 +1,5 @@
 """Runs folders with sweeps that nobody trained."""
 
-import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -41,31 +40,22 @@ def fill(
 ) -> Path:
     """A runs folder with a sweep for each name; every tenth run diverged without a score."""
     draw = np.random.default_rng(0)
-    with runs.open_store(folder) as store:
-        for number, name in enumerate(names):
-            drawn_from = SPACES.get(name, SPACES["transformer"])
-            sweep = {"space": space.to_dict(drawn_from), "seed": 1}
-            experiment = dataclasses.replace(
-                test_store.EXPERIMENT,
-                id=f"sweep{number}",
-                name=f"{name}, sweep",
-                metric="accuracy",
-                config=reading.canonical({"name": name, "sweep": sweep}),
-            )
-            store.register(dataclasses.replace(experiment, **changes))
-            ended = [_ended(experiment.id, drawn_from, run, draw) for run in range(count)]
-            store.record(ended, [point for result in ended for point in _curve(result)])
+    for number, name in enumerate(names):
+        drawn_from = SPACES.get(name, SPACES["transformer"])
+        sweep = {"space": space.to_dict(drawn_from), "seed": 1}
+        config = reading.canonical({"name": name, "sweep": sweep})
+        about = {"name": f"{name}, sweep", "metric": "accuracy", "config": config, **changes}
+        ended = [_ended(drawn_from, run, draw) for run in range(count)]
+        points = [point for result in ended for point in _curve(result)]
+        test_store.write(folder, f"sweep{number}", ended, points, **about)
     return folder
 
 
-def _ended(
-    experiment: str, drawn_from: space.Space, run: int, draw: np.random.Generator
-) -> runs.MemberResult:
+def _ended(drawn_from: space.Space, run: int, draw: np.random.Generator) -> runs.MemberResult:
     values = space.draw(drawn_from, 1, run)
     dev = None if run % 10 == 9 else score(values, draw.normal())
     return test_store.result(
         run + 1,
-        experiment=experiment,
         hparams=reading.canonical(values),
         status="diverged" if dev is None else "early_stopped",
         best_epoch=None if dev is None else 3,
@@ -76,9 +66,10 @@ def _ended(
 
 def _curve(ended: runs.MemberResult) -> list[runs.EpochScore]:
     return [
-        dataclasses.replace(
-            test_store.curve(ended.seed, epoch, (ended.dev or 0) * epoch / 5),
-            experiment=ended.experiment,
+        test_store.curve(
+            ended.seed,
+            epoch,
+            (ended.dev or 0) * epoch / 5,
             hparams=ended.hparams,
             metric="accuracy",
         )

@@ -51,7 +51,7 @@ def experiments_document(
 ) -> Document:
     """Returns the document of experiments, given as members and summaries."""
     both = [*zip(groups, summaries, strict=True)]
-    tables = [block for of, each in both for block in (*_blocks(each), *_failures(of))]
+    tables = [block for of, each in both for block in _blocks(of, each)]
     few, count = len(summaries) <= _MOST_TABLES, text.counted(len(summaries), "experiment")
     names = ", ".join(each.name for each in summaries) if few else count
     details: list[Block] = [] if few else tables
@@ -95,7 +95,8 @@ def _cells(summary: ExperimentSummary) -> tuple[str, ...]:
     return label, members, str(known.n if known else 0), *shown
 
 
-def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
+def _blocks(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterator[Block]:
+    """Yields the numbers of an experiment, remarks, and why members failed, each reason once."""
     yield Heading(_title(summary))
     rows = []
     for part, known in summary.parts.items():
@@ -104,6 +105,8 @@ def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
         rows.append((part, str(known.n if known else 0), *cells))
     yield Table((scores.label(summary.metric, summary.unit), "n", *_NUMBERS), rows)
     yield from _remarks(summary)
+    why = Counter(f"{row.message}\n".splitlines()[0] for row in members if row.status == "failed")
+    yield from (f"{count} failed: {reason}" for reason, count in why.items() if reason)
 
 
 def _remarks(summary: ExperimentSummary) -> Iterator[str]:
@@ -138,12 +141,6 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         yield f"scored epoch{others}: {range_}"
     if any(known is None or known.n < _FEW for known in summary.parts.values()):
         yield f"fewer than {_FEW} scores: quartiles and sd say little; {more}"
-
-
-def _failures(members: Sequence[MemberRow]) -> Iterator[str]:
-    """Yields why members failed, each reason once."""
-    why = Counter(f"{row.message}\n".splitlines()[0] for row in members if row.status == "failed")
-    yield from (f"{count} failed: {reason}" for reason, count in why.items() if reason)
 
 
 def _best(summary: ExperimentSummary) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,13 @@ from jaxeval.errors import ConfigError
 from jaxeval.report import runs as document
 from jaxeval.report.runs import experiments
 from jaxeval.results import Runs
-from jaxeval.runs import MemberResult, MemberRow, records
+from jaxeval.runs import MemberRow, records
 from jaxeval.runs.layout import Layout
 from tests import verbs
 from tests.runs import test_store
 from tests.verbs import report
 
 RATES = [json.dumps({"learning_rate": rate}) for rate in (0.1, 0.2, 0.3)]
-
-
-def fill(folder: Path, name: str, ends: Sequence[MemberResult], config: str = "{}") -> None:
-    """Adds an experiment with these members to a runs folder; its id is its name."""
-    with runs.open_store(folder) as store:
-        store.register(
-            dataclasses.replace(test_store.EXPERIMENT, id=name, name=name, config=config)
-        )
-        store.record([dataclasses.replace(end, experiment=name) for end in ends], [])
 
 
 def of(folder: Path, name: str) -> list[MemberRow]:
@@ -42,13 +32,15 @@ def folder(tmp_path: Path) -> Path:
         dataclasses.replace(end, hparams=rate) for end, rate in zip(seeds, RATES, strict=True)
     ]
     again = [dataclasses.replace(end, repeat=1) for end in seeds]
-    fill(tmp_path, "bag", seeds)
+    test_store.write(tmp_path, "bag", seeds)
     for word in ("noise", "tuning", "neighbourhood", "sweep"):
-        fill(tmp_path, f"bag, {word}", [dataclasses.replace(e, test=e.seed / 40) for e in seeds])
-    fill(tmp_path, "repeated", [*seeds, *again])
-    fill(tmp_path, "near", changed)
+        test_store.write(
+            tmp_path, f"bag, {word}", [dataclasses.replace(e, test=e.seed / 40) for e in seeds]
+        )
+    test_store.write(tmp_path, "repeated", [*seeds, *again])
+    test_store.write(tmp_path, "near", changed)
     changed = [dataclasses.replace(end, test=0.77) for end in changed]
-    fill(tmp_path, "search", changed, '{"tuning": {"method": "gp"}}')
+    test_store.write(tmp_path, "search", changed, config='{"tuning": {"method": "gp"}}')
     return tmp_path
 
 
@@ -104,7 +96,7 @@ def test_what_diverged_has_no_score(tmp_path: Path) -> None:
     """Dies if that of an epoch before counts for one verb and not for another."""
     ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2)]
     ends.append(test_store.result(3, dev=0.9, test=0.8, status="diverged"))
-    fill(tmp_path, "bag", ends)
+    test_store.write(tmp_path, "bag", ends)
     described = experiments.summarize(of(tmp_path, "bag"))
     assert described.dev is not None and described.test is not None
     assert (described.dev.n, described.test.n, described.best_seed) == (2, 2, 2)

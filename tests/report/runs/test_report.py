@@ -32,26 +32,14 @@ def fill(
 
     A score of None means diverged, a dev score of 0 that it never was another.
     """
-    with runs.open_store(folder) as store:
-        for number, name in enumerate(names):
-            experiment = dataclasses.replace(test_store.EXPERIMENT, id=f"id{number}", name=name)
-            store.register(experiment)
-            for seed, (dev, test) in enumerate(scores, 1):
-                end = test_store.result(
-                    seed,
-                    experiment=experiment.id,
-                    dev=dev,
-                    test=test,
-                    best_epoch=seed if dev else None,
-                    status="diverged" if dev is None else "early_stopped",
-                )
-                curve = [
-                    dataclasses.replace(
-                        test_store.curve(seed, e, 0.1 * e), experiment=experiment.id
-                    )
-                    for e in range(1, 3 + seed)
-                ]
-                store.record([end], curve)
+    ends, points = [], []
+    for seed, (dev, test) in enumerate(scores, 1):
+        status = "diverged" if dev is None else "early_stopped"
+        more = {"status": status, "best_epoch": seed if dev else None}
+        ends.append(test_store.result(seed, dev=dev, test=test, **more))
+        points += [test_store.curve(seed, epoch, 0.1 * epoch) for epoch in range(1, 3 + seed)]
+    for number, name in enumerate(names):
+        test_store.write(folder, f"id{number}", ends, points, name=name)
     return folder
 
 
