@@ -125,7 +125,7 @@ class VectorScores(Result):
                     few = f"fewer than {_FEW} questions: the CI of {name} is too narrow"
                     yield f"{_name(of)}: {few}"
             compared = {name for d in of.differences for name in (d.a, d.b)}
-            for name in {*of.scores} - compared if len(of.scores) > 1 else ():
+            for name in (n for n in of.scores if n not in compared and len(of.scores) > 1):
                 none = "is not compared: no score on what it and another file cover"
                 yield f"{_name(of)}: {name} {none}"
 

@@ -107,9 +107,13 @@ def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
     """Returns [n] ranks from 1, the mean one of equals; scipy.stats takes a second to import."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(count)
-    return np.asarray((ends - (count - 1) / 2)[place])
+    order = np.argsort(values)
+    rising = values[order]
+    new = np.flatnonzero(rising[1:] != rising[:-1]) + 1  # where a greater value begins
+    begins, ends = np.append(0, new), np.append(new, len(values))
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((begins + 1 + ends) / 2, ends - begins)
+    return ranks
 
 
 def correlation(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect | None:

@@ -33,6 +33,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_notes_are_in_the_order_of_the_files(folder: Path) -> None:
+    """Dies if notes come in another order each time."""
+    others = [folder / f"n{k}.txt" for k in range(6)]
+    for path in others:
+        path.write_text("none 1 2 3 4\n")
+    found = vectors_similarity(folder / "a.txt", folder / "pairs.tsv", against=others)
+    notes = [note for note in found.document().notes if "is not compared" in note]
+    assert [note.split()[2] for note in notes] == ["a", *(path.stem for path in others)]
+
+
 def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the coverage or the difference is not shown, JSON differs, a file is silently left
     out, zeros count as covered, or it is not said of which rho the interval is."""
