@@ -58,8 +58,9 @@ class Selection(Result):
         rule = re.sub(r"\B(?=[A-Z])", "-", str(self.rule["name"]).removesuffix("Thompson"))
         higher = bool(self.rule["higher_is_better"])
         scored = f"{self.part or ''} {self.metric or 'score'}".strip()
+        dropped = (f"{model} was dropped: {why}." for model, why in self.excluded.items())
         return Document(
-            (self._answer(), *self.failed),
+            (self._answer(), *dropped, *self.failed),
             (
                 Table(
                     ("model", "evaluations", *map(scale.label, ("mean", "sd")), "P(best)"), rows
@@ -68,7 +69,6 @@ class Selection(Result):
             ),
             (
                 text.direction(higher, self.direction_assumed, scored),
-                *(f"{model} was dropped: {reason}" for model, reason in self.excluded.items()),
                 *(describe.all_equal(m, len(self.scores[m])) for m in self.constant),
                 *self.warnings,
             ),

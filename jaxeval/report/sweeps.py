@@ -133,7 +133,7 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(falling, 1)]
     label = scores.label(sweeps[0].metric, sweeps[0].unit)
     axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=_score_limits(sweeps))
-    axes.locator_params(axis="x", integer=True)
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1)
     plots.legend(drawing, {name: plots.line_style(k) for name, k in numbers.items()})
     caption = "All runs of a sweep, best first. A flat line: settings matter little."
     columns = ("sweep", "rank", label)

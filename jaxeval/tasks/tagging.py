@@ -133,11 +133,13 @@ def _count(
     """Returns additive counts of words, and of spans if the labels have names of entities."""
     gold, length = batch.rows["labels"], batch.rows["length"]
     valid = jnp.arange(batch.rows["forms"].shape[1])[None] < length[:, None]
-    right = jnp.sum((outputs == gold) & valid, axis=1)
-    counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
-    if names is None:
-        return counts
-    return counts | _count_spans(gold, outputs, valid, batch.weight, names, rule)
+    flags = {"right_words": (outputs == gold) & valid}
+    if names is not None:
+        flags |= _span_flags(gold, outputs, valid, names, rule)
+    # a product: XLA takes much longer to compile sums of each row
+    totals = batch.weight @ jnp.concatenate([*flags.values()], axis=1).astype(jnp.float32)
+    each = jnp.sum(totals.reshape(len(flags), -1), axis=1)
+    return {"words": _words(batch), **dict(zip(flags, each, strict=True))}
 
 
 def _score(counts: Mapping[str, float]) -> dict[str, float]:
@@ -256,32 +258,28 @@ def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array)
     return starts, starts & whole, last, kind
 
 
-def _count_spans(
-    gold: Array, predicted: Array, valid: Array, weight: Array, names: Sequence[str], rule: _Rule
+def _span_flags(
+    gold: Array, predicted: Array, valid: Array, names: Sequence[str], rule: _Rule
 ) -> dict[str, Array]:
-    """Returns additive counts of a batch: gold_spans, predicted_spans and right_spans.
+    """Tells where gold_spans, predicted_spans and right_spans start, each [B, T] bool.
 
     For `ukp` the last two also as `..._dropped`, with invalid I- repaired to O instead of B-.
 
     Args:
       gold, predicted: [B, T] int32 labels with these names (O, B-PER ...).
-      valid, weight: [B, T] false and [B] 0 at padding.
+      valid: [B, T] false at padding.
     """
     types = sorted({name[2:] for name in names if name != "O"})
     prefixes = np.array([_PREFIXES[name[0]] for name in names], np.int32)
     prefixes = _AS_BIO[prefixes] if rule == "ukp" else prefixes
     kinds = np.array([-1 if n == "O" else types.index(n[2:]) for n in names], np.int32)
     truth, guess = (_spans(prefixes, kinds, labels, valid) for labels in (gold, predicted))
-
-    def total(flags: Array) -> Array:
-        return jnp.sum(jnp.sum(flags, axis=1) * weight)
-
     same, strict = (truth[2] == guess[2]) & (truth[3] == guess[3]), int(rule == "strict")
-    counts = {"gold_spans": total(truth[strict])}
+    flags = {"gold_spans": truth[strict]}
     for name, which in (("", strict), ("_dropped", 1))[: 2 if rule == "ukp" else 1]:
-        counts[f"predicted_spans{name}"] = total(guess[which])
-        counts[f"right_spans{name}"] = total(truth[strict] & guess[which] & same)
-    return counts
+        flags[f"predicted_spans{name}"] = guess[which]
+        flags[f"right_spans{name}"] = truth[strict] & guess[which] & same
+    return flags
 
 
 def _span_f1(counts: Mapping[str, float]) -> dict[str, float]:

@@ -40,16 +40,16 @@ def test_what_is_not_decided_stands_in_the_sentence() -> None:
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture) -> None:
-    """Dies if a model has no row, its scores are printed unasked, a dropped one is unsaid,
+    """Dies if a model has no row, its scores are printed unasked, a dropped one is not named,
     a zero at the end is dropped, or Python is told of a flag."""
     found = dataclasses.replace(_selected(FAR), excluded={"c": "no score"}, unit="fraction")
     found.print()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == repr(found) and "mean (%)" in lines[2]
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert f"{first}\n{lines[0]}" == repr(found) and "mean (%)" in lines[2]
     assert "details=True prints all that was computed" in lines
     assert lines[3].split()[:4] == ["a", "5", "90.80", "0.84"]
     assert lines[4].split()[2:4] == ["51.20", "1.30"]
-    assert "c was dropped: no score" in lines and "a: 0.9, 0.91" not in "".join(lines)
+    assert lines[0] == "c was dropped: no score." and "a: 0.9, 0.91" not in "".join(lines)
     found.print(details=True)
     assert "a: 0.9, 0.91, 0.92" in capsys.readouterr().out
     assert found.document().signature.startswith("top-two | ")  # as --rule names it

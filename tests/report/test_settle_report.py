@@ -1,5 +1,6 @@
 """The report of a ledger: what was kept, by how much, and what holds for all of it."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +146,8 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
 
 
 def test_figures_tell_outcomes_apart_without_colour(tmp_path: Path) -> None:
-    """Dies if two outcomes share a marker, or a candidate's interval is that of another."""
+    """Dies if two outcomes share a marker, a candidate's interval is that of another, or there is
+    half a comparison."""
     found = _night(tmp_path / "night.db")
     marks = {(of["marker"], of.get("mfc")) for of in _MARKS.values()}
     assert len(marks) == len(_MARKS)
@@ -160,6 +162,9 @@ def test_figures_tell_outcomes_apart_without_colour(tmp_path: Path) -> None:
     ends = [first.mean - first.difference + end for end in first.interval[:2]]
     lines = [[*map(float, line.get_ydata())] for line in progress.drawing.axes[0].lines]
     assert any(line == pytest.approx(ends) for line in lines)
+    alone = dataclasses.replace(found, candidates=[first], bases=found.bases[:1])
+    (progress,) = alone.document().figures()
+    assert all(tick == round(tick) for tick in progress.drawing.axes[0].get_xticks())
 
 
 def test_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

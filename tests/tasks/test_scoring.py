@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
+from jaxeval.contracts import Batch
 from jaxeval.tasks import classification, seq2seq, tagging
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
@@ -25,11 +26,11 @@ def _counts(gold: list, predicted: list, rule: tagging._Rule, weight: int = 1) -
     for array, sentences in zip(arrays, (gold, predicted), strict=True):
         for row, sentence in enumerate(sentences):
             array[row, : len(sentence)] = [names.index(tag) for tag in sentence]
-    valid = np.arange(arrays.shape[2])[None] < np.array([len(s) for s in gold])[:, None]
-    weights = np.ones(len(gold), np.float32)
+    lengths, weights = np.array([*map(len, gold)]), np.ones(len(gold), np.float32)
     weights[-1] = weight
-    compiled = jax.jit(lambda *arrays: tagging._count_spans(*arrays, names, rule))
-    return {name: float(value) for name, value in compiled(*arrays, valid, weights).items()}
+    batch = Batch({"labels": arrays[0], "forms": arrays[0], "length": lengths}, weights, {}, {})
+    compiled = jax.jit(lambda *parts: tagging._count(*parts, names, rule))
+    return {name: float(value) for name, value in compiled(arrays[1], batch).items()}
 
 
 @pytest.mark.parametrize("prefixes", ["BI", "BIES"])
@@ -46,6 +47,13 @@ def test_conlleval_counts_equal_seqeval_on_random_sequences(prefixes: str) -> No
     actual = _counts(gold, predicted, "conlleval", weight=0)
     truth = [set(get_entities(s)) for s in gold[:-1]]
     guess = [set(get_entities(s)) for s in predicted[:-1]]
+    words = [
+        pair
+        for g, p in zip(gold[:-1], predicted[:-1], strict=True)
+        for pair in zip(g, p, strict=True)
+    ]
+    assert actual["words"] == len(words)
+    assert actual["right_words"] == sum(g == p for g, p in words)
     assert actual["gold_spans"] == sum(map(len, truth))
     assert actual["predicted_spans"] == sum(map(len, guess))
     assert actual["right_spans"] == sum(len(a & b) for a, b in zip(truth, guess, strict=True)) > 20

@@ -266,7 +266,7 @@ def _curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
         panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median")
         plots.legend(drawing)
     panel.set(xlabel="epoch", ylabel=f"dev {scores.label(metric, unit)}")
-    panel.locator_params(axis="x", integer=True)
+    panel.locator_params(axis="x", integer=True, min_n_ticks=1)
     return Figure(
         "curves",
         "Learning curves on dev",

@@ -207,7 +207,7 @@ def _progress(found: Settlements) -> Iterator[Figure]:
         axes.plot([one.number], height, linestyle="", label=one.outcome, **_MARKS[one.outcome])
     _draw_intervals(axes, drawn, scale.factor)
     axes.set(xlabel="comparison", ylabel=literal(scale.label(found.metric or "score")))
-    axes.locator_params(axis="x", integer=True)
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1)
     plots.legend(drawing)
     chosen = "high" if found.higher_is_better else "low"
     caption = (

@@ -82,7 +82,7 @@ def _best_so_far(tuned: Tuned) -> Figure:
         style = {"step": "post", "alpha": 0.15, "linewidth": 0, "label": "its noise, 95 %"}
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
     axes.set(xlabel="setting", ylabel=plots.literal(scores.label(tuned.metric, tuned.unit)))
-    axes.locator_params(axis="x", integer=True)
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1)
     plots.legend(drawing)  # within, it would cover scores
     again = "Retrained: the mean of the best setting's fresh seeds, with its 95 % interval."
     caption = (
