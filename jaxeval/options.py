@@ -8,7 +8,6 @@ from typing import Any
 from jaxeval import parameters, sources
 from jaxeval.errors import DataError, argument
 from jaxeval.report import Block, Document, Result, Table, scores, text
-from jaxeval.report.comparison import words
 from jaxeval.runs import columns, normal
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable
@@ -33,7 +32,7 @@ class _OptionsCompared(Result):
 
     def document(self) -> Document:
         """Returns the values that win most often, and all others beside them."""
-        direction = words.direction(self.score, self.higher_is_better, self.direction_assumed)
+        direction = text.direction(self.higher_is_better, self.direction_assumed, self.score)
         return Document(
             [*self._answer()],
             [*self._blocks()],

@@ -68,7 +68,7 @@ class Selection(Result):
                 *(() if self.probability is None else (_MEANING,)),
             ),
             (
-                f"{scored}: {text.direction(higher, self.direction_assumed)}",
+                text.direction(higher, self.direction_assumed, scored),
                 *(describe.all_equal(m, len(self.scores[m])) for m in self.constant),
                 *self.warnings,
             ),

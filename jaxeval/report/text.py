@@ -84,11 +84,12 @@ def estimate(
     return f"{form(value)} {bounds(interval, shown).removeprefix('-')}".rstrip()
 
 
-def direction(higher_is_better: bool, assumed: bool) -> str:
-    """States which scores are better, and how to change an assumed direction."""
+def direction(higher_is_better: bool, assumed: bool, metric: str | None = None) -> str:
+    """States which scores, of a metric, are better, and how to change an assumed direction."""
+    of = "" if metric is None else f"{metric or 'score'}: "
     if assumed:
-        return f"higher is better (assumed; {argument('lower_is_better', True)} otherwise)"
-    return f"{'higher' if higher_is_better else 'lower'} is better"
+        return f"{of}higher is better (assumed; {argument('lower_is_better', True)} otherwise)"
+    return f"{of}{'higher' if higher_is_better else 'lower'} is better"
 
 
 def direction_of_field(
@@ -104,7 +105,7 @@ def direction_of_field(
     metric = json_field and json_field.rpartition(".")[2]
     said = None if lower_is_better is None else not lower_is_better
     higher = metrics.higher_is_better(metric) if said is None else said
-    return metric, higher, f"{metric or 'score'}: {direction(higher is not False, higher is None)}"
+    return metric, higher, direction(higher is not False, higher is None, metric or "")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
@@ -181,6 +182,13 @@ def find_model(names: Mapping[str, str], models: Collection[str], asked: str) ->
     """Returns the model of this name, else that of the one experiment of this id or name."""
     ids = [] if asked in models else find_ids(names, asked)
     return asked if asked in models else names[ids[0]] if len(ids) == 1 else None
+
+
+def told_apart(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Returns names by id; those that several ids share get the beginning of theirs."""
+    known = dict(names)
+    shared = Counter(known.values())
+    return {id: f"{name} ({id[:8]})" if shared[name] > 1 else name for id, name in known.items()}
 
 
 def describe_ids(names: Mapping[str, str]) -> str:

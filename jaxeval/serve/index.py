@@ -1,17 +1,12 @@
 """The first page: a row for each experiment."""
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from jaxeval import tuning
-from jaxeval.errors import JaxevalError
 from jaxeval.report import Badge, Document, Link, Table, scores, text
 from jaxeval.report.runs.experiments import ExperimentSummary
-from jaxeval.runs.following import Followed, Following
-from jaxeval.sensitivity import trials
+from jaxeval.runs.following import Followed
 from jaxeval.serve.app import Page
 
 _ABOUT = ("id", "experiment", "task", "state", "part", "metric", "unit")
@@ -31,40 +26,19 @@ def page(rows: Sequence[Mapping[str, Any]], signature: str, **context: object) -
     return Page(document, {"experiments": rows}, lines, more)
 
 
-def row(
-    known: Followed, found: ExperimentSummary | None, state: str, left: float | None
-) -> dict[str, Any]:
+def row(known: Followed, found: ExperimentSummary | None, state: str) -> dict[str, Any]:
     """Returns what is known of an experiment, by the names of _NUMBERS.
 
     Args:
       found: of the members that have ended; None: of none.
-      left: seconds that it still trains.
     """
     failed = known.statuses["failed"] + known.statuses["diverged"]
     counts = known.statuses.total(), len(known.training), failed
     part, of = [*found.parts.items()][-1] if found else ("dev", None)
     about = known.id, known.name, known.task, state, part, known.metric, known.unit
+    left = known.seconds_left() if state == "training" else None
     scored = (of.median, of.q1, of.q3, of.n) if of else (None, None, None, 0)
     return dict(zip(_NUMBERS, (*about, *scored, *counts, left), strict=True))
-
-
-def state(known: Followed, followed: Following, folder: Path) -> str:
-    """Returns the state of an experiment in a word."""
-    found = known.state(time.time(), followed.begun, followed.trained)
-    if found == "ended" and _goes_on(known, folder):
-        return "begun" if followed.trained else "stalled"
-    return found
-
-
-def _goes_on(known: Followed, folder: Path) -> bool:
-    """Returns whether runs of a sweep, or settings of a search, have not ended."""
-    if (trials.planned_runs(str(folder), known.id) or 0) > known.statuses.total():
-        return True
-    search = folder / "tunings" / f"{known.id}.json"
-    try:
-        return search.is_file() and bool(tuning.read(search).history.pending)
-    except JaxevalError:  # its own page says what is wrong with the file
-        return False
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

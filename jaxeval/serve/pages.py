@@ -3,13 +3,13 @@
 import dataclasses
 import json
 import sys
+import time
 import urllib.parse
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxeval import errors
+from jaxeval import errors, tuning
 from jaxeval import space as spaces
 from jaxeval.bandits import Settle
 from jaxeval.errors import JaxevalError, RunError
@@ -75,16 +75,13 @@ class Pages:
     def _page(self, asked: Asked) -> Page:
         if asked.kind == "index":
             every = [
-                index.row(of, self._once(self._summary, of), self.state(of), self._left(of))
+                index.row(of, self._once(self._summary, of), self.state(of))
                 for of in [*self._followed.experiments.values()][::-1]  # the last one first
             ]
             return index.page(every, self._signature, nav=self._nav)
         known = [self._followed.experiments[key] for key in asked.experiments]
-        shared = Counter(of.name for of in known)
-        known = [
-            dataclasses.replace(of, name=f"{of.name} ({of.id[:8]})") if shared[of.name] > 1 else of
-            for of in known
-        ]
+        names = records.told_apart((of.id, of.name) for of in known)
+        known = [dataclasses.replace(of, name=names[of.id]) for of in known]
         if asked.kind == "compare":
             return self._compare(known)
         if asked.kind == "e":
@@ -113,7 +110,20 @@ class Pages:
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
-        return index.state(known, self._followed, Path(self._location))
+        found = known.state(time.time(), self._followed.begun, self._followed.trained)
+        if found == "ended" and self._goes_on(known):
+            return "begun" if self._followed.trained else "stalled"
+        return found
+
+    def _goes_on(self, known: Followed) -> bool:
+        """Returns whether runs of a sweep, or settings of a search, have not ended."""
+        if (trials.planned_runs(self._location, known.id) or 0) > known.statuses.total():
+            return True
+        search = self._search_file(known.id)
+        try:
+            return search.is_file() and bool(tuning.read(search).history.pending)
+        except JaxevalError:  # its own page says what is wrong with the file
+            return False
 
     def _search_file(self, experiment: str) -> Path:
         """Returns where `tune` keeps the state of a search."""
@@ -128,14 +138,9 @@ class Pages:
 
     def _summary(self, known: Followed) -> ExperimentSummary | None:
         """Returns the summary of an experiment's members; None before one has ended."""
-        members, planned = self._followed.members(known.id), trials.planned_runs
-        return (
-            experiments.summarize(members, planned(self._location, known.id)) if members else None
-        )
-
-    def _left(self, known: Followed) -> float | None:
-        """Returns the seconds that an experiment still trains; None if unknown."""
-        return known.seconds_left() if self.state(known) == "training" else None
+        members = self._followed.members(known.id)
+        planned = trials.planned_runs(self._location, known.id)
+        return experiments.summarize(members, planned) if members else None
 
     def _experiment(self, known: Followed) -> Page:
         """Shows one experiment as `jaxeval report` does, and what its members do now."""
@@ -145,7 +150,8 @@ class Pages:
         if found is not None:
             groups = [self._followed.members(known.id)]
             document = report.experiments_document(groups, [found], self._location)
-        state, left = self.state(known), self._left(known)
+        state = self.state(known)
+        left = known.seconds_left() if state == "training" else None
         doing = f"{state}: {text.counted(known.statuses.total(), 'member')}"
         doing += " ended" * (state != "ended")
         left_over = text.counted(len(known.training), "has not", "have not")
@@ -265,7 +271,6 @@ class Pages:
 
         Raises JaxevalError: there is no search, or its file cannot be read.
         """
-        from jaxeval import tuning
         from jaxeval.report import tuning as reports
 
         path, members = self._search_file(known.id), self._followed.members(known.id)
@@ -284,12 +289,10 @@ class Pages:
 
     def _retrained(self, member: MemberRow, changes: Any) -> list[MemberRow]:
         """Returns members with fresh seeds and the best setting of a member's search."""
-        from jaxeval.tuning import fresh_seeds
-
         name, keys, rows = f"{json.loads(member.config)['name']}_tuned", dict(changes), []
         for of in self._followed.experiments.values():
             config = dict(records.leaves(json.loads(of.config))) if of.name == name else {}
             if config and keys.items() <= config.items():
                 rows += self._followed.members(of.id)
         known = (row for row in rows if row.data_hash == member.data_hash)
-        return [row for row in known if row.seed >= fresh_seeds(1)[0]]
+        return [row for row in known if row.seed >= tuning.fresh_seeds(1)[0]]

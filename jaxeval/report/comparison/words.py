@@ -125,16 +125,11 @@ def in_mean(study: Study) -> str:
     return f" in the mean over {text.counted(len(of.data_sets) if of else 0, study.noun)}"
 
 
-def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
-    """States which scores of a metric are better."""
-    return f"{metric or 'score'}: {text.direction(higher_is_better, assumed)}"
-
-
 def directions(study: Study) -> list[str]:
     """States for each metric which scores are better."""
     every = study.item_design.data_sets if study.item_design else [study.scores]
-    lines = (direction(of.metric, of.higher_is_better, of.direction == "assumed") for of in every)
-    return [*dict.fromkeys(lines)]
+    each = ((of.higher_is_better, of.direction == "assumed", of.metric) for of in every)
+    return [*dict.fromkeys(text.direction(*of) for of in each)]
 
 
 def basis(study: Study) -> str:

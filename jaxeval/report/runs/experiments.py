@@ -143,13 +143,9 @@ def draw(
     Args:
       places: experiment -> number of its colour; then only violins, of test scores alone.
     """
-    drawn, shared = list[Figure](), Counter(members[0].name for members in groups)
-    groups = [
-        [row._replace(name=f"{row.name} ({row.experiment[:8]})") for row in members]
-        if shared[members[0].name] > 1
-        else members
-        for members in groups
-    ]
+    drawn = list[Figure]()
+    names = records.told_apart((members[0].experiment, members[0].name) for members in groups)
+    groups = [[row._replace(name=names[row.experiment]) for row in of] for of in groups]
     for metric in dict.fromkeys(members[0].metric for members in groups):
         alike = [members for members in groups if members[0].metric == metric]
         seeds = [
