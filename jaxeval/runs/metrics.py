@@ -30,7 +30,7 @@ _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
     "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
     "brier_score ece fid logloss rmsle smape wape mase crps eer fpr lpips fvd hd95 latency "
-    "latency_ms"
+    "latency_ms regret der wil xent kl kl_divergence"
 )
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge1 rouge2 rougel rougelsum rouge_1 rouge_2 rouge_l meteor "

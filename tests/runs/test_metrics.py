@@ -22,7 +22,7 @@ LOWER = (
     "nll, valid-ppl, dev WER, TER, eval/loss, word_perplexity, bits_per_byte, enwik8_bpc, "
     "neg_log_likelihood, top-1 error, zero_one_loss, 0-1_loss, fold_1_loss, one_shot_wer, "
     "stage_1_nll, no_dropout_loss, neg_log_likelihood_nats, test_loss_bits, loss_val, rmse test, "
-    "logloss, latency_ms"
+    "logloss, latency_ms, regret, dev DER, test_xent"
 )
 UNKNOWN = (
     "neg_log_loss, neg_mean_squared_error, 1-wer, 1 - test_wer, one_minus_wer, negated_loss, "
