@@ -41,6 +41,7 @@ class Parent:
     """Its default differs from the class's."""
 
     named: Named = Named(name="b", values={"x": 1.0})
+    made: Named = pydantic.Field(default_factory=lambda: Named(rate=0.3))
 
 
 @reading.settings
@@ -94,6 +95,7 @@ def test_a_table_in_part_keeps_its_parents_defaults() -> None:
     assert reading.read(Parent, None, ["named.values.y=2"]).named.values == {"x": 1.0, "y": 2.0}
     assert reading.read(Parent, None, ["named.name=c"]).named == Named(name="c")
     assert reading.read(Parent, None, ["named.name=b"]) == plain
+    assert reading.read(Parent, None, ["made.name=a"]) == plain
 
 
 def test_null_unsets_a_key(tmp_path: Path) -> None:
