@@ -18,10 +18,8 @@ from tests.population import toy
 EPOCHS = 2
 
 
-@functools.cache
-def _init(task: Task) -> Any:
-    """(shared, lane) -> a member's first state, which knows of no batch size."""
-    return jax.jit(functools.partial(member.init, toy.problem()._replace(task=task)))
+# (shared, lane) -> a member's first state, which knows of no batch size
+_INIT = jax.jit(functools.partial(member.init, toy.problem()))
 
 
 def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
@@ -34,7 +32,7 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
         split = problem.split_of(who)
         shared, first = (engine._shared(of, split, mesh) for of in (problem, toy.problem()))
         inputs = engine.lane_of(problem, who, 0)
-        state = _init(task)(first, inputs)
+        state = _INIT(first, inputs)
         losses.append([])
         for _ in range(EPOCHS):
             state, loss = epoch(shared, state, inputs)
@@ -107,7 +105,8 @@ def test_batches_without_rows_move_nothing(at_once: int | None) -> None:
     shared = engine._shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
     lane = engine.lane_of(problem, who, 0)
     epoch = jax.jit(functools.partial(epochs.train_epoch, problem))
-    trained, _ = epoch(shared, member.init(problem, shared, lane), lane)
+    begin = jax.jit(functools.partial(member.init, problem))(shared, lane)
+    trained, _ = epoch(shared, begin, lane)
     empty = lane._replace(train=[np.full_like(rows, -1) for rows in lane.train])
     after, _ = epoch(shared, trained, empty)
     jax.tree.map(np.testing.assert_array_equal, after[:2], trained[:2])
