@@ -1,5 +1,6 @@
 """`jaxeval compare` over several data sets: of a table, and of a runs folder."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jaxeval
 from jaxeval.errors import JaxevalError
 from jaxeval.report import text
 from tests import comparing
@@ -217,3 +219,17 @@ def test_one_run_on_several_tasks_is_compared_by_its_items(
     logged = comparing.json_of(capsys, "logs", path)
     assert tree["answer"] == logged["answer"] and tree["pairs"] == logged["pairs"]
     assert tree["answer"][0].startswith("b is better than a in the mean over 4 tasks: accuracy ")
+
+
+def test_one_score_on_a_data_set_leaves_the_others() -> None:
+    """Dies if two crashes on one data set refuse the whole comparison, or one score is tested."""
+    rows = [
+        {"model": m, "dataset": d, "seed": k, "acc": 0.7 + 0.1 * (m == "B") + k / 100}
+        for m, d, k in itertools.product("AB", "xyz", range(3))
+        if (m, d, k > 0) != ("A", "y", True)
+    ]
+    found = jaxeval.compare(rows)
+    first, second = found.document().answer[:2]
+    assert first.startswith("B is better than A on both")
+    assert {pair.data_set for pair in found.study.pairs} == {"x", "z"}
+    assert second.startswith("A has one score on y, 70.00; a test needs 3. It is above 0")

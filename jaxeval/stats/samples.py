@@ -78,8 +78,9 @@ class Samples:
     def without_copies(self) -> tuple["Samples", tuple[Copies, ...]]:
         """Reduces each model with equal scores at all its seeds to one score; says which.
 
-        Models of one score are among them, unless all have one. If the scores of a model vary on
-        one data set its runs differ, even if they agree on another.
+        Models of one score are among them, also on a data set where others have several, unless
+        all have one. If the scores of a model vary on one data set its runs differ, even if they
+        agree on another.
         """
         every = [
             (model, data_set, of)
@@ -89,10 +90,12 @@ class Samples:
         if self.unit == "dataset" or all(len(of.scores) == 1 for *_, of in every):
             return self, ()
         varied = {model for model, _, of in every if (of.scores != of.scores[0]).any()}
+        several = [[len(of.scores) > 1 for of in by.values()] for by in self.by_data_set.values()]
+        tested = any(sum(known) > 1 for known in several)
         copies = [
             Copies(model, data_set, float(of.scores[0]), len(of.scores))
             for model, data_set, of in every
-            if model not in varied
+            if model not in varied or (tested and len(of.scores) == 1)
         ]
         by_data_set = {
             data_set: {

@@ -40,9 +40,9 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
         rule = "counted as 0" if zeros else several
     noun, statuses = ("run", study.scores.statuses) if study.run_design else ("item", {})
     failed = failures(study.failures, noun, statuses, study.rules.alpha, rule)
-    best = {board.rows[0].model for board in study.boards}
+    best = {(board.rows[0].model, board.data_set or "") for board in study.boards}
     copies = study.run_design.copies if study.run_design else ()
-    if lines and any(of.model in best for of in copies):
+    if lines and any((of.model, of.data_set) in best for of in copies):
         lines[0] = _after("Of the models tested", lines[0])
     if lines and failed and study.run_design and not zeros:
         lines[0] = _after("Of the runs that finished", lines[0])
