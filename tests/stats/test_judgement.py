@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.report import Table, vectors
+from jaxeval.report import Table, comparison, vectors
 from jaxeval.stats import Rules, judgement
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.judgement import Judgement
@@ -132,7 +132,9 @@ def test_trainings_that_failed_are_counted() -> None:
     assert judged.reductions["like"]["ner"].n == (5,)
     b, like = (whole.scores[name][0, [0, 1, 5, 6, 7]].mean() for name in ("poor", "like"))
     assert judged.reductions["like"]["ner"].estimate == pytest.approx((like - b) / (1 - b))
-    page = str([*vectors._judgement(whole), *vectors._comparison(whole)])
+    assert whole.study is not None
+    document = comparison.Comparison(whole.study).document()
+    page = str([*vectors._judgement(whole), *document.blocks, *document.details])
     assert "in the mean over 2 tasks" in page and "Task by task" in page
     assert "data set" not in page.lower()
     every = _judge({"good": np.full((2, 8), np.nan)})

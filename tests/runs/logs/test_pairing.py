@@ -156,7 +156,7 @@ def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
 
 
 def test_a_direction_is_of_its_metric(tmp_path: Path) -> None:
-    """Dies if --lower-is-better, meant for a regret, turns accuracy round beside it; if it is
+    """Dies if --lower-is-better, meant for a oddity, turns accuracy round beside it; if it is
     passed over where it says nothing, or where the log says that higher is."""
 
     def better(names: Sequence[str], asked: bool) -> dict[str, bool]:
@@ -168,8 +168,8 @@ def test_a_direction_is_of_its_metric(tmp_path: Path) -> None:
         found = read(_predictions(tmp_path / "d", {"a": of, "b": of}), higher_is_better=asked)
         return {data.metric: data.higher_is_better for data in found.data_sets}
 
-    assert better(["acc", "regret"], False) == {"acc": True, "regret": False}
-    assert better(["loss", "regret"], True) == {"loss": False, "regret": True}
+    assert better(["acc", "oddity"], False) == {"acc": True, "oddity": False}
+    assert better(["loss", "oddity"], True) == {"loss": False, "oddity": True}
     assert better(["acc"], False) == {"acc": False}
     with pytest.raises(DataError, match=r"^--lower-is-better: with .* acc, f1 is known; --metric"):
         better(["acc", "f1"], False)
