@@ -21,7 +21,6 @@ from jaxeval.runs.layout import leaves
 
 _MOST_ROWS = 10_000_000
 _INDEX = "__index_level_0__"  # in Parquet: pandas' index without a name, "" in its CSV
-_COMMA = re.compile(r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$")  # of a number with a decimal comma
 _LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it
 
 
@@ -197,7 +196,7 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
     told = next(text.iterate_lines(path), "") != header  # the delimiter, to Excel
     large = Path(path).stat().st_size > _LARGE and not told and len({*names}) == len(names)
     points = delimiter == ";"  # as spreadsheets write where decimals have a comma
-    if found := texts.read_delimited(path, names, delimiter) if large and not points else []:
+    if found := texts.read_delimited(path, names, delimiter, points) if large else []:
         _refuse_many(size := len(found[0]), path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
         return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
@@ -211,7 +210,7 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
             if len(row) != len(names):
                 message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num + told)
-            body.append([_COMMA.sub(r"\1.\2", cell) for cell in row] if points else row)
+            body.append([re.sub(texts.COMMA, r"\1.\2", cell) for cell in row] if points else row)
             ends.append(reader.line_num + told)
             _refuse_many(len(body), path)
     except csv.Error as error:

@@ -29,8 +29,9 @@ _NAMES = {
     ),
     "item": (
         "item example doc document question sentence segment instance query utterance image "
-        "passage bootstrap resample"
+        "passage"
     ),
+    "resample": "resample bootstrap",
     "status": "status state",
     "score": "score",
     "correct": "correct iscorrect right",

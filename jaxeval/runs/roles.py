@@ -17,9 +17,8 @@ from jaxeval.runs.metrics import DIRECTIONS, PARTS, higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
-_ITEMS = (
-    "rows are items or resamples of a run; jaxeval compare logs (or compare items) reads items"
-)
+_ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
+_RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
 _METRICS = {words_of(name) for name in DIRECTIONS}
 _BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
 _ASIDE = PARTS.union(_BESIDE.split())
@@ -172,14 +171,15 @@ def _one_row_a_run(
         return table.select(places), dataclasses.replace(layout, columns=rest), [note]
     free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
     steps, answers = [name for name in free if role(name) == "step"], item_roles(free)
-    if "predicted" not in answers or "score" in answers:
-        answers.pop("gold", None)
-    items = [answers[of] for of in ("item", "gold") if of in answers]
+    gold = ("gold",) if "predicted" in answers and "score" not in answers else ()
+    items = {answers[of]: _ITEMS for of in ("item", *gold) if of in answers}
+    for name in (n for n in free if role(n) == "resample"):  # no setting, as bootstrap=True is
+        if any(map(str.isdigit, "".join(texts.encode(table[name]).names))):
+            items[name] = f"{_RESAMPLES} {argument('column', {'split': name})}"
     run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
-    for name in items:
-        values_of_runs = texts.pair_codes(run, texts.encode(table.values[name]).codes)
-        if texts.dense(values_of_runs).max() > run.max():  # several in a run
-            raise DataError(f"column {name}: {_ITEMS}", table.source)
+    for name, why in items.items():
+        if texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes)).max() > run.max():
+            raise DataError(f"column {name}: {why}", table.source)  # several in a run
     known = {"seed", "split"} & there.keys() or any(map(_is_run, table.values))
     for name in steps:
         if _is_history(table, name, run, named="model" in there and bool(known)):

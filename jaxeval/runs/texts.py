@@ -19,6 +19,8 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import printable
 
+COMMA = r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$"  # of a number with a decimal comma
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Coded(Sequence[str]):
@@ -95,16 +97,21 @@ def release_memory() -> None:
         pyarrow.default_memory_pool().release_unused()
 
 
-def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> list[Any]:
+def read_delimited(
+    path: str | Path, names: Sequence[str], delimiter: str, points: bool = False
+) -> list[Any]:
     """Reads the columns of delimited text with a header, by Arrow; none if only `csv` can.
 
     That is text with a line that is empty (the last also of fields), has another number of fields
     or is not UTF-8, with doubled or stray quotes, or with a line end within quotes.
 
+    Args:
+      points: write numbers that have a decimal comma with a point.
+
     Raises DataError: as `data.text.pieces`.
     """
     import pyarrow
-    from pyarrow import csv
+    from pyarrow import compute, csv
 
     lines, head = _scan(path, delimiter)
     plain, parse = pyarrow.string(), csv.ParseOptions(delimiter=delimiter)
@@ -115,7 +122,7 @@ def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> li
         first = csv.read_csv(pyarrow.BufferReader(head), options, parse, convert)
         coded = pyarrow.dictionary(pyarrow.int32(), plain)
         convert.column_types = {
-            name: coded if 4 * len(column.unique()) <= len(column) else plain
+            name: coded if not points and 4 * len(column.unique()) <= len(column) else plain
             for name, column in zip(names, first.columns, strict=True)
         }
         with text.opened(path) as stream:
@@ -127,7 +134,10 @@ def read_delimited(path: str | Path, names: Sequence[str], delimiter: str) -> li
     cells, columns = table.columns, list[Sequence[str]]()
     del table
     while cells:  # an encoded column is held once
-        columns.append(of_arrow(cells.pop(0)))
+        column = cells.pop(0)
+        if points:
+            column = compute.replace_substring_regex(column, COMMA, r"\1.\2")
+        columns.append(of_arrow(column))
     return columns
 
 

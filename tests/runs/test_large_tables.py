@@ -40,6 +40,15 @@ def test_arrow_reads_what_csv_reads_or_nothing(tmp_path: Path) -> None:
     assert texts.read_delimited(unended, ["m", "s"], ",")[1][1] == "2"
 
 
+def test_large_tables_with_decimal_commas_are_read_by_arrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if they take ten times as long as others."""
+    monkeypatch.setattr(columns, "_LARGE", 0)
+    table = columns.read(written(tmp_path, "m;s\n" + "A;0,5\nB;1,5e3\n" * 9))
+    assert isinstance(table["s"], texts.Cells) and [*table["s"]] == ["0.5", "1.5e3"] * 9
+
+
 def test_texts_become_the_numbers_and_codes_that_python_gives() -> None:
     """Dies if a spelling of a number, or the order of names, depends on how cells are kept."""
     import pyarrow

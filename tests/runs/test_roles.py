@@ -237,7 +237,6 @@ def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
         "model,item,group,label,correct",
         "model,seed,doc_id,points,score",
         "model,seed,gold,predicted,loss",
-        "model,seed,bootstrap_id,points,score",
     ],
 )
 def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
@@ -246,9 +245,20 @@ def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
         f"{m},{k if 'item,' in header else 1},{k},{k % 2},{k % 3}" for m in "AB" for k in (1, 2)
     ]
     content = "\n".join([header, *rows])
-    with pytest.raises(DataError, match=r"rows are items .* of a run; .* compare items"):
+    with pytest.raises(DataError, match=r"rows are items of a run, .* compare items"):
         read(tmp_path, content)
     if "item" in header or "doc" in header:
         column = header.split(",")[1 if "item," in header else 2]
         with pytest.raises(DataError, match=f"--column split={column}: rows are items"):
             read(tmp_path, content, columns={"split": column})
+
+
+def test_resamples_are_splits_if_asked_and_a_setting_is_none(tmp_path: Path) -> None:
+    """Dies if resamples of one run count as runs, or folds and settings named so are refused."""
+    rows = [f"{m},{k},.8{k}" for m in "AB" for k in (1, 2, 3)]
+    content = "\n".join(["model,bootstrap_id,score", *rows])
+    with pytest.raises(DataError, match="not runs; if each was trained anew, --column split=boot"):
+        read(tmp_path, content)
+    assert len(read(tmp_path, content, columns={"split": "bootstrap_id"}).known) == 6
+    settings = [f"{m},{b},.8{k}" for m in "AB" for k in (1, 2) for b in ("True", "False")]
+    assert len(read(tmp_path, "\n".join(["model,bootstrap,score", *settings])).known) == 8
