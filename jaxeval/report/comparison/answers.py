@@ -19,7 +19,7 @@ from jaxeval.stats.study import Board, RunDesign, Study, decision
 # how sentences start that do not start with a name
 _OPENINGS = (
     *("No difference", "No model", "No conclusion", "Neither", "Equivalent", "Of the models"),
-    *("Against ", "In the mean", "Task by task"),
+    *("Against ", "In the mean", "On ", "Task by task"),
 )
 
 
@@ -195,7 +195,11 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
     """Names the best model on a board, or data set by data set."""
     rules, scale, design = study.rules, words.score_format(study), study.run_design
     models, found = _ordered(study, [board] if board else study.boards), signs(pairs)
-    where = words.in_mean(study) if pairs[0].data_set is None else ""
+    where, compared = "", {pair.data_set for pair in pairs}
+    if compared == {None}:
+        where = words.in_mean(study)
+    elif design and len(compared) == 1 < len(study.scores.data_sets):
+        where = on(pairs[0].data_set)
     if design and not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
         return _too_few(study, design.primary, models)
     unseen = claims.detectable(pairs, rules, scale)
@@ -205,7 +209,7 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
         return claims.verdict(pairs[0], study, where, unseen)
     if (alone := control(study)) is not None:
         against = f"{text.against(alone, models, found, study.noun)}."
-        return f"{where.lstrip().capitalize()}, a{against[1:]}" if where else against
+        return f"{where[1:2].upper()}{where[2:]}, a{against[1:]}" if where else against
     best = text.sentence(models, found, study.noun, where)
     if not any(pair.shown for pair in pairs):
         return f"{best}{unseen}."

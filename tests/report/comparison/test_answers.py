@@ -180,8 +180,8 @@ def test_points_controls_and_copies() -> None:
 
 @pytest.mark.parametrize(("score", "said"), [(0.9, "Of the models tested, b is"), (0.4, "b is")])
 def test_an_untested_model_that_scores_best_is_not_passed_over(score: float, said: str) -> None:
-    """Dies if a model is called best though one that could not be tested scores higher, or if
-    that one is named once for each data set."""
+    """Dies if a model is called best though one that could not be tested scores higher, if that
+    one is named once for each data set, or if a verdict on one of several does not name it."""
     noise = np.random.default_rng(1).normal(0, 0.01, 5)
     of = {"a": (0.5 + noise).tolist(), "b": (0.6 + noise).tolist(), "one": [score]}
     first, *_ = answers.answer(studies.study(cubes.runs({"": of}), Rules(resamples=99)))
@@ -190,6 +190,11 @@ def test_an_untested_model_that_scores_best_is_not_passed_over(score: float, sai
     *_, last = answers.answer(studies.study(scores, Rules(resamples=99)))
     each = f"one ({score:.4f} on x, {score:.4f} on y)"
     assert last == f"{each} has one score a data set; a test needs 3."
+    for models, more in (("ab", "b is better than a on WSJ: "), ("abc", "on WSJ, against b, ")):
+        shared = {m: of["b" if m == "b" else "a"] for m in models}
+        known = cubes.runs({"WSJ": shared, "y": {m: [0.5] for m in models}})
+        first, *_ = answers.answer(studies.study(known, Rules(resamples=99), control="b"))
+        assert first.startswith(f"Of the models tested, {more}")
 
 
 def test_the_chance_on_all_data_sets_is_that_of_the_better_model() -> None:
