@@ -150,8 +150,12 @@ def _scan(path: str | Path, delimiter: str) -> tuple[int, bytes]:
         if not head:
             piece = piece.removeprefix(text.BOM)
             head = piece[: piece.rfind(b"\n") + 1]
-        lines, quotes = lines + piece.count(b"\n"), quotes + piece.count(b'"')
-        if any(of in tail + piece for of in (b'"', b"\r", b"\0")) and stray.search(tail + piece):
+        lines, quotes, joined = (
+            lines + piece.count(b"\n"),
+            quotes + piece.count(b'"'),
+            tail + piece,
+        )
+        if any(of in joined for of in (b'"', b"\r", b"\0")) and stray.search(joined):
             return 0, b""
         tail = (tail + piece[-2:])[-2:]
     return 0 if quotes % 2 else lines - (tail[:1] == b"\n"), head
