@@ -11,14 +11,12 @@ from typing import NamedTuple, cast
 import jax
 import jax.numpy as jnp
 import optax
-from jax import lax
 
 from jaxeval.contracts import Hparams, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import DEFAULTS, Optimiser
 
 _Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
-_SMALL = 2**20  # parameters: copying these takes a hundredth of a step
 
 
 def make(
@@ -29,11 +27,15 @@ def make(
     The structure of its state depends on the name, and on whether `hparams` hold a warm-up.
     """
     rate, *others = (hparams[name] for name in DEFAULTS[settings.name])
-    parts: list[optax.GradientTransformation] = []
+    parts = []
+    if settings.l2:
+        names = settings.l2_parameters
+        mask = functools.partial(_chosen, names) if names else None
+        parts.append(optax.add_decayed_weights(hparams["l2"], mask))
     if settings.clip == "value":
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
-        parts.append(_clip_by_norm(hparams["clip_at"]))
+        parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
     for start, value in sorted(settings.steps):
         rate = jnp.where(epoch + 1 >= start, value, rate)
     rate = rate / (1.0 + settings.decay * epoch)
@@ -50,45 +52,7 @@ def make(
             return jnp.where(updates > 0, smaller, 1.0)
 
         parts.append(optax.scale_by_schedule(factor))
-    rule = _of_one_vector(optax.chain(*parts), flat=settings.name not in ("sgd", "adagrad"))
-    if not settings.l2:
-        return rule
-    names = settings.l2_parameters
-    mask = functools.partial(_chosen, names) if names else None
-    return optax.chain(optax.add_decayed_weights(hparams["l2"], mask), rule)
-
-
-def _of_one_vector(
-    inner: optax.GradientTransformation, flat: bool
-) -> optax.GradientTransformation:
-    """Updates all parameters of a small model as one vector, and tells `inner` the norm.
-
-    XLA compiles the updates of each shape anew: a tenth of a tagger's compilation.
-    """
-    extended = optax.with_extra_args_support(inner)
-    vector = optax.flatten(extended)
-
-    def chosen(params: Tree) -> optax.GradientTransformationExtraArgs:
-        size = sum(leaf.size for leaf in jax.tree.leaves(params))
-        return vector if flat and size <= _SMALL else extended
-
-    def update(grads: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
-        norm = optax.tree.norm(grads)  # adds up leaf by leaf
-        return chosen(grads).update(grads, state, params, norm=norm)
-
-    return optax.GradientTransformation(lambda params: chosen(params).init(params), update)
-
-
-def _clip_by_norm(most: _Scalar) -> optax.GradientTransformationExtraArgs:
-    """`optax.clip_by_global_norm` where the norm is known."""
-
-    def update(
-        grads: Tree, state: Tree, params: Tree = None, *, norm: jax.Array, **_: object
-    ) -> tuple[Tree, Tree]:
-        small = norm < most
-        return jax.tree.map(lambda g: lax.select(small, g, (g / norm) * most), grads), state
-
-    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
+    return optax.chain(*parts)
 
 
 def _chosen(names: Sequence[str], tree: Tree) -> Tree:

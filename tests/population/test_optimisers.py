@@ -133,29 +133,6 @@ def test_named_parameters_decay(names: tuple[str, ...], expected: dict) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["adam", "nadam", "tf_adam", "rmsprop", "adadelta"])
-def test_a_small_model_is_updated_as_one_vector(
-    name: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if that changes a bit, or leaves of a large model are copied."""
-
-    def after(most: int) -> tuple[Any, Any]:
-        monkeypatch.setattr(optimisers, "_SMALL", most)
-        settings = optimisers.Optimiser(name=name, clip="global_norm", clip_at=1.5, l2=0.1)
-        hparams = {n: jnp.float32(v) for n, v in fields.active(settings).items()}
-        optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
-        params, state = PARAMS, optimiser.init(PARAMS)
-        for factor in (0.3, -2.0):
-            grads = jax.tree.map(lambda p, f=factor: f * p, params)
-            updates, state = jax.jit(optimiser.update)(grads, state, params)
-            params = optax.apply_updates(params, updates)
-        return params, [leaf.shape for leaf in jax.tree.leaves(state) if leaf.ndim]
-
-    (small, vectors), (large, leaves) = after(4), after(3)
-    jax.tree.map(np.testing.assert_array_equal, small, large)
-    assert vectors == [(4,)] * (len(leaves) // 3) and len(leaves) % 3 == 0
-
-
 def _decay(names: tuple[str, ...]) -> optax.GradientTransformation:
     hparams = {"learning_rate": 1.0, "momentum": 0.0, "l2": 0.1}
     settings = optimisers.Optimiser(name="sgd", clip="none", l2=0.1, l2_parameters=names)
