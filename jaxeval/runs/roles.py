@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import DataError, argument, counted
 from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
@@ -266,7 +266,8 @@ def _pick(
         apart = f"{argument('column', {'seed': 'NAME'})} tells runs apart"
         raise DataError(f"{asked}: {found}; {apart}", table.source)
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
-    return np.sort(best), f"of each run the row with the {which} {name}: {len(best)} rows"
+    found = counted(len(best), "row")
+    return np.sort(best), f"of each run the row with the {which} {name}: {found}"
 
 
 def _sort_scores(columns: Iterable[str]) -> list[str]:
