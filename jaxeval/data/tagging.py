@@ -180,7 +180,7 @@ def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[S
         return lines, conll.read_conllu(path, None)
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
     first = sentences[0].lines[0]
-    columns = len(conll.split(lines[first - 1]))
+    columns = len(text.columns(lines[first - 1]))
     if columns > 1 and "\t" not in lines[first - 1] and all(len(s.words) == 1 for s in sentences):
         raise DataError(f"every sentence is a line of {columns} columns{_ADVICE}", path, first)
     return lines, sentences

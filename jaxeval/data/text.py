@@ -69,6 +69,11 @@ def paragraphs(path: str | Path) -> Iterator[list[Line]]:
             yield [*block]
 
 
+def columns(line: str) -> list[str]:
+    """Splits at tabs or ASCII blanks only: a no-break space belongs to its word."""
+    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+
+
 def _numbered(path: str | Path, encoding: str = "utf-8") -> Iterator[Line]:
     each = enumerate(iterate_lines(path, encoding=encoding), 1)
     return (Line(path, number, line) for number, line in each)
