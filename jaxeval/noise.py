@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument, counted
 from jaxeval.parameters import Changes, Count, Natural, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
 
@@ -106,9 +106,9 @@ def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[variances.Neste
 
     whole = [[score for score in of if score is not None] for of in scores if None not in of]
     if len(whole) < 2:
-        raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
+        raise DataError(f"noise: {counted(len(whole), 'seed')} with scores of all runs; 2 needed")
     lost = len(scores) - len(whole)
-    said = f"{lost} seeds left out, a run of each has no score" if lost else ""
+    said = f"{counted(lost, 'seed')} left out, for a run without a score" if lost else ""
     return variances.nested(whole), said
 
 

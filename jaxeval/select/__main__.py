@@ -144,7 +144,7 @@ def select_command(
     with cli.resumable(), opening as (known, write):
         cli.say(direction, quiet)
         if known:
-            cli.say(f"{state}: {len(known)} evaluations are known", quiet)
+            cli.say(f"{state}: {text.counted(len(known), 'evaluation')} known", quiet)
         with contextlib.closing(running.run(asked, score, **how)) as steps:
             for event in steps:
                 job = event.model, event.number
