@@ -257,7 +257,7 @@ class Population:
             for part, values in {"train": {"loss": losses[lane]}, "dev": dev[lane]}.items():
                 scores += [EpochScores(who, slot.epoch, part, values)] if values else []
             if slot.status is not None:
-                ended.append(slots.ended(slot, metric, test[lane].get(metric.name)))
+                ended.append(slots.with_test_score(slot, metric, test[lane].get(metric.name)))
             if test[lane]:
                 reported = ended[-1].reported_epoch or slot.epoch
                 tests.append(EpochScores(who, reported, "test", test[lane]))
@@ -282,8 +282,9 @@ class Population:
         self, program: Callable[..., Tree], part: str, params: Tree, chosen: Sequence[bool]
     ) -> Mapping[str, np.ndarray]:
         """Runs a program that counts, in the chosen lanes."""
-        arguments = params, self.lanes, getattr(self.lanes, part), self.flags(chosen)
-        counts: Mapping[str, np.ndarray] = lanes.fetch(program(self.engine.shared, *arguments))
+        rows, flags = getattr(self.lanes, part), self.flags(chosen)
+        result = program(self.engine.shared, params, self.lanes, rows, flags)
+        counts: Mapping[str, np.ndarray] = lanes.fetch(result)
         return counts
 
     def _row_counts(self, chosen: Mapping[int, Member]) -> dict[Member, dict[str, _RowCounts]]:

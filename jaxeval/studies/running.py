@@ -100,7 +100,7 @@ def run(
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before reading who has ended
             ended = yield from begun(number, cohort, storage)
-            left = spreading.of_first([entry not in ended for entry in cohort.entries])
+            left = spreading.from_first_process([entry not in ended for entry in cohort.entries])
             waiting = [*itertools.compress(cohort.members, left)]
             if waiting:
                 yield from _train(cohort, waiting, storage, session, lanes, feed)

@@ -162,7 +162,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
             f"{argument('seeds')} (one that diverged has none) or an {argument('experiment')}"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
-    params = [member.fit(path, member.read_arrays(path), like) for path in paths]
+    params = [member.to_params(path, member.read_arrays(path), like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 

@@ -207,7 +207,7 @@ def predictions(models: Iterable[SavedModel], build: Callable[[SavedModel], Prog
         if model.program not in programs:
             programs[model.program] = build(model)
         program = programs[model.program]
-        params = jax.device_put(member.fit(model.path, model.arrays, program.like))
+        params = jax.device_put(member.to_params(model.path, model.arrays, program.like))
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
         predicted.append(program.predict(params, hparams))
     return predicted
