@@ -121,8 +121,8 @@ def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
     steps = _member_steps(who, split)
     if steps is not None:
         padding = (0, longest - len(steps.bucket))
-        padded = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
-        steps = member.Steps(*padded, steps.count)
+        bucket, batch = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
+        steps = member.Steps(bucket, batch, steps.count)
 
     def whole_batches(part: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Pads rows with -1 to whole batches that hold dev and test."""

@@ -282,9 +282,8 @@ class Population:
         self, program: Callable[..., Tree], part: str, params: Tree, chosen: Sequence[bool]
     ) -> Mapping[str, np.ndarray]:
         """Runs a program that counts, in the chosen lanes."""
-        rows, flags = getattr(self.lanes, part), self.flags(chosen)
-        result = program(self.engine.shared, params, self.lanes, rows, flags)
-        counts: Mapping[str, np.ndarray] = lanes.fetch(result)
+        arguments = params, self.lanes, getattr(self.lanes, part), self.flags(chosen)
+        counts: Mapping[str, np.ndarray] = lanes.fetch(program(self.engine.shared, *arguments))
         return counts
 
     def _row_counts(self, chosen: Mapping[int, Member]) -> dict[Member, dict[str, _RowCounts]]:

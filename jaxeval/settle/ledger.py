@@ -180,8 +180,10 @@ class Ledger:
                 after = max([self._chosen(base.id), *own])
                 count = next(k for k in itertools.count() if after + k + 1 not in known)
             level = self.next_level(settings["alpha"], settings["correction"])
-            about = (base, candidate, note, settings, level, after, count, time.time())
-            return self._keep(Comparison(len(every) + 1, *about))
+            number, begun = len(every) + 1, time.time()
+            return self._keep(
+                Comparison(number, base, candidate, note, settings, level, after, count, begun)
+            )
 
     def _keep(self, of: Comparison) -> Comparison:
         """Writes a comparison."""

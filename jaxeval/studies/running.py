@@ -147,7 +147,7 @@ def _train(
     folder = storage.folder / "checkpoints" / cohort.name
     while waiting:
         recorder = recording.Recorder(storage.store, cohort, storage.folder)
-        check = functools.partial(_refuse_lost_epochs, storage.store, cohort, folder)
+        resumed = functools.partial(_refuse_lost_epochs, storage.store, cohort, folder)
         try:
             population = host.Population(
                 cohort.problem,
@@ -159,7 +159,7 @@ def _train(
                 steps=cohort.steps,
                 pause=cohort.pause,
             )
-            epochs = loop.train(population, folder, recorder.record, check)
+            epochs = loop.train(population, folder, recorder.record, resumed)
             with contextlib.closing(epochs):  # which saves the state, if this generator is closed
                 for event in epochs:
                     ended = recorder.ended if isinstance(event, host.Report) else {}  # with it

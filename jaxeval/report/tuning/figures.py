@@ -44,8 +44,7 @@ def draw(tuned: Tuned) -> list[Figure]:
         dataclasses.replace(axis, scale=metrics.scale(of.distribution))
         for axis, of in zip(metrics.axes(columns, len(scored)), known.parameters, strict=True)
     ]
-    about = tuned.metric, tuned.unit, tuned.higher_is_better
-    settings = Sweep("settings", means, axes, *about)
+    settings = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
     return [_best_so_far(tuned), *importance, _slices(tuned, settings), sweeps.parallel(settings)]
 
 
