@@ -112,8 +112,8 @@ def _of_pilot(
     metrics.refuse_points("difference", difference, data.stored_unit)
     pilot = pilots.pilot(data, model, minus)
 
-    def planned(of: Spread) -> Plan:
-        return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
+    def planned(spread: Spread) -> Plan:
+        return planning.plan(difference, spread, pilot.size, power=power, alpha=alpha)
 
     return Planned(
         planned(pilot.spread),
