@@ -13,6 +13,7 @@ from importlib import metadata
 
 from jaxeval import __version__
 from jaxeval.errors import argument
+from jaxeval.errors import counted as counted
 from jaxeval.runs import metrics
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable
@@ -117,11 +118,6 @@ def few(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
     """Joins the first names, and says how many more there are."""
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return between.join([*names[:most], *more])
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Returns a count with its noun: "1 draw", "2,000 draws", "2 batches"."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def ranging(counts: Iterable[int]) -> str:

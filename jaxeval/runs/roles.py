@@ -9,19 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import DataError, argument, counted
 from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
-from jaxeval.runs.metrics import DIRECTIONS, PARTS, higher_is_better
+from jaxeval.runs.metrics import higher_is_better, is_metric
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
 _RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
-_METRICS = {words_of(name) for name in DIRECTIONS}
-_BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
-_ASIDE = PARTS.union(_BESIDE.split())
 _TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
 _LOSS = {"loss", "nll", "cost", "logloss"}
 
@@ -96,7 +93,7 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
     free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
-    named = [*filter(_is_metric, free)]
+    named = [*filter(is_metric, free)]
     numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
     return _sort_scores(numbers or losses)
@@ -108,7 +105,7 @@ def _no_score(candidates: Sequence[str]) -> str:
     several = f"{listed(candidates, 4)} could each be the score"
     expected = "expected a row a score, and their names in a column dataset (or split, seed)"
     advice = f"; if they are data sets, splits or seeds, {expected}"
-    return several + advice * (not any(map(_is_metric, candidates)))
+    return several + advice * (not any(map(is_metric, candidates)))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -118,7 +115,7 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
 
 def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
-    metrics = [name for name in columns if _is_metric(name)]
+    metrics = [name for name in columns if is_metric(name)]
     if len(metrics) > 1:
         model = {} if single else {"model": "NAME"}
         why = f"{listed(metrics, 4)} look like metrics of one model"
@@ -269,7 +266,8 @@ def _pick(
         apart = f"{argument('column', {'seed': 'NAME'})} tells runs apart"
         raise DataError(f"{asked}: {found}; {apart}", table.source)
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
-    return np.sort(best), f"of each run the row with the {which} {name}: {len(best)} rows"
+    found = counted(len(best), "row")
+    return np.sort(best), f"of each run the row with the {which} {name}: {found}"
 
 
 def _sort_scores(columns: Iterable[str]) -> list[str]:
@@ -285,14 +283,6 @@ def _sort_scores(columns: Iterable[str]) -> list[str]:
 def _is_training(name: str) -> bool:
     """True for a training score: train/loss, training_acc, and a loss alone."""
     return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
-
-
-def _is_metric(name: str) -> bool:
-    """True for a metric's name, also beside words for parts of the data or means: dev_f1, UAS."""
-    words = words_of(name)
-    rest = tuple(word for word in words if word not in _ASIDE)
-    plain = tuple(word.rstrip("0123456789") for word in rest)
-    return not rest or not _METRICS.isdisjoint((words, rest, plain))
 
 
 def _is_run(name: str) -> bool:
