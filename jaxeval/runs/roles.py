@@ -32,6 +32,10 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     if is_text(table.values.get("", ())):  # numbers are those of rows
         values = {name or "unnamed": of for name, of in table.values.items()}
         table = dataclasses.replace(table, values=values)
+    chosen = layout.metric if layout.metric in table.values else None  # a column of scores
+    if chosen and "metric" not in present(table, layout) and "score" not in layout.columns:
+        roles = {**layout.columns, "score": chosen}
+        layout = dataclasses.replace(layout, columns=roles, metric=None)
     for column in {*layout.columns.values()} - {"number"}:
         table[column]  # it must exist
     known = _named_roles(table, layout)
