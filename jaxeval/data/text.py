@@ -235,7 +235,8 @@ def find_parts(
         raise DataError(f"a file; expected the corpus' folder, such as {folder.parent}", folder)
     if not folder.is_dir():
         raise no_file(folder, f"no such file or folder; {argument('data')} names the corpus")
-    names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    files_there = (file.name for file in folder.iterdir() if file.is_file())
+    names = sorted(name for name in files_there if not name.startswith("."))
     patterns = {part: pattern for part in _PARTS if (pattern := getattr(settings, part))}
     fitting = {p: _fitting(names, pattern, f"{key}.{p}") for p, pattern in patterns.items()}
     if alone and len(names) == 1 and not (fitting.get("dev") or fitting.get("test")):

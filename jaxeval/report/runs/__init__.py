@@ -130,10 +130,8 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         every = sum(summary.statuses.values())
         yield f"{few} of {every} never learned: dev {summary.metric} stayed 0{end}"
     if lost := summary.statuses.get("diverged"):
-        yield (
-            f"{lost} of {sum(summary.statuses.values())} diverged: they count as failed, whatever "
-            "their scores before"
-        )
+        every = sum(summary.statuses.values())
+        yield f"{lost} of {every} diverged: counted as failed, whatever the scores before"
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs
         others = " of the others" if summary.never_learned else ""
