@@ -37,6 +37,7 @@ _HIGHER = (
     "comet mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
     "pearson spearman pearsonr spearmanr kappa r2 iou dice"
 )
+_APART = 10  # least factor between percent and fractions that may be those of one model
 _STEP = 1e-4  # of a sum, for derivatives
 _OF_CLASS = re.compile("gold_[0-9]+")
 # words that do not say what is measured: "test score" in nats
@@ -110,8 +111,9 @@ def refuse_scales(
 ) -> None:
     """Raises DataError if one model's scores are fractions and another's are percent.
 
-    Fractions: all scores lie in [0, 1], one strictly between. Percent: all lie in (1, 100].
-    Scores of 0 are ignored. Only metrics of which higher is better are checked.
+    Fractions: all scores lie in [0, 1], one strictly between. Percent: all lie in (1, 100]; far
+    above the fractions, if the metric may be any. Scores of 0 are ignored. Only metrics of which
+    higher is better are checked.
 
     Args:
       scores: model -> its scores.
@@ -129,11 +131,15 @@ def refuse_scales(
     if known_unit == "fraction" and not items:  # both within a model, most of them fractions
         mixed = [m for m, x in known.items() if 0 < np.median(x) < 1 and 10 < x.max() <= 100]
         low, high = mixed or low, mixed or high
-    if low and high:
+    middle = {model: float(np.median(of)) for model, of in known.items()}
+    low, high = sorted(low, key=middle.__getitem__), sorted(high, key=middle.__getitem__)
+    least = 0 if known_unit == "fraction" else _APART
+    if low and high and middle[high[-1]] >= least * middle[low[0]]:
         raise DataError(
             f"the scores of {low[0]} look like fractions ({known[low[0]].min():g}), those of "
-            f"{high[0]} like percent ({known[high[0]].max():g}); expected one scale: multiply or "
-            "divide by 100, or, if they are on one scale, add a column unit with the value number",
+            f"{high[-1]} like percent ({known[high[-1]].max():g}); expected one scale: multiply "
+            "or divide by 100, or, if they are on one scale, add a column unit with the value "
+            "number",
             source,
         )
 
