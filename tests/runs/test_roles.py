@@ -237,6 +237,8 @@ def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
         "model,item,group,label,correct",
         "model,seed,doc_id,points,score",
         "model,seed,gold,predicted,loss",
+        "system,lp,seg_id,points,score",
+        "model,fold,case,volume,dice",
     ],
 )
 def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
