@@ -35,7 +35,7 @@ _LOWER = (
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge1 rouge2 rougel rougelsum rouge_1 rouge_2 rouge_l meteor "
     "comet mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
-    "pearson spearman pearsonr spearmanr kappa r2 iou dice"
+    "pearson spearman pearsonr spearmanr kappa r2 iou dice matthews_correlation"
 )
 _APART = 10  # least factor between percent and fractions that may be those of one model
 _STEP = 1e-4  # of a sum, for derivatives

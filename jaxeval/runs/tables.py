@@ -77,6 +77,11 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
     asked = layout.higher_is_better
     higher, says, _ = normal.column_direction(values, name, table.source, asked, who)
+    metric, warnings = coded("metric", name or ""), tuple[str, ...]()
+    if len(metric.names) > 1:
+        said = f"data sets have different metrics ({listed(metric.names)})"
+        warnings = (f"{said}; a mean over data sets mixes them",)
+        metric = coded("none")
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
@@ -88,7 +93,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         table.source,
         model=model,
         dataset=coded("dataset"),
-        metric=coded("metric", name or ""),
+        metric=metric,
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
@@ -100,6 +105,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
         unusable=unusable,
+        warnings=warnings,
     )
 
 
@@ -162,7 +168,7 @@ def _choose(
     table[score]
     table = _only(table, "model", there["model"], layout.models)
     if layout.metric is None and "metric" in there:
-        if len(known := encode(table[there["metric"]]).names) > 1:
+        if len(known := encode(table[there["metric"]]).names) > 1 and not _has_own(table, there):
             advice = f"choose one with {argument('metric', 'NAME')}"
             raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
     elif layout.metric is not None:
@@ -171,6 +177,15 @@ def _choose(
             raise DataError(f"{argument('metric')}: expected {expected}", table.source)
         table = _only(table, "metric", there["metric"], [layout.metric])
     return table, [score]
+
+
+def _has_own(table: Columns, there: Mapping[str, str]) -> bool:
+    """True if each data set has one metric, as the tasks of GLUE."""
+    if "dataset" not in there:
+        return False
+    data_sets, metric = (encode(table[there[role]]).codes for role in ("dataset", "metric"))
+    pairs = texts.dense(texts.pair_codes(data_sets, metric))
+    return bool(pairs.max() == texts.dense(data_sets).max())
 
 
 def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Columns:
