@@ -24,68 +24,71 @@ _SIGNALLED = 128  # exit status, less the number of the signal
 # of an output: without a reader, on a full disk, beyond a limit or quota
 _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _HELP = {  # parameter -> its help, where a verb's docstring has none
-    "config": "TOML file, name of a shipped config, or nothing: the default.",
-    "changes": "change a config's key; key= unsets it.",
+    "config": "TOML file or name of a shipped config (default: small taggers, generated corpus).",
+    "changes": "set a key of the config; key= unsets it.",
     "data": "the corpus: a folder, a text file, or tfds:NAME.",
     "out": "the runs folder.",
     "seeds": "N (seeds 1 to N), or a list such as 3,5,8.",
-    "experiment": "an experiment: its name, its id, or 4 or more first digits of its id.",
+    "experiment": "name of an experiment, or at least the first 4 digits of its id.",
     "space": "the search space (TOML).",
-    "score": "column of scores (score; test of a runs folder).",
-    "column": "ROLE=NAME of columns with other names.",
-    "metric": "only rows of this metric.",
-    "missing": "how to treat scores that are missing, infinite or not a number.",
-    "lower_is_better": "lower scores are better (as the metric's name says, else higher).",
-    "alpha": "significance level, after the correction.",
+    "score": "column of scores (default: score; in a runs folder: test).",
+    "column": "ROLE=NAME, if columns have other names.",
+    "metric": "use only rows of this metric.",
+    "missing": (
+        "what to do with missing, infinite or NaN scores: stop with an error, leave them out, or "
+        "count them as 0."
+    ),
+    "lower_is_better": "lower scores are better (default: by the metric's name, else higher).",
+    "alpha": "significance level, after correction for multiple tests.",
     "margin": "smallest difference that matters, in the unit of the scores.",
-    "control": "compare all others with this model only, not all pairs.",
+    "control": "compare all other models with this one, instead of all pairs.",
     "resamples": "number of permutations and bootstrap samples.",
     "seed": "seed of the random draws.",
     "rule": (
-        "top-two evaluates the probable leader or its challenger, batch draws each slot of a "
-        "batch by the probability of being the best, non-adaptive evaluates every model once a "
-        "round, sequential-halving spends the budget and halves the field in every round."
+        "what to evaluate next. top-two: the likely leader or its challenger. batch: models drawn "
+        "by their probability of being best. non-adaptive: every model once per round. "
+        "sequential-halving: all survivors equally; each round drops the worse half."
     ),
     "delta": (
-        "stop when a model is the best with probability 1 - delta (.05; non-adaptive with a "
+        "stop when a model is best with probability 1 - delta (default: .05; non-adaptive with a "
         "budget: never)."
     ),
     "budget": "maximum number of evaluations.",
     "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
-    "trials": "number of settings.",
-    "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
+    "trials": "number of settings to try.",
+    "enqueue": "setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; repeatable.",
     "correction": (
-        "for many candidates in one ledger: none (alpha holds for each by itself), e-lond (of "
-        "those called better, on average at most a share of alpha is wrong) or spending (with "
-        "probability 1 - alpha none is wrong)."
+        "correction for many candidates in one ledger. none: alpha holds for each candidate by "
+        "itself. e-lond: of those called better, an expected share of at most alpha is wrong. "
+        "spending: with probability 1 - alpha no claim is wrong."
     ),
-    "note": "what the candidate changes, for the ledger.",
+    "note": "what the candidate changes; the ledger keeps this note.",
     "statistic": (
-        "t compares mean scores (exact for normal scores); wins compares the pairs that each side "
-        "wins, for any distribution, and counts a failed seed as lost; betting compares means of "
+        "t: compares means (exact for normal scores). wins: compares how many pairs each side "
+        "wins, for any distribution; a failed seed is a lost pair. betting: compares means of "
         "scores from 0 to 1, for any distribution."
     ),
-    "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
-    "time_limit": "maximum seconds of one run of a command.",
+    "json_field": "field of the command's JSON output that holds the score, such as dev.f1.",
+    "time_limit": "maximum seconds for one run of the command.",
     "launch": (
-        "where to train: local:N in N processes, slurm, slurm:FILE.toml, ray or ray:ADDRESS; "
-        "local:1 is this process."
+        "where to train: local:N (N processes; local:1 is this one), slurm, slurm:FILE.toml, ray "
+        "or ray:ADDRESS."
     ),
     "dry_run": "show the plan and stop; nothing is written.",
-    "runs": "runs folder.",
-    "host": "address to listen on. If it is not this machine's own, a token is needed (printed).",
+    "runs": "the runs folder.",
+    "host": "address to listen on; others than this machine's own need a token, which is printed.",
     "port": "TCP port.",
-    "workers": "number of commands at once.",
-    "vectors": "a file of word vectors: text (GloVe, word2vec) or word2vec binary; plain or gzip.",
-    "against": "further files of vectors.",
+    "workers": "number of commands to run at once.",
+    "vectors": "file of word vectors: GloVe, word2vec (text or binary), plain or gzipped.",
+    "against": "further files of vectors, to compare.",
     "keep_case": "do not convert words to lower case.",
-    "again": "settle a settled comparison of the ledger again, with fresh seeds.",
-    "part": "part whose score counts (test on random splits, dev on the data's own split).",
-    "pattern": "regular expression whose group is the score; its last match counts.",
-    "power": "probability of showing the difference.",
-    "modes": "fixed vectors, fine-tuned vectors, or both.",
-    "seconds": "maximum wall time of all calls in seconds; then nothing more is proposed.",
-    "quiet": "no progress output; signal handlers are left alone.",
+    "again": "settle a decided comparison again, with fresh seeds.",
+    "part": "part whose score counts (default: test on random splits, else dev).",
+    "pattern": "regular expression with one group, the score; the last match counts.",
+    "power": "probability of detecting the difference.",
+    "modes": "train with fixed vectors, with fine-tuned (tuned) vectors, or both.",
+    "seconds": "maximum wall time of all calls, in seconds; then no more settings are proposed.",
+    "quiet": "show no progress; leave signal handlers alone.",
 }
 _HEADS = ("Args:", "Returns:", "Raises:", "Examples:")
 _ERRORS = "  ConfigError, DataError, RunError: an argument or the data cannot be used."

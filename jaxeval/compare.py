@@ -40,20 +40,20 @@ def compare(
     ledger: str | Path | None = None,
     paired: Annotated[bool, "python"] = False,
 ) -> Comparison:
-    """Compares the score distributions of two or more models, from any program.
+    """Compares the score distributions of two or more models, trained by any program.
 
     Args:
       source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder, or local
         files of W&B, MLflow or TensorBoard; in Python also records, a data frame, runs, a
         sequence of scores or a dict of them.
       models: names of two or more models (default: all); in Python also further runs or sequences.
-      column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
-        last=EPOCH or best=DEV: which row of a run counts.
-      unit: unit of replication; scores within it are averaged (dataset if each has one score per
-        model, else split if there are several, else seed, else row).
-      correction: procedure that corrects over all tests.
-      ledger: file that counts the looks at scores of these models, also in other sources; from the
-        second on, p-values that hold at any look decide.
+      column: ROLE=NAME says which column is the model, seed, split, dataset, metric, status or
+        dev. last=EPOCH or best=DEV chooses one row of each run.
+      unit: unit of replication; scores within it are averaged (default: dataset if each has one
+        score per model, else split if there are several, else seed, else row).
+      correction: correction for multiple tests.
+      ledger: file that counts your looks at these models, also from other sources. From the second
+        look on, p-values that hold at any look decide.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
@@ -145,13 +145,13 @@ def compare_items(
     resamples: Count = 9999,
     seed: Natural = 0,
 ) -> Comparison:
-    """Compares models by their predictions: the scores of their runs, and item by item.
+    """Compares models by their predictions: by the scores of their runs, and item by item.
 
     Args:
-      file: a table with one row for each item of a run: columns model, seed or run, item (and
-        dataset), and either correct, or gold and predicted.
+      file: a table with one row for each item of a run. Its columns are model, seed or run, item,
+        optionally dataset, and either correct, or gold and predicted.
       models: names of two or more models (default: all).
-      metric: accuracy (the default) or macro_f1.
+      metric: accuracy or macro_f1 (default: accuracy).
 
     Examples:
       jaxeval compare items predictions.csv --metric macro_f1
@@ -176,20 +176,23 @@ def compare_logs(
     margin: Positive | None = None,
     gate: bool = False,
 ) -> Comparison:
-    """Compares language models item by item, from their evaluation logs.
+    """Compares language models item by item, by their evaluation logs.
 
     Args:
-      logs: files or folders of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines
-        or CSV of predictions. NAME=PATH: all logs there are runs of the model NAME.
-      task: only these tasks, or those that match a pattern such as 'mmlu_*'.
+      logs: files or folders of lm-evaluation-harness, Inspect, HELM or openai/evals, or
+        predictions as JSON lines or CSV. NAME=PATH gives all logs in PATH the model name NAME.
+      task: use only these tasks, or tasks that match a pattern such as 'mmlu_*'.
       metric: the metric, if tasks have several.
-      column: ROLE=KEY for predictions with other keys.
-      cluster: key whose value groups items.
-      mismatched: how to treat items with the same id but different content or prompt.
-      lower_is_better: lower scores are better (as the logs or the metric's name say, else higher).
-      over: what the claim generalises over (as much as the logs allow).
-      gate: exit with 0 if the first model is better than the second (by more than the margin),
-        with 1 if neither was shown, with 3 if it is worse.
+      column: ROLE=KEY, if predictions have other keys.
+      cluster: key that groups items: items with the same value form a cluster.
+      mismatched: what to do with items of the same id but different content or prompt: stop with
+        an error, leave them out, or treat them as equal.
+      lower_is_better: lower scores are better (default: by the logs or the metric's name, else
+        higher).
+      over: what the claim generalises over (default: items and runs, if all models have several
+        runs; else items).
+      gate: exit with 0 if the first model is better than the second by more than the margin, with
+        3 if it is worse, with 1 if neither was shown.
 
     Examples:
       jaxeval compare logs lm_eval_output --metric acc

@@ -57,7 +57,7 @@ class _Keys(Result):
 def configs(name: str | None = None) -> _Configs | str:
     """Lists the shipped configs, paper by paper, or prints one of them.
 
-    Their names can be used wherever a verb takes a file: CONFIG, --space FILE, --variants FILE.
+    You can use a name wherever a command takes a file: CONFIG, --space FILE, --variants FILE.
 
     Args:
       name: the config to print; without it, all are listed.

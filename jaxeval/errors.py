@@ -32,6 +32,11 @@ def meant(name: str, known: Iterable[str], instead: str = "") -> str:
     return f"did you mean {near[0]}?" if near else instead
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Returns a count with its noun: "1 draw", "2,000 draws", "2 batches"."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def argument(name: str, value: object = None) -> str:
     """Returns an argument for a message, as who called has it: see `called_from`.
 

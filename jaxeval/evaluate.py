@@ -44,18 +44,19 @@ def evaluate(
     """Scores models that were trained with training.save_models=true.
 
     Language models can also be scored with another softmax temperature (searched on dev), averaged
-    over dropout masks, or by dynamic evaluation. `compare` reads what --json writes.
+    over dropout masks, or by dynamic evaluation. `compare` reads the file that --json writes.
 
     Args:
-      seeds: N (seeds 1 to N) or a list such as 3,5,8 (8; with --experiment all saved seeds).
-      experiment: an experiment: its name, its id, or 4 or more first digits of its id;
-        instead of CONFIG.
+      seeds: N (seeds 1 to N) or a list such as 3,5,8 (default: 8; with --experiment, all that were
+        saved).
+      experiment: an experiment instead of CONFIG: its name, or at least the first 4 digits of its
+        id.
       part: part of the data to score.
       input: file to score instead, in the format of the training data, with labels.
-      streams: language: numbers of streams (1, and that of the recorded scores).
-      temperature: language: a number, or search (on dev).
+      streams: language: numbers of streams (default: 1, and that of the recorded scores).
+      temperature: language: softmax temperature, or search (on dev).
       mean: language: mean over dropout masks: arithmetic, geometric or both.
-      samples: number of dropout masks (20).
+      samples: language: number of dropout masks (default: 20).
       dynamic: language: learning rate of dynamic evaluation (Krause et al. 2018), such as 0.001.
 
     Examples:
@@ -208,17 +209,17 @@ def predict(
 ) -> str:
     """Predicts with models that were trained with training.save_models=true.
 
-    Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column of outputs
-    to lines of sources. Language models score each line. Classifiers write JSON lines of texts,
-    targets or pairs with their labels. The training corpus is not needed.
+    Taggers add a column of tags to CoNLL columns. Sequence-to-sequence models add a column of
+    outputs to lines of sources. Language models score each line. Classifiers write JSON lines of
+    texts, targets or pairs with their labels. The training corpus is not needed.
 
     Args:
       runs: runs folder; in Python also loaded runs, whose models are used.
       input: the file to read, in the format of the models' task; - is stdin.
       output: file to write instead of stdout.
-      which: the model with the best dev score; all, a column each; or their vote (language: mean
-        of probabilities).
-      seed: models of this seed only.
+      which: best: the model with the best dev score. all: one column per model. vote: their
+        majority (language: mean of probabilities).
+      seed: use only models of this seed.
       n_best: seq2seq: number of hypotheses, written with their log-probabilities.
       beam: seq2seq: beam width, instead of the config's model.beam.
       max_length: seq2seq: maximum number of symbols, instead of the config's data.max_length.

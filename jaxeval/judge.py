@@ -39,18 +39,18 @@ def vectors_judge(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "JudgedVectors | JudgePlan":
-    """Evaluates word vectors in six tasks (Nayak, Angeli & Manning 2016).
+    """Evaluates word vectors on six tasks (Nayak, Angeli & Manning 2016).
 
-    Trains small models on the vectors, fixed and fine-tuned, with many seeds: perceptrons over
-    five words (pos, chunk, ner), LSTMs (sentiment, questions), two LSTMs (nli). Their configs are
-    nayak2016/TASK_MODE. All files share one program. The same command continues an interrupted
-    run; if files are added, it trains only what is new.
+    Trains small models on fixed and fine-tuned vectors, with many seeds: perceptrons over five
+    words (pos, chunk, ner), LSTMs (sentiment, questions), two LSTMs (nli). The configs are
+    nayak2016/TASK_MODE. All files share one program. The same command resumes an interrupted run;
+    with further files, it trains only what is new.
 
     Args:
-      files: files of vectors; key=value changes all configs, TASK:key=value those of a task.
+      files: files of vectors. key=value changes all configs, TASK:key=value those of a task.
       changes: key=value changes all configs, TASK:key=value those of a task.
-      data: TASK=PATH, the corpus of a task; may be repeated.
-      baseline: the file against which relative error reduction is computed.
+      data: corpus of a task, as TASK=PATH; repeatable.
+      baseline: the file of vectors for the relative error reduction.
 
     Examples:
       jaxeval vectors judge glove.txt svd.txt --data pos=EWT --data sentiment=SST

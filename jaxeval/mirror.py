@@ -187,12 +187,13 @@ def mirror(
     """Shows the members of a runs folder in an experiment tracker, one run per member.
 
     Runs are grouped by experiment. Scores by epoch are metrics such as dev/f1; final/test/f1 is
-    the score that jaxeval compares. A restart sends what is missing. The folder is only read.
+    the score that jaxeval compares. After a restart, mirror sends what is missing. It only reads
+    the runs folder.
 
     Args:
-      to: the tracker; W&B runs are written offline, for `wandb sync`.
-      at: folder, or tracking URI of MLflow (./tensorboard, else the tracker's default).
-      follow: keep sending until no process trains; Ctrl-C ends it too.
+      to: the tracker. W&B runs are written offline, for `wandb sync`.
+      at: folder, or MLflow's tracking URI (default: ./tensorboard, else the tracker's default).
+      follow: keep sending until no process trains, or until Ctrl-C.
 
     Examples:
       jaxeval mirror runs --to tensorboard

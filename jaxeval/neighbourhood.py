@@ -130,16 +130,16 @@ def neighbourhood(
 ) -> _Neighbourhood:
     """Trains random settings near that of a config, as one population.
 
-    Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
-    around the config's value, --width times its range wide (Melis et al. 2018, section 7.3).
-    Default ranges: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic; dropout rates
-    0 to .9. An l2 of 0 stays 0.
+    Draws each traced hyperparameter (learning rate, decay, dropout rates ...) from an interval
+    around the config's value (Melis et al. 2018, section 7.3). The interval is --width times the
+    range. Default ranges: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic;
+    dropout rates 0 to .9. An l2 of 0 stays 0.
 
     Args:
       settings: number of settings.
       width: width of each interval, as a share of the range.
-      within: distance from the best that counts as near (the metric's margin).
-      range: LOW:HIGH or LOW:HIGH:log of a hyperparameter.
+      within: distance from the best score that counts as near (default: the metric's margin).
+      range: range of a hyperparameter, as NAME=LOW:HIGH or NAME=LOW:HIGH:log; repeatable.
       part: part of the data whose scores are compared.
 
     Examples:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument, counted
 from jaxeval.parameters import Changes, Count, Natural, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
 
@@ -43,16 +43,16 @@ def noise(
 ) -> "Noise":
     """Splits the variance of scores into components, with intervals.
 
-    By seed,repeat: every seed is trained several times (Melis et al. 2018, section 7.2), since on
-    a GPU the same seed may give different scores. By split,seed: every seed is trained on every
-    random split, and the result plans the runs for a given precision of the mean.
+    --by seed,repeat trains every seed several times (Melis et al. 2018, section 7.2), since on a
+    GPU the same seed may give different scores. --by split,seed trains every seed on every random
+    split, and plans the runs that a given precision of the mean needs.
 
     Args:
-      by: components of the variance: seed,repeat or split,seed.
-      splits: number of random splits, by split,seed (6).
-      repeats: runs of each seed (4), or of each seed on each split (1).
-      precision: half-width of the mean's 95 % interval to plan for, by split,seed; .01 is one
-        point of F1 (the metric's margin).
+      by: components of the variance.
+      splits: number of random splits, with --by split,seed (default: 6).
+      repeats: runs of each seed (default: 4), or of each seed on each split (default: 1).
+      precision: with --by split,seed, half-width of the mean's 95 % interval to plan for; .01 is
+        one point of F1 (default: the metric's margin).
 
     Examples:
       jaxeval noise CONFIG --data DIR --seeds 8 --repeats 4
@@ -106,9 +106,9 @@ def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[variances.Neste
 
     whole = [[score for score in of if score is not None] for of in scores if None not in of]
     if len(whole) < 2:
-        raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
+        raise DataError(f"noise: {counted(len(whole), 'seed')} with scores of all runs; 2 needed")
     lost = len(scores) - len(whole)
-    said = f"{lost} seeds left out, a run of each has no score" if lost else ""
+    said = f"{counted(lost, 'seed')} left out, for a run without a score" if lost else ""
     return variances.nested(whole), said
 
 
@@ -129,8 +129,8 @@ def noise_table(
     Args:
       source: a table of scores from any program, or a runs folder.
       model: the model, if there are several.
-      minus: another model: its score with the same seed on the same split is subtracted.
-      column: ROLE=NAME, which column is model, seed, split, metric or status.
+      minus: model to subtract: analyse differences of scores with the same seed and split.
+      column: ROLE=NAME says which column is the model, seed, split, metric or status.
       precision: half-width of the mean's 95 % interval to plan for, in the unit of the scores.
 
     Examples:
@@ -230,21 +230,22 @@ def sensitivity(
 ) -> "Sensitivity":
     """Measures how much the score of an architecture depends on its hyperparameters.
 
-    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how close the other runs
-    come to the best, how many are within .01 of it, and how the score varies with each
-    hyperparameter. Two sweeps are compared. With --by, sweeps are averaged over data sets.
-    Recorded sweeps need no options: their space is known.
+    Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how close other runs come
+    to the best, how many are within .01 of it, and how the score varies with each hyperparameter.
+    With two sweeps it also compares them. With --by it averages sweeps over data sets. Sweeps that
+    jaxeval recorded need no options: their space is known.
 
     Args:
       sources: tables with one row per run (CSV, TSV, JSON, Parquet), or runs folders.
-      score: column of fractions (score; dev in a sweep of a runs folder).
-      hyperparameters: columns of hyperparameters (all of the space).
-      space: the space that tables were drawn from: ranges, orders, conditions.
+      score: column of scores, as fractions (default: score; in a runs folder: dev).
+      hyperparameters: columns of hyperparameters (default: all of the space).
+      space: the search space that the tables were drawn from (TOML).
       by: labels that define groups of sweeps: columns with one value, keys of recorded configs,
         and part1, part2 .. of a file name split at dashes.
-      over: label to average over in each group (dataset, with --by).
-      missing: how to treat missing scores; zero: a failed run scored 0.
-      resamples: bootstrap samples for intervals (1000 for one or two sweeps, none for more).
+      over: label to average over in each group (default with --by: dataset).
+      missing: what to do with missing scores: stop with an error, leave them out, or count them
+        as 0, as scores of failed runs.
+      resamples: bootstrap samples for intervals (default: 1000 for one or two sweeps, else 0).
 
     Examples:
       jaxeval sensitivity RUNS --save figures

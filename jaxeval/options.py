@@ -105,21 +105,21 @@ def compare_options(
     missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> _OptionsCompared:
-    """Compares the values of one option within configurations that otherwise agree.
+    """Compares the values of one option between configurations that otherwise agree.
 
     Follows Reimers & Gurevych (2017). Configurations agree if all columns are equal except the
-    option, the score, the groups and the ignored ones. Ignore what a run measures (other scores,
-    epochs, ids) and what depends on the option.
+    option, the score, the groups and the ignored columns. Ignore columns that are measured (other
+    scores, epochs), that are ids, or that depend on the option.
 
     Args:
       source: a table with one row per trained network, or a runs folder.
       option: the column to study.
       score: the column of scores.
-      group: columns whose values are reported separately.
+      group: report each value of these columns separately.
       ignore: columns that need not agree.
-      key: the columns that must agree (all others).
+      key: columns that must agree (default: all others).
       values: compare only these values of the option.
-      repeats: which score represents several runs of one configuration.
+      repeats: the score of a configuration with several runs.
 
     Examples:
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\

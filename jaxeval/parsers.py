@@ -70,10 +70,12 @@ def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.Arg
             _add(parser, parameter, described.get(parameter.name, "").replace("%", "%%"))
     returned = inspect.signature(inspect.unwrap(function)).return_annotation
     if getattr(returned, "__name__", str(returned)) not in _WITHOUT_RESULT:
-        parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
-        kinds = ".html page, .md or .tex tables, .json; else a folder for figures; repeatable"
-        parser.add_argument("--save", action="append", default=[], metavar="PATH", help=kinds)
-        parser.add_argument("--details", action="store_true", help="print all that was computed")
+        parser.add_argument("--json", metavar="PATH", help="write the result as JSON; - is stdout")
+        saved = (
+            "write an .html page, .md or .tex tables, .json, or a folder of figures; repeatable"
+        )
+        parser.add_argument("--save", action="append", default=[], metavar="PATH", help=saved)
+        parser.add_argument("--details", action="store_true", help="print all results")
     return parser
 
 
@@ -106,7 +108,8 @@ def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> N
         choices = "|".join(parameter.choices) or form
         options |= {"metavar": choices} | ({"action": "append"} if several else {})
         if isinstance(default, int | float | str) and default != "" and not several:
-            options["help"] += f" ({default if kind is not float else f'{default:g}'})"
+            shown = f"{default:g}" if kind is float else default
+            options["help"] += f" (default: {shown})"
     flag, needed = f"--{name.replace('_', '-')}", parameter.required
     parser.add_argument(flag, required=needed, **options)
 

@@ -23,11 +23,11 @@ from jaxeval.stats.planning import Design, Plan
 def plan(
     *, difference: Positive, sd: Positive, power: Probability = 0.8, alpha: Probability = 0.05
 ) -> "Planned":
-    """Plans how many items show a difference between two models, one run each.
+    """Plans how many items detect a difference between two models with one run each.
 
     Args:
-      difference: difference to show, in the unit of the scores; .01 is one point of accuracy.
-      sd: standard deviation of the models' difference over items.
+      difference: difference to detect, in the unit of the scores; .01 is one point of accuracy.
+      sd: standard deviation over items of the difference between the models.
 
     Examples:
       jaxeval plan --difference 0.03 --sd 0.33333
@@ -54,15 +54,15 @@ def plan_logs(
     mismatched: Mismatched = "error",
     lower_is_better: bool | None = None,
 ) -> "Planned":
-    """Plans how many items, answers or runs show a difference, from logs of both models.
+    """Plans how many items, answers or runs detect a difference, from logs of both models.
 
     Args:
-      logs: logs of evaluations, as in `compare logs`.
-      difference: difference to show, in the unit of the scores; .01 is one point of accuracy.
-      model, minus: the two models.
+      logs: evaluation logs, as in `compare logs`.
+      difference: difference to detect, in the unit of the scores; .01 is one point of accuracy.
+      model, minus: one of the two models.
       task, metric: the task and metric, if logs have several.
-      column: ROLE=KEY for predictions with other keys.
-      cluster: key whose value groups items.
+      column: ROLE=KEY, if predictions have other keys.
+      cluster: key that groups items: items with the same value form a cluster.
       missing, mismatched: as in `compare logs`.
 
     Examples:
@@ -85,12 +85,12 @@ def plan_items(
     alpha: Probability = 0.05,
     column: Mapping[str, str] | None = None,
 ) -> "Planned":
-    """Plans how many items or runs show a difference of accuracies, from predictions.
+    """Plans how many items or runs detect a difference in accuracy, from predictions.
 
     Args:
       file: predictions, as in `compare items`.
-      difference: difference to show; .01 is one point of accuracy.
-      model, minus: the two models.
+      difference: difference to detect; .01 is one point of accuracy.
+      model, minus: one of the two models.
 
     Examples:
       jaxeval plan items predictions.csv --difference 0.02 --model new --minus old

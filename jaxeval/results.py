@@ -148,11 +148,11 @@ def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) ->
 def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     """Loads all members of a runs folder or database, with their scores.
 
-    Shows the distribution of the scores of each experiment; --save report.html writes a page with
-    all members, configs and figures.
+    Shows the score distribution of each experiment. --save report.html writes a page with all
+    members, configs and figures.
 
     Args:
-      experiment: only this experiment: its name, its id, or 4 or more first digits of its id.
+      experiment: show only this experiment: its name, or at least the first 4 digits of its id.
 
     Examples:
       jaxeval report runs
@@ -172,7 +172,7 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str | Path = "-")
     """Writes one row per member, as CSV or Parquet.
 
     Args:
-      curves: one row per epoch and metric instead.
+      curves: write one row per epoch and metric instead.
       to: a .csv or .parquet file; - is stdout.
 
     Examples:

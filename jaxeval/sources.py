@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval import parameters, stats
-from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, counted, parsing
 from jaxeval.results import Runs
 from jaxeval.runs import columns, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
@@ -114,7 +114,7 @@ def _read_tracked(path: str, layout: Layout) -> tuple[Columns, str] | None:
     same = {key for key in settings if len({*table.texts(key)}) == 1}
     values = {name: column for name, column in table.values.items() if name not in same}
     note = "" if picked else ": the last value of each metric is read"
-    return Columns(path, values, table.rows), f"{len(runs)} runs of {program}{note}"
+    return Columns(path, values, table.rows), f"{counted(len(runs), 'run')} of {program}{note}"
 
 
 def scores(

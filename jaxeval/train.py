@@ -55,15 +55,16 @@ def train(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Runs | _Plan":
-    """Trains one member per seed (and split), all in one compiled program.
+    """Trains one network per seed (and split), all in one compiled program.
 
-    Without CONFIG it trains eight small taggers on a generated corpus. The same command continues
-    an interrupted training. `jaxeval configs` lists the shipped configs, `jaxeval configs keys
-    TASK` all keys of a config.
+    Without CONFIG it trains eight small taggers on a generated corpus. The same command resumes an
+    interrupted run. `jaxeval configs` lists the shipped configs, and `jaxeval configs keys TASK`
+    lists all keys of a task's configs.
 
     Args:
-      splits: random splits of all the data instead of its own: N (splits 1 to N), or a list.
-      outputs: store which items each member gets right.
+      splits: train every seed on random splits instead of the data's own: N (splits 1 to N), or a
+        list.
+      outputs: store which items each member gets right, so that compare also tests item by item.
 
     Examples:
       jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
@@ -162,14 +163,14 @@ def sweep(
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Runs | SweepPlan":
-    """Trains settings drawn at random from a search space, in few compiled programs.
+    """Trains random settings of a search space, in few compiled programs.
 
-    Runs whose shapes can share a compiled program are one population, padded to one size. The same
-    command continues an interrupted sweep; with more --trials it extends it.
+    Runs that can share a compiled program are padded to one size. The same command resumes an
+    interrupted sweep; with more --trials it extends the sweep.
 
     Args:
       trials: number of runs; run k has seed k.
-      programs: maximum number of compiled programs, whatever padding costs.
+      programs: maximum number of compiled programs (default: what the cost model finds fastest).
 
     Examples:
       jaxeval sweep wiemerslage2024/georgian_transformer_small \\
@@ -220,12 +221,12 @@ def ablation(
 ) -> "Comparison":
     """Trains a config and variants with the same seeds, and compares each variant with the config.
 
-    As in Table 4 of Melis et al. (2018): variants are not tuned again. The same command continues
-    an interrupted training.
+    Variants are not tuned again, as in Table 4 of Melis et al. (2018). The same command resumes an
+    interrupted run.
 
     Args:
-      variants: TOML file with one table [[variant]] each: name = "untied", changes =
-        ["model.tied=false"].
+      variants: TOML file with a table [[variant]] for each variant, such as name = "untied",
+        changes = ["model.tied=false"].
 
     Examples:
       jaxeval ablation melis2018/enwik8_lstm_small \\

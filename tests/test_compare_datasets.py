@@ -171,6 +171,7 @@ def test_what_experiments_differ_in_is_said(tmp_path: Path, capsys: pytest.Captu
     for each data set goes unnoticed."""
     config = {"name": "m", "rate": {"value": 0.005, "kind": "adam"}, "sizes": [1, 2], "out": {}}
     other = {**config, "rate": {"value": 0.0005, "kind": "adam"}, "sizes": [1, 3], "more": None}
+    other["out"] = {"of": 1}
     other["training"] = {"save_models": True, "lanes": 2}  # these change no score
     members = [
         ("m", "/d", "h", {"config": json.dumps(tree), "config_hash": f"c{k}"})
@@ -178,7 +179,7 @@ def test_what_experiments_differ_in_is_said(tmp_path: Path, capsys: pytest.Captu
     ]
     said = (
         "m (id0) and m (id1) differ in rate.value: 0.005, 0.0005; sizes: [1, 2], [1, 3]; "
-        "more: absent, null"
+        "out.of: absent, 1; more: absent, null"
     )
     shown = comparing.shown(capsys, _runs(tmp_path / "one", members), "--resamples", "9")
     assert said in shown

@@ -78,7 +78,7 @@ COMMAND = ["command", "true {model}"]
         (["table", "T", "--batch", "1000000"], "--batch: expected a whole number from 1 to 1000,"),
         (["table", "T", "--budget", "3"], "--budget: 2 models need at least 6, got 3"),
         (["table", "T", "a", "z"], "no model 'z'"),
-        (["table", "one.csv"], "a: 1 recorded scores; expected 3 or more"),
+        (["table", "one.csv"], "a: 1 recorded score; expected 3 or more"),
         (["command", "train.sh", "a", "b"], "expected {model}"),
         (["command", "no-such-program {model}", "a", "b"], "no such program"),
         ([*COMMAND, "a"], "two or more different names"),

@@ -53,7 +53,7 @@ def test_a_failing_model_is_given_up_with_a_note(tmp_path: Path) -> None:
     again = _run(tmp_path, words)
     more = (tmp_path / "calls").read_text().splitlines()[len(calls) :]
     assert not {*more} & {f"{model} {k}" for model, of in state.items() for k in of}
-    assert "evaluations are known" in again.stderr
+    assert "evaluations known" in again.stderr
     assert json.loads((tmp_path / "out.json").read_text())["best"] == "good"
 
 

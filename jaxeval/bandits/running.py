@@ -20,7 +20,7 @@ from jaxeval import files
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.rules import Answer, Rule, State
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, counted
 from jaxeval.files import Json
 from jaxeval.stats import Sample, sample
 
@@ -187,8 +187,8 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
     for name, count in replay.most.items():
         if isinstance(rule, Confident) and count < rule.initial:
             raise DataError(
-                f"{name}: {count} recorded scores; expected {rule.initial} or more, since fewer "
-                "say too little about its spread"
+                f"{name}: {counted(count, 'recorded score')}; expected {rule.initial} or more, "
+                "since fewer say too little about its spread"
             )
     state = rule.begin([*replay.most])
     while models := rule.ask(state):
@@ -209,7 +209,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
 
 def spent(model: str, most: float) -> str:
     """Returns the reason why a replay ends before its rule does."""
-    return f"more than the {most:.0f} recorded scores of {model} are asked for"
+    return f"more scores of {model} are asked for than the {most:.0f} recorded"
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from jaxeval.data import text
 from jaxeval.data.text import Line
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, counted
 
 Scheme = Literal["none", "iob1", "bio", "iobes"]
 _PREFIXES = {"iob1": "IB", "bio": "BI", "iobes": "BIES"}
@@ -24,20 +24,17 @@ _OUTSIDE = re.compile("[Oo0]")
 _Parsed = tuple[str, str]  # prefix and type of a tag; ("O", "") outside of entities
 Tag = Literal["upos", "universal", "xpos", "entity"]
 _DOCUMENT = "-DOCSTART-"
+_COMMENT = re.compile(r"# (id |\S+ = )")  # even with as many columns as a word
 _UNIVERSAL = {  # UD tags that Petrov et al. (2012) name otherwise
     **{"AUX": "VERB", "PROPN": "NOUN", "CCONJ": "CONJ", "SCONJ": "CONJ", "PUNCT": "."},
     **{"INTJ": "X", "SYM": "X", "PART": "PRT"},
 }
-_COLUMNS = 10
-_FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
+_COLUMNS, _FORM, _UPOS, _XPOS, _MISC = 10, 1, 3, 4, 9
 _ENTITY_FORMAT = "# global.Entity"
 _WORD, _OTHER = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
 _BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
 # TimeML 1.2.1, attribute `class` of EVENT; EVENT in files without classes
-_EVENTS = (
-    *("ASPECTUAL", "EVENT", "I_ACTION", "I_STATE", "OCCURRENCE", "PERCEPTION", "REPORTING"),
-    "STATE",
-)
+_EVENTS = "ASPECTUAL EVENT I_ACTION I_STATE OCCURRENCE PERCEPTION REPORTING STATE"
 _Words = list[tuple[Line, list[str]]]  # line and columns of each
 
 
@@ -152,36 +149,39 @@ def read_columns(
     """Reads the sentences of a column file.
 
     Columns are numbered from 0, negative ones from the last. They are separated by tabs if a line
-    holds one, else by blanks. `-DOCSTART-` lines are left out; `#` is a word. Without `tag_column`
-    no tags are read, and a single column holds the words. Raises DataError: no sentences; lines
-    that differ in columns (with `advice`); a column that is missing or empty.
+    holds one, else by blanks. `-DOCSTART-` lines and comments above a sentence are left out; `#`
+    is a word. Without `tag_column` no tags are read, and a single column holds the words. Raises
+    DataError: no sentences; lines that differ in columns (with `advice`); a missing or empty one.
     """
     sentences, count = [], 0
     for block in text.paragraphs(path):
-        rows = [(line, split(line.text)) for line in block]
-        rows = [(line, columns) for line, columns in rows if columns[0] != _DOCUMENT]
+        rows = _without_comments(block)
         for line, columns in rows:
             count = count or len(columns)
             if len(columns) != count:
-                found = f"found {len(columns)}{advice}"
-                raise line.error(f"expected {count} columns as in the lines before, {found}")
+                expected = f"expected {counted(count, 'column')} as in the lines before"
+                raise line.error(f"{expected}, found {len(columns)}{advice}")
         if not rows:
             continue
         words = _values(rows, 0 if tag_column is None and count == 1 else word_column)
         tags = _values(rows, tag_column)
         if tag_column is not None and word_column % count == tag_column % count:
-            message = f"word and tag are both column {word_column % count} of {count}"
-            keys = "data.source.word_column, tag_column"
-            raise rows[0][0].error(f"{message}; expected different ones ({keys})")
+            both = f"word and tag are both column {word_column % count} of {count}"
+            raise rows[0][0].error(f"{both}; set data.source.word_column or tag_column")
         sentences.append(Sentence(words, tags, tuple(line.number for line, _ in rows)))
     if not sentences:
         raise DataError("no sentence found; expected lines of words", path)
     return sentences
 
 
-def split(line: str) -> list[str]:
-    """Splits at tabs or ASCII blanks only: a no-break space belongs to its word."""
-    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+def _without_comments(block: Sequence[Line]) -> _Words:
+    rows = [(line, own) for line in block if (own := text.columns(line.text))[0] != _DOCUMENT]
+    while rows[1:] and rows[0][0].text.startswith("# "):
+        first, last = ((len(own), "\t" in line.text) for line, own in (rows[0], rows[-1]))
+        if first == last and not _COMMENT.match(rows[0][0].text):
+            break  # the word #
+        del rows[0]
+    return rows
 
 
 def _values(rows: _Words, column: int | None) -> tuple[str, ...]:
@@ -206,16 +206,16 @@ def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1)
     are. TimeML itself (XML) is not read. Raises DataError: as `read_columns`, or a tag that is
     neither O, a class nor BIO.
     """
-    known = {"O": "O", **{name: f"B-{name}" for name in _EVENTS}}
-    known |= {f"{prefix}-{name}": f"{prefix}-{name}" for prefix in "BI" for name in _EVENTS}
+    events = _EVENTS.split()
+    known = {"O": "O", **{name: f"B-{name}" for name in events}}
+    known |= {f"{prefix}-{name}": f"{prefix}-{name}" for prefix in "BI" for name in events}
     sentences = read_columns(path, word_column, tag_column)
     for _, tags, lines in sentences:
         for tag, line in zip(tags, lines, strict=True):
             if tag not in known:
-                names = f"columns of words and O, one of {', '.join(_EVENTS)}"
-                expected = f"expected {names}, or B- and I- with one of them"
-                message = f"{tag!r} is no event tag; {expected}; see data.source.tag_column"
-                raise DataError(message, path, line)
+                expected = f"expected columns of words and O, one of {', '.join(events)}"
+                message = f"{tag!r} is no event tag; {expected}, or B- and I- with one of them"
+                raise DataError(f"{message}; see data.source.tag_column", path, line)
     return [each._replace(tags=tuple(known[tag] for tag in each.tags)) for each in sentences]
 
 

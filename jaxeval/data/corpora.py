@@ -219,7 +219,8 @@ def classes(
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: str) -> list[str]:
     """Returns warnings about dev and test items that also occur in train, and a dev that is test.
 
-    `items` is a plural noun for messages. Raises DataError: test holds the same items as train.
+    Also about one item that begins all parts. `items` is a plural noun for messages. Raises
+    DataError: test holds the same items as train.
     """
     counts = {part: Counter(own) for part, own in parts.items()}
     if counts["test"] == counts["train"]:
@@ -236,6 +237,10 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: st
             warnings.append(f"{100 * fraction:.0f} % of the {items} of {part} also occur in train")
     if counts["dev"] == counts["test"]:
         warnings.append(f"dev and test hold the same {items}: models are selected on test")
+    first = {item for own in parts.values() for item in own[:1]}
+    if len(first) == 1 and all(own[item] == 1 for own in counts.values() for item in first):
+        begin = f"train, dev and test begin with the same one of the {items}"
+        warnings.append(f"{begin}: if line 1 is a header, delete it from the files")
     return warnings
 
 

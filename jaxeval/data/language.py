@@ -22,7 +22,7 @@ from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Findings
 from jaxeval.data import corpora, splits, text, tfds
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument, counted
 
 _Unit = Literal["word", "byte"]
 END, UNKNOWN = "<eos>", "<unk>"
@@ -89,7 +89,7 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
         raise DataError(f"{few} times data.window {settings.window}", where)
     for part in splits.PARTS[1:]:
         if sizes[part] < 2:
-            raise DataError(f"{part}: {sizes[part]} tokens; expected 2 or more", where)
+            raise DataError(f"{part}: {counted(sizes[part], 'token')}; expected 2 or more", where)
     if len(symbols) - _SPECIALS[unit] < 2:
         raise DataError(f"train repeats a single {unit}: there is nothing to learn", where)
     digests = {part: [hashlib.sha256(whole.data).digest()] for part, whole in parts.items()}

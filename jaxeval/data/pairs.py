@@ -19,7 +19,7 @@ from jaxeval.config.fields import about
 from jaxeval.contracts import Findings
 from jaxeval.data import buckets, corpora, generated, splits, text, vectors, word_table, words
 from jaxeval.data.text import Line
-from jaxeval.errors import DataError, parsing
+from jaxeval.errors import DataError, counted, parsing
 
 _SIDES = ("premise", "hypothesis")
 _UNDECIDED = "-"  # SNLI's label if annotators did not agree
@@ -141,7 +141,8 @@ def _read(source: _PairSource) -> tuple[_Parts, Mapping[str, str | Path], list[s
             raise DataError("no pair with a label found", file)
         parts[part] = [_in_words(pair, named == "ppdb", file) for pair in decided]
         if left_out := len(pairs) - len(decided):
-            remarks.append(f"{file.name}: {left_out} pairs without a gold label left out")
+            without = counted(left_out, "pair")
+            remarks.append(f"{file.name}: {without} without a gold label left out")
     if len(parts) == 1:
         remarks.append(
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "

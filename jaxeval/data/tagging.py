@@ -94,6 +94,11 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     unseen, lines = corpora.unseen(tags)
     warnings = corpora.repeats(items, settings.source.path, "sentences")
     warnings += [f"tags: {line}; no model can learn them from train" for line in lines]
+    warnings += [
+        f"{part} holds no entity: its f1 is 0 for any model; are its tags hidden?"
+        for part in splits.PARTS[1:]
+        if scheme != "none" and {*tags[part]} == {"O"}
+    ]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
@@ -175,7 +180,7 @@ def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[S
         return lines, conll.read_conllu(path, None)
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
     first = sentences[0].lines[0]
-    columns = len(conll.split(lines[first - 1]))
+    columns = len(text.columns(lines[first - 1]))
     if columns > 1 and "\t" not in lines[first - 1] and all(len(s.words) == 1 for s in sentences):
         raise DataError(f"every sentence is a line of {columns} columns{_ADVICE}", path, first)
     return lines, sentences

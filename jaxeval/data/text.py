@@ -69,6 +69,11 @@ def paragraphs(path: str | Path) -> Iterator[list[Line]]:
             yield [*block]
 
 
+def columns(line: str) -> list[str]:
+    """Splits at tabs or ASCII blanks only: a no-break space belongs to its word."""
+    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+
+
 def _numbered(path: str | Path, encoding: str = "utf-8") -> Iterator[Line]:
     each = enumerate(iterate_lines(path, encoding=encoding), 1)
     return (Line(path, number, line) for number, line in each)
@@ -230,7 +235,8 @@ def find_parts(
         raise DataError(f"a file; expected the corpus' folder, such as {folder.parent}", folder)
     if not folder.is_dir():
         raise no_file(folder, f"no such file or folder; {argument('data')} names the corpus")
-    names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    files_there = (file.name for file in folder.iterdir() if file.is_file())
+    names = sorted(name for name in files_there if not name.startswith("."))
     patterns = {part: pattern for part in _PARTS if (pattern := getattr(settings, part))}
     fitting = {p: _fitting(names, pattern, f"{key}.{p}") for p, pattern in patterns.items()}
     if alone and len(names) == 1 and not (fitting.get("dev") or fitting.get("test")):

@@ -107,7 +107,7 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
     notes = text.fold(document.notes, document.noun, details)
     for line in [*([""] if notes else []), *notes]:
         console.print(line, style="yellow")
-    more = f"{argument('details', True)} prints all that was computed"
+    more = f"{argument('details', True)} prints all results"
     behind = [more] if document.details and not details else []
     for line in [document.signature] if details and document.signature else behind:
         console.print(line, style="dim")

@@ -13,6 +13,7 @@ from importlib import metadata
 
 from jaxeval import __version__
 from jaxeval.errors import argument
+from jaxeval.errors import counted as counted
 from jaxeval.runs import metrics
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.normal import Unusable
@@ -23,7 +24,7 @@ _HALF = 0.0005  # of the last of three digits
 # alike
 _NUMBER = re.compile(r"(?<!exit code )(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 _ASIDE = re.compile(r" \([^()]*\)")
-_SUBJECT = re.compile(r"(task )?(\S+): (.+)")
+_SUBJECT = re.compile(r"(task |setting )?(\S+): (.+)")
 _MOST_NOTES = 8
 _MOST_SUBJECTS = 3  # named in a note
 _MOST_NAMED = 5  # models in a sentence
@@ -119,11 +120,6 @@ def few(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
     return between.join([*names[:most], *more])
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Returns a count with its noun: "1 draw", "2,000 draws", "2 batches"."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 def ranging(counts: Iterable[int]) -> str:
     """Returns "3" for equal counts, else "3 to 5"."""
     every = [*counts]
@@ -153,15 +149,16 @@ def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> lis
     """Merges notes of one kind, for instance to "3 sweeps (a, b, c): not read: name".
 
     Notes are of one kind if they differ only in numbers or in text in brackets. A note
-    "task NAME: ..." is about a task, "NAME: ..." about a `noun`. With details, all are returned.
+    "task NAME: ..." is about a task ("setting N: ..." likewise), "NAME: ..." about a `noun`. With
+    details, all are returned.
     """
     if details:
         return [*notes]
     kinds: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for note in notes:
         found = _SUBJECT.fullmatch(note)
-        task, subject, message = found.groups() if found else (None, "", note)
-        kind = "task" if task else noun, _ASIDE.sub("", _NUMBER.sub("#", message))
+        what, subject, message = found.groups() if found else (None, "", note)
+        kind = (what or noun).strip(), _ASIDE.sub("", _NUMBER.sub("#", message))
         subjects, messages = kinds.setdefault(kind, ([], []))
         subjects += [subject] if subject and subject not in subjects else []
         messages += [message] if message not in messages else []
@@ -172,7 +169,8 @@ def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> lis
         message = bare.pop() if len(messages) > 1 == len(bare) else message
         more = " ..." if len(subjects) > _MOST_SUBJECTS else ""
         many = f"{len(subjects)} {what}s ({', '.join(subjects[:_MOST_SUBJECTS])}{more}): "
-        lines.append((many if subjects[1:] else f"{subjects[0]}: " if subjects else "") + message)
+        one = "".join(f"{what} {name}: " if name.isdigit() else f"{name}: " for name in subjects)
+        lines.append((many if subjects[1:] else one) + message)
     rest = len(lines) - _MOST_NOTES
     return lines if rest <= 1 else [*lines[:_MOST_NOTES], f"{rest} more notes: --details"]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
-from jaxeval.runs import metrics, texts
+from jaxeval.errors import DataError, argument, counted
+from jaxeval.runs import scales, texts
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
@@ -63,7 +63,7 @@ def fill(
         known = {model: m.scores[~np.isnan(m.scores)] for model, m in models.items()}
         known = {model: x for model, x in known.items() if len(x) > 2 or not rows.whole}
         source = None if rows.file else rows.source
-        metrics.refuse_scales(known, metric, rows.unit, source, items=not rows.whole)
+        scales.refuse_two(known, metric, rows.unit, source, items=not rows.whole)
     items = tuple(rows.item.name(k) for k in where[first].tolist())
     clusters = _clusters(rows, name, where, item, len(first))
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
@@ -107,7 +107,7 @@ def _values(
     drop, zero = (argument("missing", how) for how in ("drop", "zero"))
     bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
     if len(bad) and layout.missing == "error":
-        found = f"{len(bad)} scores are not finite, the first {score[bad[0]]}"
+        found = f"{counted(len(bad), 'score')} not finite, the first {score[bad[0]]}"
         advice = f"{drop} leaves them out, {zero} counts them as 0"
         raise rows.error(name, f"{found} of {_place(rows, int(where[bad[0]]))}; {advice}")
     status[bad] = Status.UNSCORED
@@ -122,7 +122,7 @@ def _values(
     if layout.missing == "zero" and lost.any():
         known = score[~lost]
         if not higher or (known.size and known.min() < 0 and known.max() <= 0):
-            found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
+            found = f"{counted(int(lost.sum()), 'score')} missing, and 0 would be the best"
             raise rows.error(name, f"{zero}: {found}; expected {drop}")
     score[lost] = 0.0 if layout.missing == "zero" else np.nan
     return score, status

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval import errors
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, parsing, printable
+from jaxeval.errors import DataError, JaxevalError, counted, parsing, printable
 from jaxeval.files import Json
 from jaxeval.runs import texts
 from jaxeval.runs.layout import leaves
@@ -208,8 +208,8 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
         names = [name.strip() for name in next(reader)]  # of several lines, if quoted
         for row in filter(None, reader):
             if len(row) != len(names):
-                message = f"expected {len(names)} fields as in the header, found {len(row)}"
-                raise DataError(message, path, reader.line_num + told)
+                expected = f"expected {counted(len(names), 'field')} as in the header"
+                raise DataError(f"{expected}, found {len(row)}", path, reader.line_num + told)
             body.append([re.sub(texts.COMMA, r"\1.\2", cell) for cell in row] if points else row)
             ends.append(reader.line_num + told)
             _refuse_many(len(body), path)

@@ -3,11 +3,10 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.metrics import DIRECTIONS, PARTS
 
 Missing = Literal["error", "drop", "zero"]
 Mismatched = Literal["error", "drop", "pair"]
@@ -51,10 +50,6 @@ _KINDS = {"step": _STEP, "time": _TIME, "setting": "std stdev stddev stderr sem"
 _LAST = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _COUNTS = ("n", "num", "max", "min")
 _PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
-_BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
-_ASIDE = PARTS.union(_BESIDE.split())
-_TRAINING, DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
-_LOSS = {"loss", "nll", "cost", "logloss"}
 _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
 
 
@@ -107,9 +102,6 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word[:-1] if re.fullmatch(r"..+[^su]s", word) else word for word in words)
 
 
-_METRICS = {words_of(name) for name in DIRECTIONS}
-
-
 def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
     """Yields dotted keys and values; an empty table is a value."""
     if isinstance(tree, dict) and tree:
@@ -126,31 +118,3 @@ def item_roles(columns: Collection[str]) -> dict[str, str]:
         if (meant := role(name)) in _NAMES and meant != "setting":
             found.setdefault(meant, name)
     return {meant: meant if meant in columns else name for meant, name in found.items()}
-
-
-def sort_scores(columns: Iterable[str]) -> list[str]:
-    """Sorts columns of scores: test scores first, losses and training scores last."""
-
-    def key(name: str) -> tuple[bool, ...]:
-        words = {*words_of(name)}
-        return is_training(name), bool(words & _LOSS), "test" not in words, bool(words & DEV)
-
-    return sorted(columns, key=key)
-
-
-def is_training(name: str) -> bool:
-    """True for a training score: train/loss, training_acc, and a loss alone."""
-    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
-
-
-def is_metric(name: str) -> bool:
-    """True for a metric's name, also beside words for parts of the data or means: dev_f1, UAS."""
-    words = words_of(name)
-    rest = tuple(word for word in words if word not in _ASIDE)
-    plain = tuple(word.rstrip("0123456789") for word in rest)
-    return not rest or not _METRICS.isdisjoint((words, rest, plain))
-
-
-def is_run(name: str) -> bool:
-    """True for the column of the names of runs (Weights & Biases)."""
-    return "".join(words_of(name)) in ("name", "runname", "runid")

@@ -1,13 +1,15 @@
 """Metrics by name: unit, direction, and how they follow from summed counts of items."""
 
+import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.runs.layout import words_of
 
 Key = tuple[str, str]  # data set and metric
 Score = Callable[[np.ndarray], np.ndarray]  # sums [..., K] -> [...]
@@ -15,8 +17,8 @@ Score = Callable[[np.ndarray], np.ndarray]  # sums [..., K] -> [...]
 Direction = Literal["recorded", "named", "assumed"]
 _KNOWN = {
     "fraction": (
-        "accuracy acc balanced_accuracy f1 f1_score f1_macro f1_micro f1_weighted precision "
-        "recall exact_match em auc auroc uas las map mrr ndcg"
+        "accuracy acc balanced_accuracy f1 f1score f2 fscore precision p_at recall r_at "
+        "exact_match em auc auroc uas las map ap mrr ndcg hits pass"
     ),
     "error rate": "error_rate wer cer",
     "bits": "bits bpc bpb bpw bits_per_character bits_per_byte bits_per_word",
@@ -24,44 +26,42 @@ _KNOWN = {
     "perplexity": "perplexity ppl",
     "number": "bleu sacrebleu chrf ter",  # from 0 to 100
 }
-_LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
+LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
 # metrics of any unit
 _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
     "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
-    "brier_score ece fid logloss rmsle smape wape mase crps eer fpr lpips fvd hd95 latency "
-    "latency_ms regret der wil xent kl kl_divergence"
+    "ece fid kid logloss rmsle smape wape mase crps eer fpr lpips fvd hd latency latency_ms "
+    "regret der wil xent kl kl_divergence"
 )
 _HIGHER = (
-    "bleu sacrebleu chrf rouge rouge1 rouge2 rougel rougelsum rouge_1 rouge_2 rouge_l meteor "
-    "comet mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
-    "pearson spearman pearsonr spearmanr kappa r2 iou dice matthews_correlation"
+    "bleu sacrebleu chrf rouge rouge_l rouge_lsum meteor comet bleurt bertscore cider mcc auprc "
+    "average_precision acc_norm correct pearson spearman pearsonr spearmanr kendall kappa r2 iou "
+    "miou dice matthews_correlation"
 )
-_APART = 10  # least factor between percent and fractions that may be those of one model
+_DIGITS = "0123456789"
 _STEP = 1e-4  # of a sum, for derivatives
 _OF_CLASS = re.compile("gold_[0-9]+")
 # words that do not say what is measured: "test score" in nats
 _PART_WORDS = "test dev train valid validation val eval evaluation mean average avg"
-PARTS = frozenset(_PART_WORDS.split())
-_NEUTRAL = PARTS | {"score", "scores", "metric", "value", "result", "points"}
+_PARTS = frozenset(_PART_WORDS.split())
+_NEUTRAL = _PARTS | {"score", "metric", "value", "result", "point"}
+_BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
+_ASIDE = _PARTS.union(_BESIDE.split())
+_AFTER = {*_ASIDE, "", "at", "k", "top", "rate"}
 # more bits of information are better, or no one knows
 _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # the sign of what follows is turned, or may be
 _TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
 _TURNING_FIRST = ("1", "one", "no")  # 1-wer and 1 - test_wer, but not zero_one_loss
-# metrics without an upper end, on any scale
-_UNBOUNDED = re.compile(
-    r"rewards?|returns?|throughput|speed|speedup|seconds|time|psnr|snr|elbo|likelihoods?"
-    r"|log_?probs?|informations?|gains?|ratio"
-)
-_ANY_SIGN = {"loss", "losses", "nats", "nll", "likelihood"}  # negative ones are of densities
+_ANY_SIGN = {"loss", "nat", "nll", "likelihood"}  # negative ones are of densities
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
-_UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
-DIRECTIONS = {  # name -> whether higher is better
-    **dict.fromkeys((*_KNOWN["fraction"].split(), *_HIGHER.split()), True),
-    **{name: False for name, unit in _UNITS.items() if unit in _LOWER_UNITS},
-    **dict.fromkeys(_LOWER.split(), False),
+_UNITS = {"".join(words_of(of)): unit for unit, names in _KNOWN.items() for of in names.split()}
+_DIRECTIONS = {  # words of a name -> whether higher is better
+    **{name: unit not in LOWER_UNITS for name, unit in _UNITS.items()},
+    **{"".join(words_of(name)): True for name in _HIGHER.split()},
+    **{"".join(words_of(name)): False for name in _LOWER.split()},
 }
 
 
@@ -101,49 +101,6 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
         raise ConfigError(f"{asked}: the scores are fractions; {points} {difference / 100:g}")
 
 
-def refuse_scales(
-    scores: Mapping[str, np.ndarray],
-    metric: str | None,
-    unit: str | None,
-    source: str | None,
-    *,
-    items: bool = False,
-) -> None:
-    """Raises DataError if one model's scores are fractions and another's are percent.
-
-    Fractions: all scores lie in [0, 1], one strictly between. Percent: all lie in (1, 100]; far
-    above the fractions, if the metric may be any. Scores of 0 are ignored. Only metrics of which
-    higher is better are checked.
-
-    Args:
-      scores: model -> its scores.
-      unit: the unit that the source records; "number" switches the check off.
-      items: the scores are of items: 0 and 1 are fractions, and only well-known fractions count.
-    """
-    known_unit = unit_of(metric)
-    open_ended = _UNBOUNDED.search("_".join(_words(metric))) or known_unit in _LOWER_UNITS
-    if open_ended or unit not in (None, "", *PERCENT) or (items and known_unit != "fraction"):
-        return
-    known = {model: values[values != 0] for model, values in scores.items() if np.any(values)}
-    low = [m for m, x in known.items() if x.max() <= 1 and (items or 0 < x.min() < 1)]
-    high = [m for m, x in known.items() if x.max() > 1]
-    high = [m for m in high if items or (known[m].min() > 1 and known[m].max() <= 100)]
-    if known_unit == "fraction" and not items:  # both within a model, most of them fractions
-        mixed = [m for m, x in known.items() if 0 < np.median(x) < 1 and 10 < x.max() <= 100]
-        low, high = mixed or low, mixed or high
-    middle = {model: float(np.median(of)) for model, of in known.items()}
-    low, high = sorted(low, key=middle.__getitem__), sorted(high, key=middle.__getitem__)
-    least = 0 if known_unit == "fraction" else _APART
-    if low and high and middle[high[-1]] >= least * middle[low[0]]:
-        raise DataError(
-            f"the scores of {low[0]} look like fractions ({known[low[0]].min():g}), those of "
-            f"{high[-1]} like percent ({known[high[-1]].max():g}); expected one scale: multiply "
-            "or divide by 100, or, if they are on one scale, add a column unit with the value "
-            "number",
-            source,
-        )
-
-
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
     """Returns whether higher scores of a metric are better, by its name; None if unknown.
 
@@ -154,13 +111,13 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
     for name, before in _endings(metric):
         first, *others = before or [""]
         turned = _TURNING & {*before} or (first in _TURNING_FIRST and _NEUTRAL.issuperset(others))
-        if _UNITS.get(name) == "bits" or name == "nats":
+        if _UNITS.get(name) == "bits" or name == "nat":
             known = higher_is_better(" ".join(before))
             unknown = known is None and (turned or _GAINS.search("_".join(before)))
             return None if unknown else known or False
-        if name in DIRECTIONS:
-            return None if turned else DIRECTIONS[name]
-    return False if _NEUTRAL.issuperset(_words(metric)) and unit in _LOWER_UNITS else None
+        if name in _DIRECTIONS:
+            return None if turned else _DIRECTIONS[name]
+    return False if _NEUTRAL.issuperset(_words(metric)) and unit in LOWER_UNITS else None
 
 
 def resolve_direction(
@@ -187,21 +144,31 @@ def resolve_direction(
     return recorded
 
 
-def _words(metric: str | None) -> list[str]:
-    return [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
+def is_metric(name: str) -> bool:
+    """True for a metric's name, also beside words for parts of the data or means: dev_f1, UAS."""
+    rest = [word for word in _words(name) if word not in _ASIDE]
+    found = itertools.chain(_endings(name), _endings(" ".join(rest)))
+    return not rest or any(ending in _DIRECTIONS and not before for ending, before in found)
 
 
-def _endings(metric: str | None) -> Iterator[tuple[str, list[str]]]:
+def _words(metric: str | None) -> Sequence[str]:
+    return words_of((metric or "").replace("@", " at "))
+
+
+def _endings(metric: str | None) -> Iterator[tuple[str, Sequence[str]]]:
     """Yields every ending of a name, the longest first, and the words before it.
 
-    Last, those of loss_val without the part of the data.
+    An ending is joined, AP50 also without its number. Last, those of loss_val and hits@10
+    without the part of the data, the number and at.
     """
     words, whole = _words(metric), 0
     while len(words) != whole:
         for k in range(whole := len(words)):
-            yield "_".join(words[k:]), words[:k]
-        if words[1:] and words[-1] in PARTS:
-            words.pop()
+            ending = "".join(words[k:])
+            yield ending, words[:k]
+            yield ending.rstrip(_DIGITS), words[:k]
+        if words[1:] and words[-1].rstrip(_DIGITS) in _AFTER:
+            words = words[:-1]
 
 
 class _CountScoring(NamedTuple):

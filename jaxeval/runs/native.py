@@ -103,9 +103,10 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
         elif rows:
             warnings.append(f"{model}: its config is not the same on all data sets")
         if count := sum(row.never_learned for row in rows):
+            whose = "its" if count == 1 else "their"
             warnings.append(
                 f"{model}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
-                "and their test score is that of the last epoch"
+                f"and {whose} test score is that of the last epoch"
             )
     if len(found.models) == len(by_config) == 2:
         differ = records.difference(*by_config.values())

@@ -208,7 +208,7 @@ def describe(rows: Sequence[MemberRow]) -> str:
 
 def difference(a: MemberRow, b: MemberRow) -> str | None:
     """Returns the keys in which two configs differ, with their values; None if in no key."""
-    trees = [dict(leaves(json.loads(row.config))) for row in (a, b)]
+    trees = [{k: v for k, v in leaves(json.loads(row.config)) if v != {}} for row in (a, b)]
     shown = []
     for key in dict.fromkeys([*trees[0], *trees[1]]):
         values = [json.dumps(t[key], sort_keys=True) if key in t else "absent" for t in trees]

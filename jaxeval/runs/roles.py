@@ -5,34 +5,23 @@ items are no repetitions of a run: compared as such, any two models differ.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import DataError, argument, counted
 from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.cross_validation import are_folds
-from jaxeval.runs.layout import (
-    AXES,
-    DEV,
-    PICKS,
-    ROLES,
-    Layout,
-    is_metric,
-    is_run,
-    is_training,
-    item_roles,
-    role,
-    sort_scores,
-    words_of,
-)
-from jaxeval.runs.metrics import higher_is_better
+from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
+from jaxeval.runs.metrics import higher_is_better, is_metric
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
 _RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
+_TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
+_LOSS = {"loss", "nll", "cost", "logloss"}
 
 
 def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
@@ -107,11 +96,11 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
-    free = [n for n in table.values if not (n in taken or role(n) or is_training(n))]
+    free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
     named = [*filter(is_metric, free)]
     numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
-    return sort_scores(numbers or losses)
+    return _sort_scores(numbers or losses)
 
 
 def _no_score(candidates: Sequence[str]) -> str:
@@ -134,7 +123,7 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) 
     if len(metrics) > 1:
         model = {} if single else {"model": "NAME"}
         why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": sort_scores(metrics)[0]} | model)
+        raise _unclear(table, why, {"score": _sort_scores(metrics)[0]} | model)
     numbers = {name: known_numbers(table.values[name]) for name in columns}
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
@@ -192,7 +181,7 @@ def _one_row_a_run(
     for name, why in items.items():
         if texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes)).max() > run.max():
             raise DataError(f"column {name}: {why}", table.source)  # several in a run
-    known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
+    known = {"seed", "split"} & there.keys() or any(map(_is_run, table.values))
     for name in steps:
         if _is_history(table, name, run, named="model" in there and bool(known)):
             why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
@@ -213,8 +202,8 @@ def refuse_history(table: Columns) -> None:
 def _remedy(table: Columns, step: str, score: str) -> str:
     """Returns how to read one step of each run."""
     known = {} if score in ("score", "NAME") else {"score": score}
-    devs = [n for n in table.values if DEV & {*words_of(n)} and n != score and not role(n)]
-    dev = next(iter(sort_scores(devs)), "DEV")
+    devs = [n for n in table.values if _DEV & {*words_of(n)} and n != score and not role(n)]
+    dev = next(iter(_sort_scores(devs)), "DEV")
     last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
     runs = argument("column", {"model": "NAME", "seed": "NAME"})
     choices = f"{last} reads the last of each run, {best} the best by {dev}"
@@ -225,7 +214,7 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np
     """Returns [N] the number of each row's run, as far as columns tell runs apart."""
     columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
     taken = {*there.values(), *models}
-    columns += [name for name in table.values if is_run(name) and name not in taken]
+    columns += [name for name in table.values if _is_run(name) and name not in taken]
     run = np.zeros(len(table), np.int64)
     for name in columns:
         run = texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes))
@@ -281,4 +270,25 @@ def _pick(
         apart = f"{argument('column', {'seed': 'NAME'})} tells runs apart"
         raise DataError(f"{asked}: {found}; {apart}", table.source)
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
-    return np.sort(best), f"of each run the row with the {which} {name}: {len(best)} rows"
+    found = counted(len(best), "row")
+    return np.sort(best), f"of each run the row with the {which} {name}: {found}"
+
+
+def _sort_scores(columns: Iterable[str]) -> list[str]:
+    """Sorts columns of scores: test scores first, losses and training scores last."""
+
+    def key(name: str) -> tuple[bool, ...]:
+        words = {*words_of(name)}
+        return _is_training(name), bool(words & _LOSS), "test" not in words, bool(words & _DEV)
+
+    return sorted(columns, key=key)
+
+
+def _is_training(name: str) -> bool:
+    """True for a training score: train/loss, training_acc, and a loss alone."""
+    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
+
+
+def _is_run(name: str) -> bool:
+    """True for the column of the names of runs (Weights & Biases)."""
+    return "".join(words_of(name)) in ("name", "runname", "runid")

@@ -38,17 +38,16 @@ def select(
 ) -> "Selection":
     """Finds the best of several models with few evaluations.
 
-    A bandit decides which model is evaluated next (with another split and seed). It stops when a
-    model is the best with posterior probability 1 - delta (for normal scores), or when the budget
-    is spent. Models are configs; subcommands take the models of a command, or
-    recorded scores.
+    A bandit chooses the next model to evaluate, each time with another split and seed. It stops
+    when a model is best with posterior probability 1 - delta (for normal scores), or when the
+    budget is spent. Models are configs here; the subcommands take commands or recorded scores.
 
     Args:
-      configs: two or more configs, and key=value changes of all of them.
-      changes: key -> value, of all configs.
-      out: runs folder, from which the same command continues.
-      batch: evaluations between decisions of top-two and batch (one per device); with a launcher
-        the evaluations at once (one per worker).
+      configs: two or more configs, and key=value changes to all of them.
+      changes: key -> value, for all configs.
+      out: the runs folder; the same command continues from it.
+      batch: number of evaluations between two decisions of top-two and batch (default: one per
+        device); with --launch, number of evaluations at once (default: one per worker).
       own_splits: use the data's own split for all evaluations, instead of random split k.
       seconds: maximum seconds of training, summed over all evaluations.
 
@@ -95,19 +94,20 @@ def select_command(
 ) -> "Selection":
     """Finds the best of several models that a command or a Python function evaluates.
 
-    The k-th evaluation of every model gets split k and seed k. The command prints its score as its
-    last line; no shell runs it. The same command continues, also with another rule, budget or
-    delta.
+    The k-th evaluation of every model gets split k and seed k. The command must print its score as
+    its last line; it runs without a shell. The same jaxeval command continues, also with another
+    rule, budget or delta.
 
     Args:
-      command: contains {model} and optionally {split} and {seed}. In Python also a dict of names
-        and functions, which return the score of evaluation k, from 1.
+      command: the command, with {model} and optionally {split} and {seed}. In Python also a dict
+        of functions by name, which return the score of evaluation k = 1, 2 ...
       models: values of {model}.
-      batch: evaluations between decisions of top-two and batch (the number of workers).
-      lower_is_better: lower scores are better (as the field's name says, else higher).
+      batch: number of evaluations between two decisions of top-two and batch (default: the number
+        of workers).
+      lower_is_better: lower scores are better (default: by the field's name, else higher).
       retries: number of retries of a failed evaluation; then its model is dropped.
-      state: file of the scores, from which the same command continues; nothing is kept with None
-        or for functions.
+      state: file for the scores; the same command continues from it. With None, or for functions,
+        nothing is kept.
 
     Examples:
       jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
@@ -144,7 +144,7 @@ def select_command(
     with cli.resumable(), opening as (known, write):
         cli.say(direction, quiet)
         if known:
-            cli.say(f"{state}: {len(known)} evaluations are known", quiet)
+            cli.say(f"{state}: {text.counted(len(known), 'evaluation')} known", quiet)
         with contextlib.closing(running.run(asked, score, **how)) as steps:
             for event in steps:
                 job = event.model, event.number
@@ -176,14 +176,14 @@ def select_table(
 ) -> "Selection":
     """Replays a selection on recorded scores, as if they were new.
 
-    Each score is drawn once. A replay ends when the rule asks for more scores of a model than were
-    recorded. To compare all scores of a table, use compare.
+    Each score is drawn once. The replay ends when the rule asks for more scores of a model than
+    were recorded. To compare all scores of a table, use compare.
 
     Args:
       source: a table of scores, a runs folder or a database, as for compare.
       models: names of models in the table (default: all).
-      batch: evaluations between decisions of top-two and batch (1, and 4).
-      column: ROLE=NAME, which column is model, seed, split, dataset, metric or status.
+      batch: number of evaluations between two decisions (default: 1 for top-two, 4 for batch).
+      column: ROLE=NAME says which column is the model, seed, split, dataset, metric or status.
 
     Examples:
       jaxeval select table scores.json --delta .1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxeval import space as spaces
-from jaxeval.errors import ConfigError, DataError, RunError, argument
+from jaxeval.errors import ConfigError, DataError, RunError, argument, counted
 from jaxeval.runs import columns, layout, normal, records, roles, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
@@ -141,7 +141,8 @@ def _read_table(location: str, request: Request) -> Sweep:
 
 
 def _unusable(count: int, missing: Missing) -> str:
-    return f"{count} unusable scores {'counted as 0' if missing == 'zero' else 'left out'}"
+    done = "counted as 0" if missing == "zero" else "left out"
+    return f"{counted(count, 'unusable score')} {done}"
 
 
 def _lower_is_better(what: str, metric: str) -> ConfigError:

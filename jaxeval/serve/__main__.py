@@ -22,17 +22,17 @@ _Port = Annotated[int, Number(1, 65535)]
 
 @parameters.verb
 def serve(*paths: str | Path, host: str = "127.0.0.1", port: _Port = 8420) -> None:
-    """Shows runs in a browser, while processes train; and evaluation logs, item by item.
+    """Shows runs in a browser, also during training, and evaluation logs item by item.
 
-    Lists the experiments and the state of their members. Shows curves, scores, figures and config
-    of each, and compares those that are ticked. Pages change when rows are written. Of logs, lists
-    the items that one model gets right and the other wrong, with the question, the expected answer
-    and both models' answers; they are read once. Every page is also there as .json and .csv.
-    Nothing is written. Ctrl-C stops the server.
+    Runs: lists experiments and the state of their members, shows curves, scores, figures and
+    configs, and compares experiments that you tick. Pages update when rows are written. Logs:
+    lists the items that one model gets right and the other wrong, with question, expected answer
+    and both answers. Logs are read once. Every page also exists as .json and .csv. The server only
+    reads; Ctrl-C stops it.
 
     Args:
-      paths: a runs folder, files or folders of logs, or a folder with both; NAME=PATH: all logs
-        there are runs of the model NAME.
+      paths: a runs folder, log files, folders of logs, or a folder with both. NAME=PATH gives all
+        logs in PATH the model name NAME.
 
     Examples:
       jaxeval serve runs
@@ -77,17 +77,17 @@ def serve_board(
     judge_hours: Positive = 12.0,
     judge_gb: Positive = 16.0,
 ) -> None:
-    """Serves a board: uploaded word vectors are judged in order of arrival.
+    """Serves a board that judges uploaded word vectors in order of arrival.
 
-    Judges one file after another as `jaxeval vectors judge` does, in a process without network and
-    with limits. Shows leaderboards with the files that were not told apart, each file's report and
-    the queue. Compares files that are ticked, and tables of scores as `jaxeval compare` does. A
-    restarted board continues with its queue.
+    Judges one file after another as `jaxeval vectors judge` does, in a process with limits and
+    without network. Shows leaderboards, a report of each file and the queue. Compares files that
+    you tick, and uploaded tables of scores as `jaxeval compare` does. A restarted board continues
+    with its queue.
 
     Args:
-      folder: folder of the board; created if it is missing.
-      data: TASK=PATH, the corpus of a task; may be repeated.
-      baseline: file of vectors against which relative error reduction is computed; judged first.
+      folder: folder of the board; created if it does not exist.
+      data: corpus of a task, as TASK=PATH; repeatable.
+      baseline: file of vectors for the relative error reduction; judged first.
       upload_mb: maximum megabytes of an upload.
       judge_hours: maximum hours to judge a file.
       judge_gb: maximum gigabytes of memory to judge a file.

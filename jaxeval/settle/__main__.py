@@ -56,21 +56,21 @@ def settle(
 ) -> "Settlement":
     """Decides whether a candidate is better than a base, with as few seeds as possible.
 
-    Trains both seed after seed until the candidate is better, worse, or equal within the margin.
+    Trains both, seed after seed, until the candidate is better, worse, or equal within the margin.
     The claim holds however often you look and whenever you stop: with probability 1 - alpha no
     wrong claim is ever made. Exit codes: 0 better, 3 worse, 4 equal, 1 undecided or a seed of the
-    candidate failed, 5 each side has a single score at all seeds, 2 an error, such as a base that
+    candidate failed, 5 all seeds of each side have the same score, 2 an error, such as a base that
     fails.
 
     Args:
       base: TOML file or name of a shipped config.
-      candidate: the same; without it, the candidate is the base with the changes.
-      changes: changes of both configs, or of the candidate.
+      candidate: the same (default: the base with the changes).
+      changes: changes to both configs; without CANDIDATE, the changes that make the candidate.
       seeds: maximum number of seeds of each side; the same command with more continues.
       margin: smallest difference that matters, in the metric's unit; "equal" requires one.
       alpha: probability of any wrong claim.
       own_splits: use the data's own split, instead of random split k with seed k.
-      ledger: file of all comparisons; its scores of the base are reused.
+      ledger: file that keeps all comparisons; scores of the base in it are reused.
 
     Examples:
       jaxeval settle CONFIG model.dropout=.5 --data DIR
@@ -130,25 +130,25 @@ def settle_command(
 ) -> "Settlement":
     """Decides whether one command scores higher than another, with as few seeds as possible.
 
-    Runs both seed after seed until the candidate is better, worse, or equal within the margin. The
-    claim holds however often you look. No shell runs the commands. Their last line is the score:
-    "0.71" or "accuracy: 0.71". Exit codes: 0 better, 3 worse, 4 equal, 1 undecided or a seed of
-    the candidate failed, 5 each side has a single score at all seeds, 2 an error, such as a base
-    that fails. The same command continues where it was stopped. Several processes may settle
-    candidates with one ledger at the same time.
+    Runs both, seed after seed, until the candidate is better, worse, or equal within the margin.
+    The claim holds however often you look. The commands run without a shell. Their last line is
+    the score: "0.71" or "accuracy: 0.71". Exit codes: 0 better, 3 worse, 4 equal, 1 undecided or a
+    seed of the candidate failed, 5 all seeds of each side have the same score, 2 an error, such as
+    a base that fails. The same command continues where it stopped. Several processes may use one
+    ledger at the same time.
 
     Args:
-      base: the command, which contains {seed}; with {split}, scores of the same split are compared
-        as pairs.
-      candidate: the same; without it, the base's command in another folder.
-      base_folder: where the base runs, such as a git worktree of the last version.
-      folder: where the candidate runs.
+      base: the command, which contains {seed}. If it contains {split}, scores of the same split
+        are compared as pairs.
+      candidate: the same (default: the base's command, run in another folder).
+      base_folder: folder in which the base runs, such as a git worktree of the last version.
+      folder: folder in which the candidate runs.
       seeds: maximum number of seeds of each side; the same command with more continues.
       margin: smallest difference that matters; "equal" requires one.
       alpha: probability of any wrong claim.
       paired: compare scores of the same seed as pairs, also without {split}.
       retries: number of retries of a failed seed; then nothing is claimed (wins: a lost pair).
-      ledger: file of all comparisons and scores, from which the same command continues.
+      ledger: file that keeps all comparisons and scores; the same command continues from it.
 
     Examples:
       jaxeval settle command "python train.py --lr .1 --seed {seed}" \\
@@ -186,24 +186,24 @@ def settle_table(
     lower_is_better: bool | None = None,
     quiet: Quiet = False,
 ) -> "Settlement":
-    """Decides by recorded scores, which may grow: the claim holds however often you ask.
+    """Decides by recorded scores, to which you may add; the claim holds however often you look.
 
-    Scores count in the order of their seeds (splits, as pairs; or rows), up to the first that a
-    model lacks: seeds that end early may differ from late ones. Exit codes: 0 better, 3 worse, 4
-    equal, 1 undecided or a run of the candidate failed, 5 each model has a single score at all
-    seeds, 2 an error, such as a base that failed.
+    Scores count in the order of their seeds (or splits, as pairs; or rows), up to the first that a
+    model lacks, since runs that end early may score differently. Exit codes: 0 better, 3 worse, 4
+    equal, 1 undecided or a run of the candidate failed, 5 all seeds of each model have the same
+    score, 2 an error, such as a base that failed.
 
     Args:
       source: a table of scores, a runs folder or a database, as for compare; in Python also a dict
         of the scores of two models.
-      models: the base and the candidate (the two models of the table, in its order).
-      seeds: maximum number of seeds of each model, or a list of those that count, in order (all).
+      models: the base and the candidate (default: the two models of the table, in its order).
+      seeds: maximum number of seeds of each model, or a list of seeds, in order (default: all).
       margin: smallest difference that matters; "equal" requires one.
       alpha: probability of any wrong claim.
-      follow: seconds between readings of the source, until it decides. Whole numbers from the
-        lowest seed on count, and one that both lack is awaited, unless seeds are a list.
-      column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or item: then
-        items are compared as pairs.
+      follow: read the source every X seconds until it decides. Waits for every whole number from
+        the lowest seed on, or for those in --seeds.
+      column: ROLE=NAME says which column is the model, seed, split, dataset, metric, status or
+        item. With item, items are compared as pairs.
 
     Examples:
       jaxeval settle table scores.csv old new --follow 60
@@ -240,15 +240,15 @@ def settle_self(
     """Runs a command against itself: does its seed matter, and how large is the noise?
 
     Runs seeds 1, 2, ... and three of them again, or all if a score differs. Exit codes: 0; 1 if
-    second runs of a seed differ from the first; 2 if all seeds have a single score. The same
-    command continues where it was stopped.
+    second runs of a seed differ from the first; 2 if all seeds have the same score. The same
+    command continues where it stopped.
 
     Args:
       command: the command, which contains {seed}.
-      folder: where it runs.
+      folder: folder in which it runs.
       seeds: number of seeds, 3 or more.
-      retries: number of retries of a failed seed; then it ends.
-      ledger: file of scores, shared with settle command.
+      retries: number of retries of a failed seed; then the command ends with an error.
+      ledger: file that keeps the scores, shared with settle command.
 
     Examples:
       jaxeval settle self "python train.py --seed {seed}"
@@ -277,10 +277,10 @@ def settle_self(
 
 @parameters.verb
 def settle_report(ledger: str | Path = "settle.db") -> "Settlements":
-    """Shows the contents of a ledger: each candidate, base after base, and the noise floor.
+    """Shows the contents of a ledger: all candidates, all bases, and the noise.
 
-    Lists the kept and the discarded candidates with intervals, levels, seeds and seconds, what the
-    correction guarantees, and by how much the kept ones won, beside their fresh seeds.
+    Lists kept and discarded candidates with intervals, levels, seeds and seconds, what the
+    correction guarantees, and by how much the kept ones won, also with fresh seeds.
 
     Args:
       ledger: file written by settle.

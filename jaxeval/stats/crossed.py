@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, counted
 from jaxeval.stats import Interval, floats
 
 
@@ -245,8 +245,9 @@ def balanced(
         failed = sum(score is None for score in scores)
         raise DataError(
             "crossed design: expected every seed on every split, 2 or more of both; found "
-            f"{len(scores)} runs ({failed} without a score) of {len(names[0])} splits and "
-            f"{len(names[1])} seeds, which have not 2 x 2 in common"
+            f"{counted(len(scores), 'run')} ({failed} without a score) of "
+            f"{counted(len(names[0]), 'split')} and {counted(len(names[1]), 'seed')}, "
+            "which have not 2 x 2 in common"
         )
     table = [[cells[names[0][s], names[1][r]] for r in keep[1]] for s in keep[0]]
     return np.array(table, np.float64), tuple(dropped)

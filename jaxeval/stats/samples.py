@@ -232,5 +232,6 @@ def pools(scores: Scores) -> dict[str, np.ndarray]:
         )
     found = {model: scores.scores_of(model) for model in scores.models}
     if absent := [model for model, of in found.items() if not len(of)]:
-        raise DataError(f"{', '.join(absent)}: no usable score", scores.source)
+        remedy = "; name the models that have one" if len(absent) < len(found) else ""
+        raise DataError(f"{', '.join(absent)}: no usable score{remedy}", scores.source)
     return found

@@ -15,7 +15,7 @@ import jax
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
-from jaxeval.errors import RunError, argument
+from jaxeval.errors import RunError, argument, counted
 from jaxeval.population import engine, host, loop, slots
 from jaxeval.population import lanes as spreading
 from jaxeval.runs import records
@@ -117,7 +117,8 @@ def check(planned: Sequence[Cohort], storage: recording.Storage) -> Checked:
     if lacking:
         which = prepared.listed(sorted((entry.trial.split, entry.trial.seed) for entry in lacking))
         kept = "the model or the outcomes of items that are now kept"
-        remarks[f"{len(lacking)} members ended without {kept}: trained again ({which})"] = None
+        members = counted(len(lacking), "member")
+        remarks[f"{members} ended without {kept}: trained again ({which})"] = None
     return Checked(planned, [*remarks], [*warnings])
 
 

@@ -16,7 +16,7 @@ from jaxeval import tasks
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import lay_out
-from jaxeval.errors import ConfigError, DataError, RunError, argument
+from jaxeval.errors import ConfigError, DataError, RunError, argument, counted
 from jaxeval.population import engine, member
 from jaxeval.runs import records
 from jaxeval.studies import prepared, recording
@@ -131,7 +131,7 @@ class Condition(NamedTuple):
     dynamic: float | None = None  # learning rate of dynamic evaluation
 
     def __str__(self) -> str:
-        parts = ["1 stream" if self.rows == 1 else f"{self.rows} streams"]
+        parts = [counted(self.rows, "stream")]
         if self.averaging is not None:
             mean, samples = self.averaging
             parts.append(f"{mean} mean of {samples} samples")

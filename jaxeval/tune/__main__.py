@@ -48,17 +48,18 @@ def tune(
 ) -> "Tuned":
     """Searches a space for the best setting of a config, in few trainings.
 
-    Trains each batch of settings as populations, and proposes the next settings from their dev
-    scores. In the end the best setting is trained again with fresh seeds. The same command
-    continues where it was stopped, with more --trials where it ended.
+    Trains settings in batches and proposes the next ones from the dev scores so far. In the end it
+    trains the best setting again with fresh seeds. The same command continues where it stopped;
+    with more --trials it extends the search.
 
     Args:
-      parallel: settings that are trained together (8, or one per device).
+      parallel: number of settings to train together (default: 8, or one per device).
       seeds: number of seeds of each setting.
-      halving: successive halving (ASHA): at each rung one in N trainings continues, with --launch
-        as a new job from its checkpoint.
-      min_epochs: epochs R of the first rung of halving; rungs are at R, R N, R N^2 ... (1).
-      retrain: number of fresh seeds that the best setting is trained with in the end.
+      halving: successive halving (ASHA): at each rung one in N runs continues; with --launch, as a
+        new job from its checkpoint.
+      min_epochs: with halving, epochs R of the first rung; rungs are at R, R N, R N^2 ...
+        (default: 1).
+      retrain: number of fresh seeds with which to train the best setting in the end.
 
     Examples:
       jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
@@ -149,23 +150,25 @@ def tune_command(
 ) -> "Tuned | str":
     """Searches a space for the best setting of any program, or of a Python function.
 
-    The command prints its score as its last line. No shell runs it; a word that names an inactive
-    hyperparameter is left out. Kill the process at any time: the same command continues.
+    The command must print its score as its last line. It runs without a shell; a word that names
+    an inactive hyperparameter is left out. You may kill the search at any time: the same command
+    continues.
 
     Args:
-      command: contains {values} (all values as JSON) or each hyperparameter's {name}, and {seed}.
-        In Python also a function of the values by name, and of seed and report if it has arguments
-        with these names; an exception other than EvaluationFailed ends the search.
-      parallel: number of commands at once.
+      command: the command, with {values} (all values as JSON) or the {name} of each
+        hyperparameter, and optionally {seed}. In Python also a function, which gets the values as
+        a dict, and seed and report if it has such arguments. Exceptions other than
+        EvaluationFailed end the search.
+      parallel: number of commands to run at once.
       seeds: number of seeds of each setting.
       halving: successive halving (ASHA): at each rung one in N runs continues.
-      steps: steps of a whole run, for halving. A run also prints lines {"step": K, "score": X};
-        a function calls report(step, score), and ends if that returns true.
-      retrain: number of fresh seeds that the best setting is run with in the end (8; without
-        {seed} 0).
-      lower_is_better: lower scores are better (as the field's name says, else higher).
+      steps: with halving, number of steps of a whole run. A run must also print lines {"step": K,
+        "score": X}; a function calls report(step, score) and ends if that returns true.
+      retrain: number of fresh seeds with which to run the best setting in the end (default: 8;
+        without {seed} 0).
+      lower_is_better: lower scores are better (default: by the field's name, else higher).
       retries: number of retries of a failed seed.
-      state: file of the search, from which the same command continues; None: nothing is kept.
+      state: file that keeps the search; the same command continues from it. None keeps nothing.
 
     Examples:
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200

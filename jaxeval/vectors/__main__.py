@@ -27,14 +27,14 @@ def vectors_similarity(
 ) -> "VectorScores":
     """Correlates cosines of word vectors with human similarity scores.
 
-    Computes Spearman's correlation under both rules for pairs with unknown words: left out, or
-    similarity 0; and the coverage. Several files are compared on the same pairs, by a paired
-    bootstrap.
+    Computes coverage, and Spearman's correlation under both rules for pairs with unknown words:
+    left out, or similarity 0. A paired bootstrap compares several files on the same pairs.
 
     Args:
       pairs: files with two words and a score per line.
       score_column: column of the score (4 in SimLex-999 as published).
-      unknown: rule for pairs with unknown words in intervals and differences.
+      unknown: how intervals and differences treat pairs with unknown words: left out, or
+        similarity 0.
 
     Examples:
       jaxeval vectors similarity glove.txt.gz EN-WS-353-ALL.txt EN-MEN-TR-3k.txt
@@ -85,9 +85,9 @@ def vectors_analogies(
 ) -> "VectorScores":
     """Answers analogy questions (a is to b as c is to what?) with word vectors.
 
-    Computes the accuracies of 3CosAdd and 3CosMul on the questions covered, and on all. Files are
-    compared on the questions that both cover, by a paired bootstrap over the pairs of words that
-    make up the questions.
+    Computes the accuracy of 3CosAdd and 3CosMul on covered questions and on all questions. A
+    paired bootstrap over the word pairs behind the questions compares files on the questions that
+    both cover.
 
     Args:
       questions: Google's questions-words.txt, or a folder of BATS.
@@ -135,16 +135,16 @@ def vectors_svd(
 ) -> "Baseline":
     """Makes word vectors from the counts of a corpus.
 
-    Computes positive pointwise mutual information of words near one another and its truncated
-    singular value decomposition, as hyperwords does (Levy, Goldberg & Dagan 2015): contexts
-    smoothed by .75, singular values to the power of .5, vectors of length 1.
+    Computes the truncated singular value decomposition of positive pointwise mutual information
+    between nearby words, as hyperwords does (Levy, Goldberg & Dagan 2015): context smoothing .75,
+    singular values to the power of .5, vectors of length 1.
 
     Args:
       corpus: text with one sentence per line and words separated by blanks; plain or gzip.
       output: file of vectors in word2vec's text format; gzip if it ends with .gz.
       window: number of words on either side that count as near.
       dimension: size of the vectors.
-      min_count: smallest count of a word in the corpus.
+      min_count: minimum count of a word in the corpus.
       lower_case: convert words to lower case.
 
     Examples:

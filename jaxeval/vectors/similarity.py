@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from jaxeval.data import text, vectors
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, counted
 from jaxeval.stats import Interval
 from jaxeval.vectors import Bootstrap, Lookup, Scored, adjust, compare
 
@@ -63,7 +63,7 @@ def read(path: str | Path, column: int = 3) -> Pairs:
         elif math.isfinite(number) and fields[0] and fields[1]:
             rows.append((fields[0], fields[1], number))
         else:
-            found = vectors.shown(score) if score else f"{len(fields)} columns"
+            found = vectors.shown(score) if score else counted(len(fields), "column")
             found = found if all(fields[:2]) else "an empty word"
             advice = "; begin it with # if it is a header" if first_line else ""
             expected = f"expected two words and a score in column {column}"

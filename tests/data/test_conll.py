@@ -34,6 +34,17 @@ def test_conll2003_layout(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("blank", ["\t", " "])
+@pytest.mark.parametrize("comment", ["# text = # 1", "# id 7", "# id f-9\tdomain=en", "# a b"])
+def test_comments_above_a_sentence(tmp_path: Path, comment: str, blank: str) -> None:
+    """Dies if a comment is a word, or the word # is none, at the beginning or behind it."""
+    rows = ["# _ _ O", "a _ _ B-X", "# _ _ O"]
+    sentence = "\n".join(row.replace(" ", blank) for row in rows)
+    read = conll.read_columns(_write(tmp_path, f"{comment}\n# b\n{sentence}\n\n{sentence}\n"))
+    words, tags = ("#", "a", "#"), ("O", "B-X", "O")
+    assert read == [Sentence(words, tags, (3, 4, 5)), Sentence(words, tags, (7, 8, 9))]
+
+
 def test_blanks(tmp_path: Path) -> None:
     """Dies if only an empty line ends a sentence (WNUT-17), two make an empty one, a line with
     tabs is split at blanks, or one with blanks at U+00A0."""

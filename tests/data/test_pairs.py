@@ -37,7 +37,7 @@ def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
         ("A", "man", ",", "asleep", "."), ("He", "'s", "up", "."), "contradiction", 1
     )
     assert read[0]["train"] == [first, LabelledPair(("a",), ("b",), "neutral", 3)]
-    assert read[2][0] == "snli_1.0_train.jsonl: 1 pairs without a gold label left out"
+    assert read[2][0] == "snli_1.0_train.jsonl: 1 pair without a gold label left out"
     head = "gold_label\tparse\tsentence1\tsentence2"
     columns = [head, *(f"{label}\t(x)\t{first}\t{second}" for first, second, label in rows)]
     others = pairs._read(_folder(tmp_path / "tsv", ".txt", columns))[0]

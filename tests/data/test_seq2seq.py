@@ -153,3 +153,12 @@ def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_pa
     """Dies if train is scored as test, or one symbol is trained on."""
     with pytest.raises(DataError, match=message):
         hand_seq2seq.inflection(tmp_path / "c", parts)
+
+
+def test_a_header_is_told(tmp_path: Path) -> None:
+    """Dies if the names of columns are trained on in silence, or hidden files count as parts."""
+    parts = {name: f"word\tform\ttags\n{content}" for name, content in hand_seq2seq.HAND.items()}
+    corpus = hand_seq2seq.inflection(tmp_path / "c", {**parts, "._train": "\0"})
+    assert corpus.findings.warnings[-1].endswith(
+        "of the pairs: if line 1 is a header, delete it from the files"
+    )

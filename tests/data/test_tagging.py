@@ -184,3 +184,9 @@ def test_nothing_to_learn_or_to_test(train: str, test: str, message: str, tmp_pa
     parts = {"train": train, "dev": hand_tagging.HAND["dev"], "test": test}
     with pytest.raises(DataError, match=message):
         tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
+
+
+def test_a_part_without_entities_is_told(tmp_path: Path) -> None:
+    """Dies if hidden tags, O for every word, read like a model that learned nothing."""
+    (actual,) = tagging.build(hand_tagging.settings(tmp_path / "c"), 2).findings.warnings
+    assert actual == "test holds no entity: its f1 is 0 for any model; are its tags hidden?"

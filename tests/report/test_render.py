@@ -176,7 +176,7 @@ def test_terminal_and_notebook_say_the_same(capsys: pytest.CaptureFixture) -> No
         "",
         "note",
     ]
-    assert shown.splitlines() == [*lines, "--details prints all that was computed", "end"]
+    assert shown.splitlines() == [*lines, "--details prints all results", "end"]
     render.to_terminal(Document(["yes"], [Table(["m"], [[Bold("1")], ["2"]], bold="best.")]))
     assert capsys.readouterr().out.split() == ["yes", "*:", "best.", "m", "*1", "2"]
     render.to_terminal(document, details=True)

@@ -46,7 +46,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture) -> None:
     found.print()
     first, *lines = capsys.readouterr().out.splitlines()
     assert f"{first}\n{lines[0]}" == repr(found) and "mean (%)" in lines[2]
-    assert "details=True prints all that was computed" in lines
+    assert "details=True prints all results" in lines
     assert lines[3].split()[:4] == ["a", "5", "90.80", "0.84"]
     assert lines[4].split()[2:4] == ["51.20", "1.30"]
     assert lines[0] == "c was dropped: no score." and "a: 0.9, 0.91" not in "".join(lines)

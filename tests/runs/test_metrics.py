@@ -17,17 +17,20 @@ _GOOD = [0.10, 0.101, 0.102, 0.099, 0.098, 0.1005]
 _BAD = [0.20, 0.201, 0.202, 0.199, 0.198, 0.2005]
 
 
-HIGHER = "test_accuracy, acc_val, BLEU, rougeL, top_1_accuracy"
+HIGHER = (
+    "test_accuracy, acc_val, BLEU, rougeL, top_1_accuracy, hits@10, eval/hits_at_1, ndcg@k, P@1, "
+    "mAP@[.5:.95], AP50, top5_acc, accuracy_top1, span_f1, chrF++, bleurt, COMET22, pass@1"
+)
 LOWER = (
     "nll, valid-ppl, dev WER, TER, eval/loss, word_perplexity, bits_per_byte, enwik8_bpc, "
     "neg_log_likelihood, top-1 error, zero_one_loss, 0-1_loss, fold_1_loss, one_shot_wer, "
     "stage_1_nll, no_dropout_loss, neg_log_likelihood_nats, test_loss_bits, loss_val, rmse test, "
-    "logloss, latency_ms, regret, dev DER, test_xent"
+    "logloss, latency_ms, regret, dev DER, test_xent, valLoss, wer@5, kid"
 )
 UNKNOWN = (
     "neg_log_loss, neg_mean_squared_error, 1-wer, 1 - test_wer, one_minus_wer, negated_loss, "
     "inverted_ppl, -loss, valid/-loss, no_loss, neg_bits, -nll_nats, points, sum_logprobs_bits, "
-    "log_likelihood_bits_per_byte, loglik_nats, neg_log_loss_mean"
+    "log_likelihood_bits_per_byte, loglik_nats, neg_log_loss_mean, 1-hits@10, acc_stderr, lstm2"
 )
 OF_UNITS = {  # unit -> whether it says that lower is better -> names
     "nats": {True: "test score, nll", False: "-score, log_likelihood, elbo"},
@@ -46,6 +49,9 @@ def test_the_direction_of_well_known_metrics() -> None:
         for lower, names in of.items():
             for name in names.split(", "):
                 assert metrics.higher_is_better(name, unit) is (False if lower else None), name
+    whole = "hits@10, test mAP50-95, chrF++, ROUGE-L, mean_squared_error, macro_f1, final_dev_acc"
+    assert all(map(metrics.is_metric, whole.split(", ")))
+    assert not any(map(metrics.is_metric, ("lstm_f1", "lstm2", "unigram", "bert-map")))
 
 
 def _found(folder: Path, column: str, more: str = "", **layout: Any) -> Scores:

@@ -278,7 +278,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         columns.Columns("t.csv", {"score": [1]}, [2])["scor"]
     with pytest.raises(DataError, match="expected a column metric"):
         read(tmp_path, TIDY, metric="f1")
-    with pytest.raises(DataError, match="--missing zero: 1 scores are missing, and 0 would be"):
+    with pytest.raises(DataError, match="--missing zero: 1 score missing, and 0 would be"):
         read(tmp_path, "A,B\n1,2\n,3\n", missing="zero", higher_is_better=False)
 
 

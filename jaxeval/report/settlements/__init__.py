@@ -118,7 +118,7 @@ class Settlements(Result):
 
     def _answer(self) -> Iterator[str]:
         said = text.listed([f"{n} {outcome}" for outcome, n in self.counts().items()])
-        spent = f"{self.runs} runs"
+        spent = text.counted(self.runs, "run")
         spent += f", {text.duration(self.seconds)}" if self.seconds else ""
         line = f"{text.counted(len(self.candidates), 'candidate')}: {said} ({spent})."
         last = self.bases[-1]

@@ -154,7 +154,7 @@ class Tuned(Result):
     def _losses(self) -> Iterator[str]:
         for e in self.evaluations:
             if e.failure:
-                yield f"{e.number}: {e.failure}"
+                yield f"setting {e.number}: {e.failure}"
         stopped = sum(bool(e.stopped) for e in self.evaluations)
         if stopped:
             taken = "" if self.best and self.best.stopped else ", and cannot be taken"

@@ -93,7 +93,7 @@ def test_scores_that_are_not_finite(tmp_path: Path) -> None:
     """Dies if NaN without a reason is a score, or a failed answer is 0 where 0 is the best."""
     folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, NAN, 0.5]}).parent
     writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.0, float("inf")]})
-    with pytest.raises(DataError, match="2 scores are not finite, the first nan of a,"):
+    with pytest.raises(DataError, match="2 scores not finite, the first nan of a,"):
         read(folder)
     known = {
         m: of.scores.ravel().tolist() for m, of in _one(folder, missing="drop").models.items()
