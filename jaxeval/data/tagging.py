@@ -119,7 +119,13 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     shared = {"characters": characters, **words.shapes(forms)}
     meanings = {"characters": letters, "longest": characters.shape[1], "scheme": scheme}
     return corpora.WordCorpus.laid_out(
-        *(settings, table, parts, laid, shared, "sentences", items),
+        settings,
+        table,
+        rows=parts,
+        laid=laid,
+        shared=shared,
+        noun="sentences",
+        items=items,
         labels=labels,
         saved={"labels": predicted, **meanings},
         facts={"labels": len(predicted)},

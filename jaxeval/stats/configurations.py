@@ -146,13 +146,28 @@ def _comparison(
             tests |= {"sign_test": hypotheses.sign_test(own, other)} if n > 1 else {}
             tests |= {"brown_forsythe": hypotheses.brown_forsythe(own, other)} if n > 2 else {}
         spread = float(np.std(own, ddof=1)) if n > 1 else None
-        about = float(wins[k]), sign * float(np.median(own)), spread, gap
-        both = tests.get("sign_test"), tests.get("brown_forsythe")
-        p_values = {name: test.p_value for name, test in tests.items()}
-        options.append(_Option(value, *about, *both, p_values))
+        option = _Option(
+            value,
+            float(wins[k]),
+            sign * float(np.median(own)),
+            spread,
+            gap,
+            tests.get("sign_test"),
+            tests.get("brown_forsythe"),
+            {name: test.p_value for name, test in tests.items()},
+        )
+        options.append(option)
     whole = datasets.friedman(paired) if n > 1 and len(compared) > 2 else None
-    found = n, compared[best], tuple(options), whole, whole.p_value if whole else None
-    return OptionComparison(group, *found, tuple(itertools.compress(compared, as_often)), repeats)
+    return OptionComparison(
+        group,
+        n,
+        compared[best],
+        tuple(options),
+        whole,
+        whole.p_value if whole else None,
+        tuple(itertools.compress(compared, as_often)),
+        repeats,
+    )
 
 
 def _adjusted(found: Sequence[OptionComparison]) -> list[OptionComparison]:

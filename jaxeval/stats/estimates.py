@@ -248,8 +248,10 @@ def _means(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate
         se = float(np.sqrt(part.value))
         if of.binary:
             counts = [(*table.counts, table.cells.size * table.samples) for table in tables]
-            how = over, of.confidence, of.levels
-            low, high = map(float, variances.jeffreys_limits(shares, each, counts, *how))
+            limits = variances.jeffreys_limits(
+                shares, each, counts, over, of.confidence, of.levels
+            )
+            low, high = map(float, limits)
             method = "Jeffreys, effective number of answers"
             interval = Interval(low, high, of.confidence, method)
         elif se <= of.tiny:
@@ -283,7 +285,16 @@ def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Es
             lines.append(f"{same}: its error is unknown, and nothing is shown.")
         else:
             p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
-            how = of.confidence, ", two items added" * two
-            interval = variances.t_interval(centre, tested, *how)
-        about = float(np.sqrt(part.value)), float(tested.df), interval, over, of.sizes
-        yield Estimate(value, *about, p_value, tuple(lines), of.binary)
+            added = ", two items added" if two else ""
+            interval = variances.t_interval(centre, tested, of.confidence, added)
+        yield Estimate(
+            value,
+            float(np.sqrt(part.value)),
+            float(tested.df),
+            interval,
+            over,
+            of.sizes,
+            p_value,
+            tuple(lines),
+            of.binary,
+        )

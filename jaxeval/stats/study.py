@@ -4,52 +4,28 @@ A study is of whole runs (seeds, splits) on data sets, or of items and runs of t
 """
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
-from jaxeval.runs.scores import DataSetScores, Scores
+from jaxeval.runs.scores import Scores
 from jaxeval.stats import (
     Rules,
     comparisons,
     datasets,
     failures,
-    multiple,
-    planning,
+    item_comparisons,
     power,
     samples,
     tasks,
 )
-from jaxeval.stats.describe import Summary
-from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.boards import Board, make_board
 from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Copies, Samples, Unit
-
-
-class Row(NamedTuple):
-    """A model's place on a board."""
-
-    model: str
-    mean: Estimate | Summary  # of items, or of whole runs
-    rank: int  # by the mean, 1 is the best; equal means share a rank
-    low: int  # ends of the simultaneous interval of ranks
-    high: int
-    groups: tuple[int, ...]  # numbers of the tie groups: models that were not told apart
-    beaten: bool  # whether another model was shown to be better
-
-
-class Board(NamedTuple):
-    """Models by their mean, best first."""
-
-    data_set: str | None  # None: the mean over data sets; "": a single nameless one
-    metric: str
-    higher_is_better: bool
-    rows: tuple[Row, ...]
-    detectable: planning.Detectable | None  # of items
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,22 +124,29 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
         (means,) = comparisons.run_means(mean, rules, scores).values()
-        board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
+        board, of_mean = make_board(None, scores, means, overall), power.primary(in_mean, rules)
     each = comparisons.run_means(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
-        tuple(pairs),
-        tuple(overall),
-        tuple(_board(data_set, scores, means, pairs) for data_set, means in each),
-        board,
-        rules,
+        pairs=tuple(pairs),
+        overall=tuple(overall),
+        boards=tuple(make_board(data_set, scores, means, pairs) for data_set, means in each),
+        board=board,
+        rules=rules,
         notes=scores.notes,
         warnings=(*scores.warnings, *failures.warnings(scores, units, pairs, rules)),
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         run_design=RunDesign(
-            *(units.unit, units.averaged, primary, of_mean, families, across, copies),
-            *(tuple(failures.collapsed(scores, units)), units),
+            unit=units.unit,
+            averaged=units.averaged,
+            primary=primary,
+            overall_primary=of_mean,
+            families=families,
+            across=across,
+            copies=copies,
+            collapsed=tuple(failures.collapsed(scores, units)),
+            samples=units,
         ),
     )
 
@@ -176,12 +159,18 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     not_averaged, why_own = tasks.not_averaged(found), tasks.why_own(found)
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
     withheld, shared = rules.complete and bool(incomplete), not why_own
-    how = over, rules, shared, withheld
-    means, pairs = comparisons.of_items([[task] for task in found], *how)
+    compare = functools.partial(
+        item_comparisons.compare_items,
+        over=over,
+        rules=rules,
+        shared=shared,
+        withheld=withheld,
+    )
+    means, pairs = compare([[task] for task in found])
     overall, board = tuple[Pair, ...](), None
     if len(found) > 1 and not not_averaged:
-        (of_mean,), overall = comparisons.of_items([found], *how)
-        board = _board(None, found[0].data, of_mean, overall, rules)
+        (of_mean,), overall = compare([found])
+        board = make_board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="
     why = [f"not shown: {'; '.join(incomplete)} ({accepted})"] if withheld else []
@@ -189,9 +178,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     complete = tuple(of for of in scores.data_sets if len(of.models) == len(scores.models))
     each = zip(found, means, strict=True)
     return Study(
-        *(pairs, overall),
-        tuple(_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
-        *(board, rules),
+        pairs=pairs,
+        overall=overall,
+        boards=tuple(make_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
+        board=board,
+        rules=rules,
         notes=(*notes, *not_averaged),
         warnings=(*why, *scores.warnings, *scores.notes, *lines),
         failures=failures.compare(dataclasses.replace(scores, data_sets=complete)),
@@ -200,33 +191,6 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
             tuple(of.counts for of in found), withheld, shared and not not_averaged, incomplete
         ),
     )
-
-
-def _board(
-    name: str | None,
-    of: Scores | DataSetScores,
-    means: Mapping[str, Estimate | Summary],
-    pairs: Sequence[Pair],
-    rules: Rules | None = None,
-) -> Board:
-    """Returns the board of one data set, or of the mean over several.
-
-    Args:
-      of: holds the metric and its direction.
-      pairs: pairs that are corrected together, some of them on other data sets.
-      rules: for items only, whose detectable differences follow from the tests' errors.
-    """
-    compared = [pair for pair in pairs if pair.data_set == name]
-    better = [pair for pair in compared if pair.better]
-    apart = tuple(pair.names if pair.better > 0 else pair.names[::-1] for pair in better)
-    sign, beaten = 1 if of.higher_is_better else -1, {worse for _, worse in apart}
-    places = multiple.places({m: sign * mean.value for m, mean in means.items()}, apart)
-    rows = tuple(Row(m, means[m], *place, m in beaten) for m, place in places.items())
-    found = None
-    if rules is not None:
-        differences = [pair.difference for pair in compared if pair.difference]
-        found = planning.detectable(differences, rules.alpha / len(pairs))
-    return Board(name, of.metric, of.higher_is_better, rows, found)
 
 
 def with_pairs(
@@ -242,7 +206,7 @@ def with_pairs(
 
     def again(board: Board, pairs: Sequence[Pair]) -> Board:
         means = {row.model: row.mean for row in board.rows}
-        return _board(board.data_set, study.scores, means, pairs)
+        return make_board(board.data_set, study.scores, means, pairs)
 
     def primary(pairs: Sequence[Pair], left_out: int) -> Primary:
         return power.primary([of.scores for of in pairs if of.scores], study.rules, left_out)

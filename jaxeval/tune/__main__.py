@@ -120,8 +120,8 @@ def _train(
         if retrain:
             cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
             trials = prepared.seeds_by_splits(config, tuning.fresh_seeds(retrain))
-            how: Any = {"launcher": launcher, "quiet": quiet}
-            fresh, failures = reports.fresh_scores(observe.train(trials, folder, **how))
+            trained = observe.train(trials, folder, launcher=launcher, quiet=quiet)
+            fresh, failures = reports.fresh_scores(trained)
         return reports.result(state, *scale, fresh, failures, config=str(toml))
 
 

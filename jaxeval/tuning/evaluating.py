@@ -73,6 +73,11 @@ class Evaluator:
         assert self.command is not None
         return self.command.words(_texts(values, seed))
 
+    def stop(self) -> None:
+        """Ends the commands that still run."""
+        if self.command is not None:
+            self.command.stop()
+
 
 def _texts(values: Values, seed: int) -> dict[str, str]:
     shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
@@ -95,13 +100,16 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
 
     def __post_init__(self) -> None:
         self._waiting = _jobs(self.state.history.pending)  # of an earlier process
-        self._how: Any = {"workers": self.workers, "retries": self.retries}
-        if self.evaluate.command is not None:
-            self._how["stop"] = self.evaluate.command.stop
 
     def run(self) -> Generator[tuple[Evaluation, str], None, None]:
         """Continues the search; yields evaluations that end or are retried, with a note."""
-        return running.run(self, self._evaluate, **self._how)
+        return running.run(
+            self,
+            self._evaluate,
+            workers=self.workers,
+            retries=self.retries,
+            stop=self.evaluate.stop,
+        )
 
     def ask(self, free: int) -> list[Job] | None:
         """Returns the seeds of as many settings as keep all workers busy."""
@@ -155,7 +163,9 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
         return running.run(
             _Fresh(self.state, setting, left),
             lambda number, seed: self.evaluate(setting.values, seed),
-            **self._how,
+            workers=self.workers,
+            retries=self.retries,
+            stop=self.evaluate.stop,
         )
 
 
